@@ -1,0 +1,6 @@
+"""Checks that name the mistake a student made: `from grader import check`."""
+
+from grader.checking import check
+from grader.report import Report
+
+__all__ = ["Report", "check"]

@@ -1,0 +1,209 @@
+"""Compares what a student's code returned with what is right, in the order that helps: did it run, what came back,
+its shape, its dtype, is it finite, are its values right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec import Case, Exercise, Finding, Output, axes_in_words, shape_of
+from grader.subject import Opaque, Outcome
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """Close means `|got - expected| <= absolute + relative * largest |expected|`."""
+
+    relative: float
+    absolute: float
+
+    def close(self, got: Tensor, expected: Tensor) -> Tensor:
+        """Entry by entry; NaN is close to nothing, an infinity only to itself."""
+        got, expected = got.to(torch.float64), expected.to(torch.float64)
+        finite = expected[torch.isfinite(expected)]
+        scale = float(finite.abs().max()) if finite.numel() else 0.0
+        return ((got - expected).abs() <= self.absolute + self.relative * scale) | (got == expected)
+
+
+FLOAT32 = Tolerance(relative=1e-4, absolute=1e-5)
+FLOAT64 = Tolerance(relative=1e-6, absolute=1e-6)
+COARSE = Tolerance(relative=0.0, absolute=1e-2)
+
+
+def leaves(value: object, count: int) -> list[Tensor] | None:
+    """The `count` tensors of a returned value, or None if it isn't that: a tuple or list where several are due."""
+    if count == 1:
+        return [value] if isinstance(value, Tensor) else None
+    if isinstance(value, tuple | list) and len(value) == count and all(isinstance(v, Tensor) for v in value):
+        return list(value)
+    return None
+
+
+def ran(outcome: Outcome, exercise: Exercise) -> Finding | None:
+    """Why there is nothing to look at, if there is nothing."""
+    name = exercise.name
+    if outcome.status == "missing":
+        return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
+    if outcome.status == "misbuilt":
+        return Finding("misbuilt", str(outcome.value))
+    if outcome.status == "time-limit":
+        return Finding(
+            "time-limit",
+            f"`{name}` did not finish in time and was stopped. Look for a loop whose end is never reached.",
+        )
+    if outcome.status == "died":
+        return Finding("died", f"The process that ran `{name}` ended in the middle of the call.")
+    if outcome.status == "not-run":
+        return Finding("not-run", "Not run: an earlier call did not come to an end.")
+    if outcome.raised is not None:
+        return _raised(outcome, name)
+    return None
+
+
+def _raised(outcome: Outcome, name: str) -> Finding:
+    raised = outcome.raised
+    assert raised is not None
+    if raised.name == "NotImplementedError":
+        return Finding(
+            "not-written",
+            f"`{name}` is not written yet: replace `raise NotImplementedError()` by your code, "
+            "run the cell, check again.",
+        )
+    if raised.name == "KeyboardInterrupt":
+        return Finding("interrupted", "The check was interrupted before it was done.")
+    where = f" at your line {raised.line_number}: `{raised.line}`" if raised.line else ""
+    said = f": {raised.message}" if raised.message else ""
+    return Finding("raised", f"`{name}` raised {raised.name}{where}{said}")
+
+
+def structure(value: object, exercise: Exercise) -> Finding | None:
+    """Whether the right number of tensors came back."""
+    outputs, name = exercise.outputs, exercise.name
+    if value is None:
+        return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
+    if leaves(value, len(outputs)) is not None:
+        return None
+    if len(outputs) == 1:
+        return Finding("wrong-type", f"`{name}` returned {in_words(value)}, expected one tensor.")
+    wanted = ", ".join(output.name for output in outputs)
+    return Finding(
+        "wrong-type",
+        f"`{name}` returned {in_words(value)}, expected a tuple of {len(outputs)} tensors: ({wanted}).",
+    )
+
+
+def in_words(value: object) -> str:
+    """What a student's function returned, in words."""
+    if isinstance(value, Tensor):
+        return f"one tensor of shape {tuple(value.shape)}"
+    if isinstance(value, tuple | list):
+        kind = type(value).__name__
+        if value and all(isinstance(item, Tensor) for item in value):
+            return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
+        return f"a {kind} of {len(value)} ({', '.join(in_words(item) for item in list(value)[:4])})"
+    if isinstance(value, Opaque):
+        if value.type_name == "ndarray":
+            return "a NumPy array (which also cuts the gradient)"
+        return f"a value of type {value.type_name}"
+    if isinstance(value, bool | int | float):
+        return f"the plain number {value!r}"
+    return f"a value of type {type(value).__name__}"
+
+
+def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding | None:
+    """The first output whose shape is wrong."""
+    for value, output in zip(values, exercise.outputs, strict=True):
+        expected = shape_of(output.axes, case.sizes, case.leading)
+        if tuple(value.shape) != expected:
+            return Finding(
+                "wrong-shape",
+                f"{_called(exercise, output)} has shape {tuple(value.shape)}, expected {expected}, which is "
+                f"{axes_in_words(output.axes, case.leading)}. {arguments_in_words(case)}",
+            )
+    return None
+
+
+def arguments_in_words(case: Case) -> str:
+    """The shapes that went in, for a message."""
+    shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
+    return f"It was called with {', '.join(shown)}." if shown else ""
+
+
+def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
+    """The first output whose dtype isn't that of the input."""
+    for value, output in zip(values, exercise.outputs, strict=False):
+        if value.dtype != dtype:
+            short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
+            return Finding(
+                "dtype-changed",
+                f"{_called(exercise, output)} has dtype {got}, expected {short} like the input. A tensor made without "
+                "`dtype=` has torch's default dtype.",
+            )
+    return None
+
+
+def values_close(
+    values: Sequence[Tensor], expected: Sequence[Tensor], exercise: Exercise, case: Case, tolerance: Tolerance
+) -> Finding | None:
+    """The first output whose values are wrong: NaN and inf first, then how many differ and where the first one
+    stands.
+    """
+    for value, right, output in zip(values, expected, exercise.outputs, strict=True):
+        finding = not_finite(value, right, _called(exercise, output))
+        if finding is not None:
+            return finding
+        close = tolerance.close(value, right)
+        if not bool(close.all()):
+            wrong = int((~close).sum())
+            first = tuple(int(i) for i in (~close).nonzero()[0])
+            return Finding(
+                "wrong-values",
+                f"{_called(exercise, output)}: {wrong} of {close.numel()} values differ ({case.name}), the first at "
+                f"index {list(first)}.",
+                got=_window(value),
+                expected=_window(right.to(value.dtype)),
+            )
+    return None
+
+
+def not_finite(value: Tensor, right: Tensor | None, called: str) -> Finding | None:
+    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't."""
+    allowed = torch.zeros_like(value, dtype=torch.bool) if right is None else ~torch.isfinite(right)
+    bad = ~torch.isfinite(value) & ~allowed if value.is_floating_point() else torch.zeros_like(value, dtype=torch.bool)
+    if not bool(bad.any()):
+        return None
+    first = tuple(int(i) for i in bad.nonzero()[0])
+    kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
+    return Finding(
+        "not-finite",
+        f"{called} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)}.",
+    )
+
+
+def _called(exercise: Exercise, output: Output) -> str:
+    return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
+
+
+def _window(value: Tensor, rows: int = 8, columns: int = 8) -> Tensor:
+    """The first matrix of a tensor, cut to what a reader can take in."""
+    while value.dim() > 2:
+        value = value[0]
+    return (
+        value[:rows, :columns].clone()
+        if value.dim() == 2
+        else value[:columns].clone()
+        if value.dim()
+        else value.clone()
+    )
+
+
+def expected_leaves(value: Any, count: int) -> list[Tensor]:
+    """The tensors of a reference's value; a reference that gives anything else is our own fault."""
+    found = leaves(value, count)
+    if found is None:
+        raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")
+    return found

@@ -1,0 +1,151 @@
+"""Runs a specification against a subject and writes the report. Knows nothing of notebooks."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from functools import cache
+
+import torch
+
+from grader.diagnose import diagnose
+from grader.draw import Draw
+from grader.report import Report, Result
+from grader.session import Session
+from grader.spec import Exercise, Finding
+from grader.subject import Request, Subject
+from grader.subject.watch import Log, watch
+
+SECONDS = 10.0
+# Findings that are a mistake of their own when no listed one fits.
+ACCIDENTS = frozenset(
+    [
+        "returns-nothing",
+        "wrong-type",
+        "wrong-shape",
+        "not-finite",
+        "changes-argument",
+        "gradient-cut",
+        "dtype-changed",
+        "time-limit",
+        "raised",
+        "misbuilt",
+    ]
+)
+
+
+def evaluate(
+    exercise: Exercise,
+    subject: Subject,
+    *,
+    seed: str | bytes = "practice",
+    larger: bool = False,
+    seconds: float = SECONDS,
+    earlier: Mapping[str, Exercise] | None = None,
+) -> Report:
+    """Check `exercise` in `subject`. `earlier` gives the exercises that it may build on; a fault of ours becomes
+    `Report.broken`, never a finding about the student's code."""
+    warm_up()
+    session = None
+    try:
+        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+        session = Session(exercise, subject, draw, seconds)
+        results = _judge_parts(session)
+        if all(result.passed for result in results):
+            return _report(session, results)
+        return _explain(session, results, earlier or {})
+    except Exception:  # ours: whatever a student's code raises is inside an outcome
+        output = session.output if session is not None else ""
+        return Report(exercise.name, exercise.points, (), output=output, broken=traceback.format_exc(limit=-4))
+
+
+@cache
+def warm_up() -> None:
+    """Pay for what torch imports on the first watched call and the first gradient, before any time counts."""
+    x = torch.ones(2, requires_grad=True)
+    with watch(Log()):
+        torch.autograd.grad((x * x).sum(), x)
+
+
+def _judge_parts(session: Session) -> tuple[Result, ...]:
+    results = []
+    for part in session.exercise.parts:
+        finding = part.judge(session)
+        results.append(_result(part.name, part.weight, finding))
+    for exclusion in session.exercise.excluded:
+        call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
+        finding = (
+            None
+            if call is None
+            else Finding(
+                "excluded-function",
+                f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, "
+                "so it earns nothing yet.",
+            )
+        )
+        results.append(_result(f"does without {exclusion.title}", 0, finding))
+    return tuple(results)
+
+
+def _result(name: str, weight: float, finding: Finding | None) -> Result:
+    if finding is None:
+        return Result(name, True, weight)
+    return Result(name, False, weight, finding.message, finding.kind, finding.got, finding.expected, finding.hints)
+
+
+def _report(session: Session, results: tuple[Result, ...], **explanation: object) -> Report:
+    exercise = session.exercise
+    return Report(
+        exercise.name,
+        exercise.points,
+        results,
+        forfeited=session.excluded_call is not None,
+        output=session.output,
+        **explanation,  # type: ignore[arg-type]
+    )
+
+
+def _explain(session: Session, results: tuple[Result, ...], earlier: Mapping[str, Exercise]) -> Report:
+    """The report of a failure: the excluded call, the mistake it looks like, or the earlier piece that causes it."""
+    if session.excluded_call is not None:
+        return _report(session, results, diagnosis="excluded-function")
+    first = next(result for result in results if not result.passed)
+    if session.stopped is not None or first.kind in ("missing", "not-written"):
+        diagnosis = first.kind if first.kind in ACCIDENTS else None
+        return _report(session, results, diagnosis=diagnosis, hints=first.hints)
+    mistake = diagnose(session)
+    piece, its_report = _failing_piece(session, earlier)
+    if mistake is not None:
+        return _report(
+            session,
+            results,
+            diagnosis=mistake.id,
+            symptom=mistake.symptom,
+            hints=mistake.hints,
+            first_fix=piece,
+        )
+    if its_report is not None and its_report.diagnosis is not None:
+        return _report(
+            session,
+            results,
+            diagnosis=its_report.diagnosis,
+            symptom=its_report.symptom,
+            hints=its_report.hints,
+            first_fix=piece,
+        )
+    accident = next((r.kind for r in results if r.kind in ACCIDENTS), None)
+    return _report(session, results, diagnosis=accident, hints=first.hints, first_fix=piece)
+
+
+def _failing_piece(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
+    """The first exercise of the student's that this one calls and that fails its own check."""
+    uses = set(session.description.get("uses", ()))
+    for name in session.exercise.builds_on:
+        if name not in earlier or name not in uses:
+            continue
+        if session.ask(Request("describe", name)).status == "missing":
+            return name, None
+        report = evaluate(earlier[name], session.subject, earlier=earlier)
+        if not report.passed and not report.broken:
+            return name, report
+    return "", None

@@ -1,0 +1,173 @@
+"""One run of one specification against one subject: asks, remembers outcomes, keeps the time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader import compare
+from grader.draw import Draw
+from grader.spec import Case, Exercise, Setup
+from grader.subject import Outcome, Request, Subject
+
+FATAL = ("time-limit", "died", "not-run")
+
+
+class Session:
+    """Parts and mistakes see a student's code through this. `calls` logs the excluded functions that were seen."""
+
+    def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
+        self.exercise = exercise
+        self.subject = subject
+        self.cases = {case.name: case for case in exercise.cases(draw)}
+        self.draw = draw
+        self.output = ""
+        self.excluded_call: str | None = None
+        self.stopped: Outcome | None = None
+        self._deadline = time.monotonic() + seconds
+        self._outcomes: dict[object, Outcome] = {}
+        self._expected: dict[tuple[str, object], list[Tensor]] = {}
+
+    def ask(self, request: Request) -> Outcome:
+        """One request, within what is left of the time. After a time-out, a death or an interrupt nothing is run."""
+        if self.stopped is not None:
+            return Outcome(status="not-run")
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            outcome = Outcome(status="time-limit")
+        else:
+            watched = bool(self.exercise.excluded) or request.watch
+            outcome = self.subject.ask(replace(request, watch=watched, seconds=left))
+        interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
+        if outcome.status in FATAL or interrupted:
+            self.stopped = outcome
+        self.output = self.output or outcome.output
+        self._note_excluded(outcome)
+        return outcome
+
+    def _note_excluded(self, outcome: Outcome) -> None:
+        for call in outcome.calls:
+            for exclusion in self.exercise.excluded:
+                if self.excluded_call is None and exclusion.matches(call):
+                    self.excluded_call = call
+
+    def call(self, case: Case, gradients: bool = False) -> Outcome:
+        """The student's function (or module, made ready by the case's setup) on a case's arguments; asked once,
+        remembered.
+        """
+        key = (case.name, gradients)
+        if key not in self._outcomes:
+            self._outcomes[key] = self._call(case, gradients)
+        return self._outcomes[key]
+
+    def _call(self, case: Case, gradients: bool) -> Outcome:
+        target = self.exercise.name
+        if case.setup is not None:
+            target = "@" + self.exercise.name
+            built = self.build(case.setup, self.exercise.name, self.dtype(case))
+            if not built.ok:
+                return built
+        cotangents = tuple(self.cotangents(case)) if gradients else None
+        return self.ask(Request("call", target, tuple(case.args.values()), cotangents=cotangents))
+
+    def build(self, setup: Setup, handle: str, dtype: torch.dtype = torch.float32) -> Outcome:
+        """A fresh module under "@handle", loaded and in the setup's mode; the first outcome that isn't "ok", if
+        there is one.
+        """
+        outcome = Outcome()
+        for request in (
+            Request("build", self.exercise.name, setup.init, handle=handle),
+            Request("mode", "@" + handle, (setup.training, str(dtype).removeprefix("torch."))),
+            Request("load", "@" + handle, (dict(setup.state),)),
+        ):
+            outcome = self.ask(request)
+            if not outcome.ok:
+                break
+        return outcome
+
+    def expected(self, case: Case) -> list[Tensor]:
+        """What is right on a case, from the reference in float64."""
+        return self._evaluate(case, "reference", self.exercise.reference)
+
+    def evaluate(self, case: Case, function: Callable[..., Any]) -> Any:
+        """What one of our own functions gives on copies of a case's arguments (after its setup, if it has one)."""
+        return function(*_setup(case), *(_copy(arg) for arg in case.args.values()))
+
+    def _evaluate(self, case: Case, key: object, function: Callable[..., Any] | None) -> list[Tensor]:
+        if function is None:
+            raise TypeError(f"{self.exercise.name} has no reference")
+        if (case.name, key) not in self._expected:
+            with torch.no_grad():
+                args = (_copy(arg, torch.float64) for arg in case.args.values())
+                value = function(*_setup(case, torch.float64), *args)
+            self._expected[case.name, key] = compare.expected_leaves(value, len(self.exercise.outputs))
+        return self._expected[case.name, key]
+
+    def cotangents(self, case: Case) -> list[Tensor]:
+        """Fixed weights for the outputs of a case, to take gradients with."""
+        weights = Draw(f"cotangents of {case.name}")
+        return [weights.normal(leaf.shape).to(self.dtype(case)) for leaf in self.expected(case)]
+
+    def expected_gradients(self, case: Case) -> dict[str, Tensor]:
+        """The reference's gradients in float64: of arguments by their position, of a module's parameters by name."""
+        reference = self.exercise.reference
+        assert reference is not None
+        with torch.enable_grad():
+            args = [_copy(arg, torch.float64) for arg in case.args.values()]
+            setup = _setup(case, torch.float64)
+            wanted = {str(i): a for i, a in enumerate(args) if _is_float(a)}
+            wanted |= {name: t for s in setup for name, t in s.state.items() if _is_float(t)}
+            for tensor in wanted.values():
+                tensor.requires_grad_()
+            outputs = compare.expected_leaves(reference(*setup, *args), len(self.exercise.outputs))
+            weights = [weight.to(torch.float64) for weight in self.cotangents(case)]
+            pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+            found = torch.autograd.grad(
+                [o for o, _ in pairs], list(wanted.values()), [w for _, w in pairs], allow_unused=True
+            )
+        return {k: torch.zeros_like(wanted[k]) if g is None else g for k, g in zip(wanted, found, strict=True)}
+
+    @staticmethod
+    def dtype(case: Case) -> torch.dtype:
+        """The floating-point dtype of a case's arguments."""
+        found = [arg.dtype for arg in case.args.values() if isinstance(arg, Tensor) and arg.is_floating_point()]
+        return found[0] if found else torch.get_default_dtype()
+
+    def real_cases(self) -> list[Case]:
+        """The cases that earn points."""
+        return [case for case in self.cases.values() if not case.diagnostic]
+
+    def diagnostic_cases(self) -> list[Case]:
+        """The cases that only help to recognise a mistake."""
+        return [case for case in self.cases.values() if case.diagnostic]
+
+    @cached_property
+    def description(self) -> Mapping[str, Any]:
+        """Facts about the student's object; empty if there is none."""
+        outcome = self.ask(Request("describe", self.exercise.name))
+        return outcome.value if outcome.ok and isinstance(outcome.value, dict) else {}
+
+
+def _setup(case: Case, dtype: torch.dtype | None = None) -> tuple[Setup, ...]:
+    """The setup of a module's case with a state of its own, as the leading arguments of our own functions."""
+    if case.setup is None:
+        return ()
+    return (replace(case.setup, state={name: _copy(t, dtype) for name, t in case.setup.state.items()}),)
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _copy(value: Any, dtype: torch.dtype | None = None) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(dtype, copy=True) if dtype is not None and value.is_floating_point() else value.clone()
+    if isinstance(value, tuple | list):
+        return type(value)(_copy(item, dtype) for item in value)
+    return value

@@ -1,0 +1,142 @@
+"""What may be asked of a student's code, and what comes back. Requests and outcomes are plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol
+
+from torch import Tensor
+
+from grader.subject.values import Callback
+
+Op = Literal["run", "call", "build", "load", "state", "mode", "get", "describe"]
+Status = Literal["ok", "raised", "time-limit", "missing", "misbuilt", "died", "not-run"]
+OUTPUT_BYTES = 20_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing asked of the student's code.
+
+    | op | meaning |
+    | --- | --- |
+    | run | execute `source` as a cell |
+    | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
+    | build | make `target(*args, **keywords)` and keep it under `handle` |
+    | load | copy `args[0]`, a dict of tensors, into the parameters and buffers of "@handle" |
+    | state | the parameters and buffers of "@handle" |
+    | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
+    | get | the value of the name `target` |
+    | describe | facts about `target`: what it is, its parameters, the names its code uses, a module's parts |
+
+    `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
+    and of a module's parameters. `watch` asks for the log of the torch functions called.
+    """
+
+    op: Op
+    target: str = ""
+    args: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+    handle: str = ""
+    source: str = ""
+    cotangents: tuple[Tensor | None, ...] | None = None
+    watch: bool = False
+    seed: int = 0
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception of the student's code: its class and bases by name, its message, and the student's own line."""
+
+    types: tuple[str, ...]
+    message: str
+    line: str = ""
+    line_number: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.types[0] if self.types else "Exception"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a request came to.
+
+    "missing": there is no such name (`value`). "misbuilt": what was built is no module or lacks parameters (`value`
+    says so). `changed`: positions of the arguments that the call changed in place. `gradients`: by "0", "1", … for
+    arguments and by name for parameters, None where nothing flows; the whole is None when none were asked for or the
+    output has no gradient at all. `calls`: torch functions seen, named as in `grader.subject.watch`. `largest`: the
+    most elements of any storage that torch made, with its tensor's shape.
+    """
+
+    status: Status = "ok"
+    value: Any = None
+    raised: Raised | None = None
+    changed: tuple[int, ...] = ()
+    gradients: dict[str, Tensor | None] | None = None
+    calls: tuple[str, ...] = ()
+    largest: int = 0
+    largest_shape: tuple[int, ...] = ()
+    output: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+
+def to_plain(message: Request | Outcome) -> dict[str, Any]:
+    """A request or an outcome as a dict of plain data, ready for the wire."""
+    data = {f.name: getattr(message, f.name) for f in fields(message)}
+    raised = data.get("raised")
+    if raised is not None:
+        data["raised"] = {f.name: getattr(raised, f.name) for f in fields(raised)}
+    return data
+
+
+def outcome_from(data: Any) -> Outcome:
+    """The outcome that a student's process sent; anything malformed is a ValueError."""
+    if not isinstance(data, dict) or data.keys() != {f.name for f in fields(Outcome)}:
+        raise ValueError("an outcome has exactly its fields")
+    raised = data["raised"]
+    if raised is not None:
+        _expect(isinstance(raised, dict) and raised.keys() == {f.name for f in fields(Raised)}, "raised")
+        _expect(_all(raised["types"], str) and isinstance(raised["line_number"], int), "raised")
+        _expect(isinstance(raised["message"], str) and isinstance(raised["line"], str), "raised")
+        raised = Raised(tuple(raised["types"]), raised["message"], raised["line"], raised["line_number"])
+    # Only the judge says that a process died or that nothing was run.
+    _expect(data["status"] in ("ok", "raised", "time-limit", "missing", "misbuilt"), "status")
+    _expect(data["status"] != "raised" or raised is not None, "raised")
+    _expect(_all(data["changed"], int) and _all(data["calls"], str), "changed, calls")
+    _expect(isinstance(data["largest"], int) and _all(data["largest_shape"], int), "largest")
+    _expect(isinstance(data["output"], str), "output")
+    gradients = data["gradients"]
+    if gradients is not None:
+        _expect(isinstance(gradients, dict), "gradients")
+        _expect(all(isinstance(v, Tensor) or v is None for v in gradients.values()), "gradients")
+    return Outcome(**{**data, "raised": raised, "output": data["output"][:OUTPUT_BYTES]})
+
+
+def _all(items: Any, kind: type) -> bool:
+    return isinstance(items, tuple) and all(type(item) is kind for item in items)
+
+
+def _expect(condition: bool, field_name: str) -> None:
+    if not condition:
+        raise ValueError(f"an outcome's {field_name} is malformed")
+
+
+Answer = Callable[[Callback, tuple[Any, ...]], Any]
+
+
+class Subject(Protocol):
+    """A student's code, as a specification sees it."""
+
+    def ask(self, request: Request) -> Outcome:
+        """Carry out one request; never raises for anything the student's code does."""
+        ...
+
+    def answer_with(self, answer: Answer) -> None:
+        """Set who answers the `Callback`s handed to the student's functions."""
+        ...

@@ -1,0 +1,259 @@
+"""The only code that touches what a student wrote: it carries out requests on a namespace and reports in plain data.
+
+Nothing here knows an expected value or decides anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import linecache
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.subject.limits import TimeLimit, time_limit
+from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
+from grader.subject.raised import describe_exception
+from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_in
+from grader.subject.watch import Log, watch
+from grader.subject.wire import DTYPES
+
+
+class Missing(Exception):
+    """A name that the student's code does not define."""
+
+
+class Servant:
+    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
+
+    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
+        self.namespace = namespace
+        self.answer = answer
+        self.modules: dict[str, nn.Module] = {}
+        self.cells = 0
+        self.log = Log()
+
+    def handle(self, request: Request) -> Outcome:
+        """Carry out one request. Whatever the student's code raises becomes part of the outcome."""
+        self.log, output = Log(), _CappedText()
+        facts: dict[str, Any] = {}
+        try:
+            with _guarded(request, output), time_limit(request.seconds):
+                facts = getattr(self, f"_{request.op}")(request)
+        except Missing as error:
+            facts = {"status": "missing", "value": str(error)}
+        except TimeLimit:
+            facts = {"status": "time-limit"}
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a student's code may raise anything
+            facts = {"status": "raised", "raised": describe_exception(error)}
+        return Outcome(
+            **facts,
+            calls=self.log.calls,
+            largest=self.log.largest,
+            largest_shape=self.log.largest_shape,
+            output=output.getvalue(),
+        )
+
+    def _find(self, target: str) -> Any:
+        if target.startswith("@"):
+            return self.modules[target[1:]]
+        if target not in self.namespace:
+            raise Missing(target)
+        return self.namespace[target]
+
+    def _run(self, request: Request) -> dict[str, Any]:
+        self.cells += 1
+        name = f"<cell {self.cells}>"
+        linecache.cache[name] = (len(request.source), None, request.source.splitlines(keepends=True), name)
+        exec(compile(request.source, name, "exec"), self.namespace)  # the student's code is what we are here to run
+        return {}
+
+    def _call(self, request: Request) -> dict[str, Any]:
+        function = self._find(request.target)
+        wanted = request.cotangents is not None
+        given = [self._prepare(arg, wanted) for arg in request.args]
+        passed = [self._prepare_copy(arg) for arg in given]
+        keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
+        with watch(self.log) if request.watch else contextlib.nullcontext():
+            value = function(*passed, **keywords)
+        facts: dict[str, Any] = {
+            "value": plain(value),
+            "changed": tuple(i for i, arg in enumerate(given) if not same(plain(arg), plain(passed[i]))),
+        }
+        if wanted:
+            parameters = dict(function.named_parameters()) if isinstance(function, nn.Module) else {}
+            facts["gradients"] = _gradients(value, given, parameters, request.cotangents or ())
+        return facts
+
+    def _prepare(self, arg: Any, differentiable: bool) -> Any:
+        """A fresh copy of an argument: nothing a student does to it reaches the specification's."""
+        if isinstance(arg, Tensor):
+            copy = arg.clone()
+            return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
+        if isinstance(arg, tuple | list):
+            return type(arg)(self._prepare(item, differentiable) for item in arg)
+        if isinstance(arg, Given):
+            return GIVEN[arg.kind](arg.data)
+        if isinstance(arg, Callback):
+            return self._callback(arg)
+        return arg
+
+    def _prepare_copy(self, arg: Any) -> Any:
+        """What is really passed: kept apart from `arg`, which stays to be compared with afterwards."""
+        if isinstance(arg, Tensor):
+            return arg if arg.requires_grad else arg.clone()
+        if isinstance(arg, tuple | list):
+            return type(arg)(self._prepare_copy(item) for item in arg)
+        return arg
+
+    def _callback(self, callback: Callback) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            if self.answer is None:
+                raise RuntimeError("nobody answers callbacks here")
+            return self.answer(callback, tuple(plain(arg) for arg in args))
+
+        return call
+
+    def _build(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)(*request.args, **request.keywords)
+        if not isinstance(module, nn.Module):
+            made = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
+            return {"status": "misbuilt", "value": made}
+        self.modules[request.handle] = module
+        return {}
+
+    def _load(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)
+        own = dict(module.named_parameters(remove_duplicate=False))
+        own |= dict(module.named_buffers(remove_duplicate=False))
+        problem = _misfit(own, request.args[0])
+        if problem:
+            return {"status": "misbuilt", "value": problem}
+        with torch.no_grad():
+            for name, tensor in request.args[0].items():
+                own[name].copy_(tensor)
+        return {}
+
+    def _state(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)
+        state = {
+            "parameters": {name: plain(p) for name, p in module.named_parameters(remove_duplicate=False)},
+            "buffers": {name: plain(b) for name, b in module.named_buffers(remove_duplicate=False)},
+            "training": module.training,
+        }
+        return {"value": state}
+
+    def _mode(self, request: Request) -> dict[str, Any]:
+        """`args` are the mode (true for train) and the dtype of the module's floating-point tensors."""
+        module = self._find(request.target).train(bool(request.args[0]))
+        module.to(DTYPES[request.args[1]])
+        return {}
+
+    def _get(self, request: Request) -> dict[str, Any]:
+        return {"value": plain(self._find(request.target))}
+
+    def _describe(self, request: Request) -> dict[str, Any]:
+        return {"value": describe(self._find(request.target))}
+
+
+def _misfit(own: dict[str, Tensor], state: dict[str, Tensor]) -> str:
+    """Why a state can't be copied into a module, in words; empty if it can."""
+    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(own.items())[:12]) or "none at all"
+    for name, tensor in state.items():
+        if name not in own:
+            return f"The module has no parameter or buffer `{name}`; it has {has}."
+        if own[name].shape != tensor.shape:
+            return f"`{name}` has shape {tuple(own[name].shape)}, expected {tuple(tensor.shape)}."
+    return ""
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """Facts about a student's object: its kind, its parameters' names, the global names its code uses; for a module the
+    classes of its parts, by path, with their base classes."""
+    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None}
+    with contextlib.suppress(TypeError, ValueError):
+        facts["parameters"] = [p.name for p in inspect.signature(thing).parameters.values()]
+    facts["uses"] = sorted(_names_used(thing))
+    if isinstance(thing, nn.Module):
+        facts["parts"] = [
+            [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
+        ]
+    return facts
+
+
+def _kind(thing: object) -> str:
+    if isinstance(thing, type):
+        return "module class" if issubclass(thing, nn.Module) else "class"
+    if isinstance(thing, nn.Module):
+        return "module"
+    if callable(thing):
+        return "function"
+    return "dict" if isinstance(thing, dict) else "value"
+
+
+def _names_used(thing: object) -> set[str]:
+    codes = [getattr(thing, "__code__", None)]
+    if isinstance(thing, type):
+        codes = [getattr(member, "__code__", None) for member in vars(thing).values()]
+    names: set[str] = set()
+    while codes:
+        code = codes.pop()
+        if inspect.iscode(code):
+            names.update(code.co_names)
+            codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
+    return names
+
+
+def _gradients(
+    value: Any,
+    given: list[Any],
+    parameters: dict[str, nn.Parameter],
+    cotangents: tuple[Tensor | None, ...],
+) -> dict[str, Tensor | None] | None:
+    """Vector-Jacobian products by argument and parameter; None if no gradient reaches any output."""
+    wanted: dict[str, Tensor] = {str(i): arg for i, arg in enumerate(given) if isinstance(arg, Tensor)}
+    wanted = {k: t for k, t in {**wanted, **parameters}.items() if t.requires_grad}
+    outputs, weights = [], []
+    for leaf, cotangent in zip(tensors_in(value), cotangents, strict=False):
+        if cotangent is not None and leaf.requires_grad and leaf.shape == cotangent.shape:
+            outputs.append(leaf)
+            weights.append(cotangent.to(leaf.dtype))
+    if not outputs or not wanted:
+        return None
+    found = torch.autograd.grad(outputs, list(wanted.values()), weights, allow_unused=True)
+    return {k: None if g is None else plain(g) for k, g in zip(wanted, found, strict=True)}
+
+
+@contextlib.contextmanager
+def _guarded(request: Request, output: io.TextIOBase) -> Iterator[None]:
+    """The same surroundings for every call, and none of the student's notebook disturbed by it: random state, gradient
+    mode, printed output."""
+    python_state = random.getstate()
+    with (
+        contextlib.redirect_stdout(output),
+        contextlib.redirect_stderr(output),
+        torch.random.fork_rng(devices=[]),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+    ):
+        torch.manual_seed(request.seed)
+        random.seed(request.seed)
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+
+
+class _CappedText(io.StringIO):
+    """Keeps the first bytes of what a student's code prints, so that a print in a loop costs no memory."""
+
+    def write(self, text: str) -> int:
+        room = OUTPUT_BYTES - self.tell()
+        if room > 0:
+            super().write(str(text)[:room])
+        return len(text)

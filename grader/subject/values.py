@@ -1,0 +1,115 @@
+"""The plain data that crosses between a specification and a student's code.
+
+Tensors, numbers, strings, None, tuples, lists and dicts; nothing that carries behaviour. What a student returns
+beyond these becomes an `Opaque` with its type's name: enough for a sentence, nothing to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+# Held at import, so that a notebook which replaces torch's functions replaces nothing here.
+_equal = torch.equal
+# What a subclass of a plain type really holds, whatever its own methods say.
+_BARE: dict[type, Callable[[Any], Any]] = {int: int.__index__, float: float.__float__, str: str.__str__}
+MAX_DEPTH = 12
+MAX_ITEMS = 100_000
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Something that can't cross: only the name of its type does."""
+
+    type_name: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """A callable that the subject builds for a student's function from a name and plain data, such as
+    `Given("linear", {"weight": w})`. Its kinds are in `GIVEN`."""
+
+    kind: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A callable that the judge answers: the student's side holds no more than this number."""
+
+    number: int
+
+
+def _linear(data: Mapping[str, Any]) -> Callable[..., Any]:
+    weight, bias = data["weight"], data.get("bias")
+    return lambda x: nn.functional.linear(x, weight.to(x.dtype), None if bias is None else bias.to(x.dtype))
+
+
+def _layer_norm(data: Mapping[str, Any]) -> Callable[..., Any]:
+    norm = nn.LayerNorm(data["weight"].shape[0], eps=data.get("eps", 1e-5))
+    norm.load_state_dict({"weight": data["weight"], "bias": data["bias"]})
+    return norm
+
+
+GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
+    "linear": _linear,
+    "layer_norm": _layer_norm,
+}
+
+
+def plain(value: object, depth: int = 0) -> Any:
+    """`value` as plain data: detached copies of tensors, tuples and lists of plain data, `Opaque` for the rest."""
+    if value is None or type(value) in (bool, int, float, str, Opaque):
+        return value
+    if isinstance(value, np.generic):
+        return plain(value.item(), depth + 1)
+    for base, bare in _BARE.items():
+        if isinstance(value, base):
+            return bare(value)
+    if type(value) in (Tensor, nn.Parameter):
+        return _plain_tensor(value)  # type: ignore[arg-type]
+    if depth >= MAX_DEPTH:
+        return Opaque("deeply nested data")
+    if isinstance(value, tuple | list) and len(value) <= MAX_ITEMS:
+        items = [plain(item, depth + 1) for item in list(value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict) and len(value) <= MAX_ITEMS:
+        return {k: plain(v, depth + 1) for k, v in dict(value).items() if type(k) in (str, int, bool)}
+    return Opaque(type(value).__name__)
+
+
+def _plain_tensor(tensor: Tensor) -> Tensor | Opaque:
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.device.type == "meta":
+        return Opaque(f"{tensor.layout} tensor on {tensor.device.type}")
+    return tensor.detach().cpu().clone().contiguous()
+
+
+def tensors_in(value: object) -> list[Tensor]:
+    """The tensors of a nested tuple, list or dict, in order."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in tensors_in(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in tensors_in(item)]
+    return []
+
+
+def same(left: object, right: object) -> bool:
+    """Whether two pieces of plain data are equal to the bit (NaN equals NaN)."""
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        if left.shape != right.shape or left.dtype != right.dtype:
+            return False
+        return _equal(torch.nan_to_num(left), torch.nan_to_num(right)) and _equal(torch.isnan(left), torch.isnan(right))
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
+    return left == right

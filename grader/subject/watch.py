@@ -1,0 +1,105 @@
+"""Watches what torch is asked to do, and how large the tensors are that it makes.
+
+Two modes are needed: a torch-function mode sees the functions by the name the student called, a dispatch mode the
+operators that are really run. By dispatch alone `nn.MultiheadAttention` looks like plain matrix products; by
+function alone what a composite calls inside stays hidden. Modules are seen by a hook, with all their base classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.subject.values import tensors_in
+
+PLACES = {"torch.nn.functional": "F.", "torch._ops.aten": "torch.ops.aten.", "torch": "torch."}
+
+
+class Log:
+    """What was called, in order and without repetition, and the largest storage made."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, None] = {}
+        self.largest = 0
+        self.largest_shape: tuple[int, ...] = ()
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        return tuple(self._calls)
+
+    def add(self, name: str) -> None:
+        self._calls[name] = None
+
+    def measure(self, result: object) -> None:
+        for tensor in tensors_in(result):
+            elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+            if elements > self.largest:
+                self.largest, self.largest_shape = elements, tuple(tensor.shape)
+
+
+class _Functions(TorchFunctionMode):
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self.log = log
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        self.log.add(function_name(func))
+        return func(*args, **(kwargs or {}))
+
+
+class _Operators(TorchDispatchMode):
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self.log = log
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: object,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.log.add(f"aten::{str(func).removeprefix('aten.').split('.')[0]}")
+        self.log.measure(result)
+        return result
+
+
+def function_name(func: Callable[..., Any]) -> str:
+    """A torch function as a student would write it: `F.softmax`, `torch.softmax`, `Tensor.softmax`."""
+    name = getattr(func, "__name__", None) or str(func).split(".")[-1]
+    place = getattr(func, "__module__", None)
+    if place is None and hasattr(Tensor, name):
+        return f"Tensor.{name}"
+    if place == "torch._ops.aten":
+        name = str(func).removeprefix("aten.")
+    return PLACES.get(place or "", f"{place}." if place else "") + name
+
+
+@contextmanager
+def watch(log: Log) -> Iterator[None]:
+    """Log everything that torch does inside the block."""
+
+    def entered(module: nn.Module, _args: object) -> None:
+        for base in type(module).__mro__:
+            if base.__module__.startswith("torch.nn.modules") and base is not nn.Module:
+                log.add(f"nn.{base.__name__}")
+
+    hook = register_module_forward_pre_hook(entered)
+    try:
+        with _Operators(log), _Functions(log):
+            yield
+    finally:
+        hook.remove()
