@@ -1,0 +1,43 @@
+"""Shared fixtures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+# Before torch is imported: two workers on two cores gain nothing from more threads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+
+from grader.subject import Request, Subject
+from grader.subject.forked import ForkedSubject, Zygote
+from grader.subject.local import LocalSubject
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    """One zygote for a worker's whole run."""
+    with Zygote() as running:
+        yield running
+
+
+@pytest.fixture(params=["same process", "forked process"])
+def subject_of(request: pytest.FixtureRequest, zygote: Zygote) -> Iterator[Callable[[str], Subject]]:
+    """Makes a subject of either kind from a submission's source."""
+    opened: list[ForkedSubject] = []
+
+    def make(source: str) -> Subject:
+        subject: Subject
+        if request.param == "same process":
+            subject = LocalSubject({"__name__": "__main__"})
+        else:
+            subject = ForkedSubject(zygote)
+            opened.append(subject)
+        outcome = subject.ask(Request("run", source=source))
+        assert outcome.ok, outcome
+        return subject
+
+    yield make
+    for subject in opened:
+        subject.close()

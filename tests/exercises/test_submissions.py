@@ -1,0 +1,76 @@
+"""Every specification against right and wrong submissions, in the learner's process and behind a pipe."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from grader.engine import evaluate
+from grader.registry import exercises
+from tests.model_solutions import model_solution
+from tests.submissions import Submission, submissions
+
+RIGHT = [one for one in submissions() if not one.mistake]
+WRONG = [one for one in submissions() if one.mistake]
+SEEDS = [("practice", False), (b"a secret", True), (b"another secret", True)]
+
+
+def check(submission: Submission, subject_of, seed: str | bytes = "practice", larger: bool = False):
+    known = exercises()
+    return evaluate(known[submission.exercise], subject_of(submission.source), seed=seed, larger=larger, earlier=known)
+
+
+@pytest.mark.parametrize("submission", RIGHT, ids=str)
+def test_right_submission_gets_full_marks(submission, subject_of):
+    for seed, larger in SEEDS:
+        report = check(submission, subject_of, seed, larger)
+        assert report.passed, str(report)
+        assert report.score == 1
+        assert report.diagnosis is None
+
+
+@pytest.mark.parametrize("submission", WRONG, ids=str)
+def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
+    listed = {mistake.id for mistake in exercises()[submission.exercise].mistakes}
+    for seed, larger in SEEDS:
+        report = check(submission, subject_of, seed, larger)
+        assert not report.broken, report.broken
+        assert not report.passed
+        assert report.score < 1
+        if submission.mistake == "-":
+            assert report.diagnosis not in listed, str(report)
+        else:
+            assert report.diagnosis == submission.mistake, str(report)
+
+
+@pytest.mark.parametrize("name", list(exercises()))
+def test_model_solution_gets_full_marks(name, subject_of):
+    exercise = exercises()[name]
+    for seed, larger in SEEDS:
+        report = evaluate(exercise, subject_of(model_solution(exercise)), seed=seed, larger=larger, earlier=exercises())
+        assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("name", [n for n, e in exercises().items() if e.kind != "answers"])
+def test_every_exercise_has_its_right_and_wrong_submissions(name):
+    exercise = exercises()[name]
+    assert sum(one.exercise == name for one in RIGHT) >= 3
+    told = Counter(one.mistake for one in WRONG if one.exercise == name)
+    assert told["-"] >= 1, "a mistake that nobody listed"
+    for mistake in exercise.mistakes:
+        assert told[mistake.id] >= 2, mistake.id
+    assert all(told["excluded-function"] >= 2 for _ in exercise.excluded)
+
+
+@pytest.mark.parametrize("name", list(exercises()))
+def test_parts_that_compare_values_hold_at_least_half(name):
+    parts = exercises()[name].parts
+    assert sum(p.weight for p in parts if p.compares_values) >= sum(p.weight for p in parts) / 2
+
+
+@pytest.mark.parametrize("name", list(exercises()))
+def test_mistakes_have_unique_ids_a_symptom_and_hints(name):
+    mistakes = exercises()[name].mistakes
+    assert len({m.id for m in mistakes}) == len(mistakes)
+    assert all(m.symptom.endswith(".") and m.hints and (m.variants or m.recognise) for m in mistakes)
