@@ -54,7 +54,8 @@ def _unknown(obj: object, wanted: object, known: list[str]) -> str:
     if not isinstance(wanted, str):
         return (
             f"`check` was given a value of type {type(obj).__name__}, which has no name of its own. "
-            'Pass the function itself, without calling it: `check(attention_scores)`; for a quiz, add its name: `check(quiz_01, "quiz_01")`.'
+            "Pass the function itself, without calling it: `check(attention_scores)`; "
+            'for a quiz, add its name: `check(quiz_01, "quiz_01")`.'
         )
     close = difflib.get_close_matches(wanted, known, n=1)
     meant = f" Did you mean `{close[0]}`?" if close else ""

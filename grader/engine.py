@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from functools import cache
-
-import torch
 
 from grader.diagnose import diagnose
 from grader.draw import Draw
@@ -14,7 +11,7 @@ from grader.report import Report, Result
 from grader.session import Session
 from grader.spec import Exercise, Finding
 from grader.subject import Request, Subject
-from grader.subject.watch import Log, watch
+from grader.subject.watch import warm_up
 
 SECONDS = 10.0
 # Findings that are a mistake of their own when no listed one fits.
@@ -57,14 +54,6 @@ def evaluate(
     except Exception:  # ours: whatever a student's code raises is inside an outcome
         output = session.output if session is not None else ""
         return Report(exercise.name, exercise.points, (), output=output, broken=traceback.format_exc(limit=-4))
-
-
-@cache
-def warm_up() -> None:
-    """Pay for what torch imports on the first watched call and the first gradient, before any time counts."""
-    x = torch.ones(2, requires_grad=True)
-    with watch(Log()):
-        torch.autograd.grad((x * x).sum(), x)
 
 
 def _judge_parts(session: Session) -> tuple[Result, ...]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
@@ -103,3 +105,11 @@ def watch(log: Log) -> Iterator[None]:
             yield
     finally:
         hook.remove()
+
+
+@cache
+def warm_up() -> None:
+    """Pay for what torch imports on the first watched call and gradient, before any time counts and any fork."""
+    x = torch.ones(2, requires_grad=True)
+    with watch(Log()):
+        torch.autograd.grad((x * x).sum(), x)

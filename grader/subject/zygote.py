@@ -19,6 +19,7 @@ from grader.subject.channel import Channel, Closed
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.servant import Servant
 from grader.subject.values import Callback
+from grader.subject.watch import warm_up
 from grader.subject.wire import WireError
 
 
@@ -27,6 +28,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     # With two threads and an operation before the fork, a child that computes hangs.
     torch.set_num_threads(1)
+    warm_up()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     children: set[int] = set()

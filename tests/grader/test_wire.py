@@ -1,0 +1,167 @@
+"""The wire: what crosses, and what breaks it."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import torch
+
+from grader.subject import Callback, Given, Opaque, Outcome, Raised
+from grader.subject.protocol import outcome_from, to_plain
+from grader.subject.values import plain, same
+from grader.subject.wire import HEADER, MAX_FRAME, WireError, decode, encode, read_frame
+
+VALUES = [
+    None,
+    True,
+    -3,
+    10**30,
+    2.5,
+    math.inf,
+    "é",
+    [1, [2.0, None]],
+    (1, (2, "x")),
+    {"a": (1,), 3: [False]},
+    Opaque("ndarray"),
+    Callback(4),
+    torch.arange(6).reshape(2, 3),
+    torch.tensor(2.5, dtype=torch.float64),
+    torch.tensor([math.nan, math.inf]),
+    torch.empty(0, 3),
+    torch.tensor([[True, False]]),
+    torch.ones(2, dtype=torch.bfloat16),
+    torch.randn(4, 5).mT,
+    {"q": [torch.ones(2), (torch.zeros(1), None)]},
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_plain_data_crosses_unchanged(value):
+    assert same(decode(encode(value)), value)
+
+
+def test_nan_and_given_callables_cross():
+    assert math.isnan(decode(encode(math.nan)))
+    given = decode(encode(Given("linear", {"weight": torch.ones(2, 3)})))
+    assert given.kind == "linear"
+    assert torch.equal(given.data["weight"], torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("value", [object(), {(1,): 2}, {1.5: 2}, {"x": {3}}], ids=["object", "tuple key", "float key", "set"])
+def test_nothing_else_crosses(value):
+    with pytest.raises(WireError, match="can't cross the wire"):
+        encode(value)
+
+
+def frame(tree, body=b""):
+    head = json.dumps(tree).encode() if not isinstance(tree, bytes) else tree
+    return HEADER.pack(len(head), len(body)) + head + body
+
+
+BROKEN = {
+    "empty": (b"", "shorter than its header"),
+    "lengths": (HEADER.pack(5, 5) + b"{}", "don't add up"),
+    "huge lengths": (HEADER.pack(2**63, 2**63) + b"{}", "don't add up"),
+    "no JSON": (frame(b"\xff\xfe"), "no JSON"),
+    "deep JSON": (frame(b"[" * 100_000 + b"]" * 100_000), "no JSON"),
+    "bare list": (frame([]), "malformed"),
+    "bare dict": (frame({"a": 1}), "malformed"),
+    "unknown kind": (frame(["x", 1]), "malformed"),
+    "deep tree": (frame(json.loads('["l",' * 40 + "1" + "]" * 40)), "malformed"),
+    "float": (frame(["f", "1e5"]), "float in a frame is malformed"),
+    "dict pair": (frame(["d", [1, 2, 3]]), "dict in a frame is malformed"),
+    "dict key": (frame(["d", [[1], 2]]), "dict in a frame is malformed"),
+    "dtype": (frame(["T", "object", [1]], b"x"), "tensor in a frame is malformed"),
+    "negative shape": (frame(["T", "uint8", [-1]], b"x"), "shape in a frame is malformed"),
+    "overflowing shape": (frame(["T", "uint8", [2**40, 2**40]], b"x"), "shape in a frame is malformed"),
+    "many axes": (frame(["T", "uint8", [1] * 50], b"x"), "tensor in a frame is malformed"),
+    "larger than the frame": (frame(["T", "float32", [1000]], b"xxxx"), "larger than the frame"),
+    "claimed by none": (frame(1, b"xxxx"), "no tensor claims"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BROKEN.values(), ids=list(BROKEN))
+def test_broken_frame_is_refused(data, message):
+    with pytest.raises(WireError, match=message):
+        decode(data)
+
+
+def test_frames_are_read_one_by_one_and_limited():
+    data = encode("one") + encode("two")
+    position = 0
+
+    def read(size):
+        nonlocal position
+        position += size
+        return data[position - size : position]
+
+    assert decode(read_frame(read)) == "one"
+    assert decode(read_frame(read)) == "two"
+    assert read_frame(read) is None
+    with pytest.raises(WireError, match="limit"):
+        read_frame(lambda size: HEADER.pack(MAX_FRAME, 1))
+    with pytest.raises(WireError, match="middle of a frame"):
+        read_frame(lambda size: b"xx")
+
+
+GOOD = to_plain(Outcome(status="raised", raised=Raised(("ValueError",), "no", "x = 1", 3), changed=(0,)))
+
+
+def test_outcome_crosses():
+    assert outcome_from(decode(encode(GOOD))) == Outcome(
+        status="raised", raised=Raised(("ValueError",), "no", "x = 1", 3), changed=(0,)
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "passed"},
+        {"status": "died"},
+        {"raised": None},
+        {"raised": {"types": "x"}},
+        {"changed": ("0",)},
+        {"calls": [1]},
+        {"largest": "1"},
+        {"output": None},
+        {"gradients": {"0": "high"}},
+        {"score": 1.0},
+    ],
+    ids=str,
+)
+def test_forged_outcome_is_refused(change):
+    with pytest.raises(ValueError, match="an outcome"):
+        outcome_from({**GOOD, **change})
+
+
+class Liar(torch.Tensor):
+    """A tensor that claims to equal everything."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return True
+
+
+class Twelve(int):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+def test_what_only_looks_plain_becomes_what_it_is():
+    import numpy as np
+
+    assert plain(torch.ones(2).as_subclass(Liar)) == Opaque("Liar")
+    assert type(plain(Twelve(12))) is int
+    assert plain(np.float32(0.5)) == 0.5
+    assert plain(np.ones(2)) == Opaque("ndarray")
+    assert plain(torch.Size([2, 3])) == (2, 3)
+    assert plain(...) == Opaque("ellipsis")
+    assert plain(torch.nn.Parameter(torch.ones(2))).requires_grad is False
+    assert plain({"a": object(), (1, 2): 3}) == {"a": Opaque("object")}
+    nested: list = []
+    nested.append(nested)
+    assert "deeply nested" in str(plain(nested))
