@@ -1,0 +1,49 @@
+"""Time of a `check` call for each exercise, in the learner's own process: median and worst of many runs (model solution, and a wrong one)."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from grader.engine import evaluate
+from grader.registry import exercises
+from grader.spec import Exercise
+from grader.subject.local import LocalSubject
+from grader.subject.watch import warm_up
+from tests.model_solutions import model_solution
+from tests.submissions import submissions
+
+RUNS = 25
+
+
+def measure(exercise: Exercise, source: str) -> list[float]:
+    """Milliseconds of each run."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    exec(source, namespace)
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        evaluate(exercise, LocalSubject(namespace), earlier=exercises())
+        times.append((time.perf_counter() - start) * 1000)
+    return times
+
+
+def main() -> None:
+    """Print a table."""
+    start = time.perf_counter()
+    warm_up()
+    print(f"first check of a kernel, once: {(time.perf_counter() - start) * 1000:.0f} ms more")
+    print(f"{'check, milliseconds':34}{'right, median':>14}{'worst':>8}{'wrong, median':>15}{'worst':>8}")
+    for name, exercise in exercises().items():
+        right = measure(exercise, model_solution(exercise))
+        wrong = [t for one in submissions() if one.exercise == name and one.mistake for t in measure(exercise, one.source)]
+        told = f"{statistics.median(wrong):15.1f}{max(wrong):8.1f}" if wrong else ""
+        print(f"{name:34}{statistics.median(right):14.1f}{max(right):8.1f}{told}")
+
+
+if __name__ == "__main__":
+    main()
