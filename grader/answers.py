@@ -38,7 +38,10 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
             answer = answer.item()
         if isinstance(answer, bool) or not isinstance(answer, int | float):
             return f"expected a number, got {_kind(answer)}."
-        return abs(answer - value()) <= tolerance
+        try:
+            return abs(float(answer) - value()) <= tolerance
+        except OverflowError:  # a whole number beyond every float
+            return False
 
     return Question(key, right, hint, **more)
 
@@ -48,7 +51,7 @@ def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any
 
     def right(answer: Any) -> bool | str:
         if not isinstance(answer, tuple | list) or not all(type(n) is int for n in answer):
-            return f"expected a shape such as (2, 3), got {_kind(answer)}."
+            return f"expected a shape, whole numbers such as (2, 3), got {_kind(answer)}."
         return tuple(answer) == tuple(value())
 
     return Question(key, right, hint, **more)
@@ -81,6 +84,19 @@ def normal(answer: object) -> str:
     if isinstance(answer, Tensor) and answer.numel() == 1:
         answer = round(answer.item(), 6)
     return str(tuple(answer)) if isinstance(answer, list) else str(answer)
+
+
+def written(hints: Mapping[float, str]) -> dict[str, str]:
+    """Hints for wrong numbers, under each text in which a learner may write them.
+
+    >>> sorted(written({12.0: "?"})), sorted(written({0.6667: "?"}))
+    (['12', '12.0'], ['0.6667', '0.667', '0.67'])
+    """
+    found: dict[str, str] = {}
+    for value, hint in hints.items():
+        found |= {str(round(value, digits)): hint for digits in (2, 3, 4)}
+        found |= {str(int(value)): hint} if value == int(value) else {}
+    return found
 
 
 def quiz(name: str, lesson: str, points: float, questions: tuple[Question, ...]) -> Exercise:

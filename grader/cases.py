@@ -46,8 +46,12 @@ def tensors(
 
 
 def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """One sequence, a batch, batch and heads, float64, and entries up to ±50; every axis has a size of its own."""
-    sizes = draw.sizes("B", "H", *(axis for axis in primitive_axes(inputs) if axis not in "BH"))
+    """One sequence, a batch, batch and heads, float64, and entries up to ±50; every axis has a size of its own.
+
+    Batch and heads are small, so that an answer that walks over every leading axis in a Python loop is in time.
+    """
+    first = draw.integer(2, 4)
+    sizes = draw.sizes(*(axis for axis in primitive_axes(inputs) if axis not in "BH"), B=first, H=5 - first)
     batch, heads = (sizes["B"],), (sizes["B"], sizes["H"])
 
     def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:

@@ -9,22 +9,27 @@ import os
 import sys
 from typing import Any
 
+from grader import progress
 from grader.engine import SECONDS, evaluate
 from grader.registry import exercises
 from grader.report import CheckFailed, Report, Result
 from grader.subject.local import LocalSubject
 
 
-def check(obj: object, name: str | None = None, *, seconds: float = SECONDS) -> Report:
-    """Check a solution and show what was found.
+def check(obj: object, name: str | None = None, *, seconds: float = SECONDS, practice: bool = False) -> Report:
+    """Check a solution, show what was found, and keep it in the learner's progress.
 
     `check(fn)` takes the exercise from the function's or class's own name; `check(obj, "name")` is for anything
     else. `seconds` limits the whole check. Never raises for what a learner's code does; where nbgrader runs the
     cell, a failed check raises `CheckFailed` after its report is shown, because nbgrader counts nothing else.
+    `practice` is for looking at a report only: nothing is kept, nothing is raised.
     """
     report = _checked(obj, name, seconds, sys._getframe(1).f_globals)
+    executed = "NBGRADER_EXECUTION" in os.environ
+    if not executed and not practice:
+        progress.record(report)
     show(report)
-    if not report.passed and "NBGRADER_EXECUTION" in os.environ:
+    if executed and not practice and not report.passed:
         raise CheckFailed(_one_line(report))
     return report
 

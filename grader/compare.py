@@ -67,7 +67,7 @@ def ran(outcome: Outcome, exercise: Exercise) -> Finding | None:
 def _raised(outcome: Outcome, name: str) -> Finding:
     raised = outcome.raised
     assert raised is not None
-    if raised.name == "NotImplementedError":
+    if raised.name == "NotImplementedError" and (not raised.line or "NotImplementedError" in raised.line):
         return Finding(
             "not-written",
             f"`{name}` is not written yet: replace `raise NotImplementedError()` by your code, "
@@ -109,7 +109,9 @@ def in_words(value: object) -> str:
         if value.type_name == "ndarray":
             return "a NumPy array (which also cuts the gradient)"
         return f"a value of type {value.type_name}"
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
         return f"the plain number {value!r}"
     return f"a value of type {type(value).__name__}"
 
@@ -128,9 +130,11 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
 
 
 def arguments_in_words(case: Case) -> str:
-    """The shapes that went in, for a message."""
+    """The shapes and numbers that went in, for a message."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
-    return f"It was called with {', '.join(shown)}." if shown else ""
+    shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
+    made = f"It was made with {case.setup.init}. " if case.setup is not None else ""
+    return f"{made}It was called with {', '.join(shown)}." if shown else made.strip()
 
 
 def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
@@ -164,8 +168,8 @@ def values_close(
                 "wrong-values",
                 f"{_called(exercise, output)}: {wrong} of {close.numel()} values differ ({case.name}), the first at "
                 f"index {list(first)}.",
-                got=_window(value),
-                expected=_window(right.to(value.dtype)),
+                got=_window(value, first),
+                expected=_window(right.to(value.dtype), first),
             )
     return None
 
@@ -188,17 +192,14 @@ def _called(exercise: Exercise, output: Output) -> str:
     return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
 
 
-def _window(value: Tensor, rows: int = 8, columns: int = 8) -> Tensor:
-    """The first matrix of a tensor, cut to what a reader can take in."""
-    while value.dim() > 2:
-        value = value[0]
-    return (
-        value[:rows, :columns].clone()
-        if value.dim() == 2
-        else value[:columns].clone()
-        if value.dim()
-        else value.clone()
-    )
+def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
+    """The matrix in which `place` lies, cut around it to what a reader can take in."""
+    for index in place[:-2]:
+        value = value[index]
+    for axis, index in enumerate(place[-2:]):
+        start = max(0, index - size + 1)
+        value = value.narrow(axis, start, min(size, value.shape[axis] - start))
+    return value.clone()
 
 
 def expected_leaves(value: Any, count: int) -> list[Tensor]:

@@ -25,20 +25,38 @@ RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
 def diagnose(session: Session) -> Mistake | None:
     """The first mistake of the exercise's list that explains what the student's code gave, or None."""
     mistakes = session.exercise.mistakes
+    real = sorted((case for case in session.real_cases() if case.comparable), key=lambda case: _right(session, case))
+    if real and all(_right(session, case) for case in real):
+        return next((m for m in mistakes if m.recognise is not None and m.recognise(session)), None)
     for mistake in mistakes:
         if mistake.recognise is not None and mistake.recognise(session):
             return mistake
-        if _explains(session, mistake, session.real_cases()):
+        if any(matches(session, variant, real) for variant in mistake.variants):
             return mistake
+    diagnostic = [case for case in session.diagnostic_cases() if case.comparable]
     for mistake in mistakes:
-        if _explains(session, mistake, session.diagnostic_cases()):
-            return mistake
+        for variant in mistake.variants:
+            if matches(session, variant, diagnostic) and not _contradicts(session, variant, real):
+                return mistake
     return None
 
 
-def _explains(session: Session, mistake: Mistake, cases: list[Case]) -> bool:
-    usable = [case for case in cases if case.comparable]
-    return any(matches(session, variant, usable) for variant in mistake.variants)
+def _right(session: Session, case: Case) -> bool:
+    """Whether the student's code gave the right values on a case."""
+    outcome = session.call(case)
+    if not outcome.ok or not session.exercise.outputs:
+        return False
+    got, right = tensors_in(outcome.value), session.expected(case)
+    return len(got) == len(right) and all(_alike(g, r, RIGHT) for g, r in zip(got, right, strict=True))
+
+
+def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
+    """Whether on a case with distinct sizes the student's code gave something wrong that `variant` doesn't give."""
+    for case in cases:
+        outcome = session.call(case)
+        if outcome.ok and not _right(session, case) and not matches(session, variant, [case]):
+            return True
+    return False
 
 
 def matches(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
@@ -79,7 +97,8 @@ def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool 
             continue
         if not _alike(mine, theirs, ALIKE):
             return None
-        verdict = True
+        # An output that the mistake leaves right tells nothing, not even when the student's is a little off.
+        verdict = verdict or len(right) != len(got) or not _alike(theirs, right[i], ALIKE)
     return verdict
 
 

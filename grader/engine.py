@@ -23,6 +23,7 @@ ACCIDENTS = frozenset(
         "not-finite",
         "changes-argument",
         "gradient-cut",
+        "wrong-gradient",
         "dtype-changed",
         "time-limit",
         "raised",
@@ -47,8 +48,10 @@ def evaluate(
     try:
         draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
         session = Session(exercise, subject, draw, seconds)
+        session.ahead()
         results = _judge_parts(session)
         if all(result.passed for result in results):
+            session.remember_calls()
             return _report(session, results)
         return _explain(session, results, earlier or {})
     except Exception:  # ours: whatever a student's code raises is inside an outcome

@@ -16,3 +16,10 @@ FUSED_ATTENTION = _named("`F.scaled_dot_product_attention`", r"scaled_dot_produc
 MULTIHEAD_ATTENTION = _named(
     "`nn.MultiheadAttention`", r"MultiheadAttention|multi_head_attention|transformer_encoder_layer_fwd"
 )
+# Operators fused by torch's fast path hold them too; `F.normalize`, `renorm` and the norms of vectors are other things.
+NORMALISATION_KERNELS = _named(
+    "the normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`)",
+    r"(?i)(layer|rms|batch|group|instance)_?norm|transformer_encoder_layer_fwd",
+)
+# `F.batch_norm` is no module: "nn.BatchNorm1d", or "nn._BatchNorm.forward" where it is called past the module's hooks.
+BATCHNORM_MODULES = _named("torch's BatchNorm modules", r"nn\.\w*BatchNorm")

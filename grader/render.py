@@ -1,10 +1,8 @@
-"""Draws a report: plain text, and HTML that a screen reader, a dark theme and an untrusted notebook can live with."""
+"""A report as plain text: for a terminal, for an untrusted notebook, and what its pictures fall back to."""
 
 from __future__ import annotations
 
 import math
-from html import escape
-from importlib import resources
 
 import torch
 from torch import Tensor
@@ -75,8 +73,10 @@ def _indented(text: str, by: int = 4) -> list[str]:
 
 
 def matrix_rows(tensor: Tensor) -> list[list[str]]:
-    """A vector or matrix as rows of short numbers."""
+    """A vector or matrix as rows of short numbers, or of True and False."""
     rows = tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
+    if tensor.dtype == torch.bool:
+        return [[str(value) for value in row] for row in rows.tolist()]
     return [[number(value) for value in row] for row in rows.to(torch.float64).tolist()]
 
 
@@ -106,64 +106,3 @@ def _block(tensor: Tensor) -> list[str]:
     rows = matrix_rows(tensor)
     width = max((len(cell) for row in rows for cell in row), default=1)
     return ["  ".join(cell.rjust(width) for cell in row) for row in rows]
-
-
-def as_html(report: Report) -> str:
-    """The report as one self-contained section; its style follows the theme of JupyterLab through `--jp-*`
-    variables.
-    """
-    style = resources.files("grader").joinpath("report.css").read_text()
-    parts = [
-        f"<style>{style}</style>",
-        f'<section class="grader-report" aria-label="{escape(headline(report))}">',
-    ]
-    state = "broken" if report.broken else "passed" if report.passed else "failed"
-    parts.append(f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>')
-    if report.broken:
-        parts.append(f"<p>{escape(BROKEN)}</p><pre>{escape(report.broken)}</pre></section>")
-        return "".join(parts)
-    parts.append(_results_html(report))
-    if report.first_fix:
-        parts.append(f"<p>{_inline(first_fix(report))}</p>")
-    if report.symptom:
-        parts.append(f"<p>It looks like <code>{escape(report.diagnosis or '')}</code>: {_inline(report.symptom)}</p>")
-    for i, hint in enumerate(report.hints, 1):
-        parts.append(f"<details><summary>Hint {i} of {len(report.hints)}</summary><p>{_inline(hint)}</p></details>")
-    if report.output and not report.passed:
-        printed = escape(report.output[:2000])
-        parts.append(f"<details><summary>What your code printed</summary><pre>{printed}</pre></details>")
-    parts.append("</section>")
-    return "".join(parts)
-
-
-def _results_html(report: Report) -> str:
-    failure, told = report.first_failure, worth_telling(report)
-    rows = []
-    for result in report.results:
-        shown = result.message if result in told else ""
-        tables = _tables(result) if result is failure else ""
-        word = "passed" if result.passed else "failed"
-        rows.append(
-            f'<li class="grader-{word}"><span class="grader-word">{word}</span> {_inline(result.name)}'
-            f"{f'<p>{_inline(shown)}</p>' if shown else ''}{tables}</li>"
-        )
-    return f"<ul>{''.join(rows)}</ul>"
-
-
-def _tables(result: Result) -> str:
-    if not isinstance(result.got, Tensor) or not isinstance(result.expected, Tensor):
-        return ""
-    return f'<div class="grader-pair">{_table("got", result.got)}{_table("expected", result.expected)}</div>'
-
-
-def _table(caption: str, tensor: Tensor) -> str:
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in matrix_rows(tensor)
-    )
-    return f"<table><caption>{caption}</caption>{rows}</table>"
-
-
-def _inline(text: str) -> str:
-    """Escapes text and turns its `code` into code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

@@ -1,4 +1,4 @@
-"""What a check found: plain data with a plain text; `grader.render` draws it."""
+"""What a check found: plain data. `grader.render` writes it as text, `grader.page` draws it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Report:
         return f"<Report {self.exercise}: {state}, {self.mark:g} of {self.points:g} points>"
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
-        from grader.render import as_html, as_text
+        from grader.page import as_html
+        from grader.render import as_text
 
         return {"text/plain": as_text(self), "text/html": as_html(self)}
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,9 +15,14 @@ from torch import Tensor
 from grader import compare
 from grader.draw import Draw
 from grader.spec import Case, Exercise, Setup
-from grader.subject import Outcome, Request, Subject
+from grader.subject import Given, Outcome, Request, Subject
+from grader.subject.protocol import AsksAhead
+from grader.subject.values import GIVEN
 
+T = TypeVar("T")
 FATAL = ("time-limit", "died", "not-run")
+# By exercise: the calls (a case's name, with gradients or not) of a check that passed, in order.
+_CALLS: dict[str, tuple[tuple[str, bool], ...]] = {}
 
 
 class Session:
@@ -32,7 +38,26 @@ class Session:
         self.stopped: Outcome | None = None
         self._deadline = time.monotonic() + seconds
         self._outcomes: dict[object, Outcome] = {}
+        self._found: dict[object, Any] = {}
         self._expected: dict[tuple[str, object], list[Tensor]] = {}
+        self._requests: dict[tuple[str, bool], list[Request]] = {}
+        self._ahead: deque[Request] = deque()
+        self._arriving: Iterator[Outcome] = iter(())
+        self._arrived: dict[int, Outcome] = {}
+
+    def ahead(self) -> None:
+        """Send the calls that this exercise's check made of a right solution before: a student's process works on them
+        while this one compares what came first. Their outcomes are looked at when, and if, the check comes to them."""
+        if isinstance(self.subject, AsksAhead):
+            known = [key for key in _CALLS.get(self.exercise.name, ()) if key[0] in self.cases]
+            for name, gradients in known:
+                self._ahead.extend(self._requests_of(self.cases[name], gradients))
+            seconds = self._deadline - time.monotonic()
+            self._arriving = self.subject.ask_ahead([self._limited(request, seconds) for request in self._ahead])
+
+    def remember_calls(self) -> None:
+        """Note the calls of a check that passed, for the next student's."""
+        _CALLS[self.exercise.name] = tuple(self._requests)
 
     def ask(self, request: Request) -> Outcome:
         """One request, within what is left of the time. After a time-out, a death or an interrupt nothing is run."""
@@ -42,20 +67,40 @@ class Session:
         if left <= 0:
             outcome = Outcome(status="time-limit")
         else:
-            watched = bool(self.exercise.excluded) or request.watch
-            outcome = self.subject.ask(replace(request, watch=watched, seconds=left))
+            outcome = self._early(request) or self.subject.ask(self._limited(request, left))
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
+            if self._ahead and isinstance(self.subject, AsksAhead):
+                self.subject.abandon()  # or it would work through all the others first
         self.output = self.output or outcome.output
         self._note_excluded(outcome)
         return outcome
+
+    def _limited(self, request: Request, seconds: float) -> Request:
+        return replace(request, watch=bool(self.exercise.excluded) or request.watch, seconds=max(seconds, 1e-3))
+
+    def _early(self, request: Request) -> Outcome | None:
+        """The outcome of a request that was sent ahead; None if it wasn't."""
+        while self._ahead and id(request) not in self._arrived:
+            first = self._ahead.popleft()
+            outcome = next(self._arriving)
+            self._arrived[id(first)] = outcome
+            if outcome.status in FATAL:
+                break
+        return self._arrived.pop(id(request), None)
 
     def _note_excluded(self, outcome: Outcome) -> None:
         for call in outcome.calls:
             for exclusion in self.exercise.excluded:
                 if self.excluded_call is None and exclusion.matches(call):
                     self.excluded_call = call
+
+    def once(self, key: object, find: Callable[[], T]) -> T:
+        """What `find` gives, found once and remembered under `key`: for what several parts and mistakes look at."""
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
         """The student's function (or module, made ready by the case's setup) on a case's arguments; asked once,
@@ -67,29 +112,35 @@ class Session:
         return self._outcomes[key]
 
     def _call(self, case: Case, gradients: bool) -> Outcome:
-        target = self.exercise.name
-        if case.setup is not None:
-            target = "@" + self.exercise.name
-            built = self.build(case.setup, self.exercise.name, self.dtype(case))
-            if not built.ok:
-                return built
-        cotangents = tuple(self.cotangents(case)) if gradients else None
-        return self.ask(Request("call", target, tuple(case.args.values()), cotangents=cotangents))
+        return self._first_fault(self._requests_of(case, gradients))
+
+    def _requests_of(self, case: Case, gradients: bool) -> list[Request]:
+        """What a call on a case takes, made once: for a module its setup comes first."""
+        key = (case.name, gradients)
+        if key not in self._requests:
+            target, before = self.exercise.name, []
+            if case.setup is not None:
+                before = _building(self.exercise.name, case.setup, target, self.dtype(case))
+                target = "@" + target
+            cotangents = tuple(self.cotangents(case)) if gradients else None
+            call = Request("call", target, tuple(case.args.values()), cotangents=cotangents)
+            self._requests[key] = [*before, call]
+        return self._requests[key]
+
+    def _first_fault(self, requests: list[Request]) -> Outcome:
+        """Asks one after the other; the first outcome that isn't "ok", or the last one."""
+        outcome = Outcome()
+        for request in requests:
+            outcome = self.ask(request)
+            if not outcome.ok:
+                break
+        return outcome
 
     def build(self, setup: Setup, handle: str, dtype: torch.dtype = torch.float32) -> Outcome:
         """A fresh module under "@handle", loaded and in the setup's mode; the first outcome that isn't "ok", if
         there is one.
         """
-        outcome = Outcome()
-        for request in (
-            Request("build", self.exercise.name, setup.init, handle=handle),
-            Request("mode", "@" + handle, (setup.training, str(dtype).removeprefix("torch."))),
-            Request("load", "@" + handle, (dict(setup.state),)),
-        ):
-            outcome = self.ask(request)
-            if not outcome.ok:
-                break
-        return outcome
+        return self._first_fault(_building(self.exercise.name, setup, handle, dtype))
 
     def expected(self, case: Case) -> list[Tensor]:
         """What is right on a case, from the reference in float64."""
@@ -127,10 +178,8 @@ class Session:
                 tensor.requires_grad_()
             outputs = compare.expected_leaves(reference(*setup, *args), len(self.exercise.outputs))
             weights = [weight.to(torch.float64) for weight in self.cotangents(case)]
-            pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-            found = torch.autograd.grad(
-                [o for o, _ in pairs], list(wanted.values()), [w for _, w in pairs], allow_unused=True
-            )
+            weighed = [(o * w).sum() for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+            found = torch.autograd.grad(weighed, list(wanted.values()), allow_unused=True)
         return {k: torch.zeros_like(wanted[k]) if g is None else g for k, g in zip(wanted, found, strict=True)}
 
     @staticmethod
@@ -154,6 +203,14 @@ class Session:
         return outcome.value if outcome.ok and isinstance(outcome.value, dict) else {}
 
 
+def _building(target: str, setup: Setup, handle: str, dtype: torch.dtype) -> list[Request]:
+    return [
+        Request("build", target, setup.init, handle=handle),
+        Request("mode", "@" + handle, (setup.training, str(dtype).removeprefix("torch."))),
+        Request("load", "@" + handle, (dict(setup.state),)),
+    ]
+
+
 def _setup(case: Case, dtype: torch.dtype | None = None) -> tuple[Setup, ...]:
     """The setup of a module's case with a state of its own, as the leading arguments of our own functions."""
     if case.setup is None:
@@ -166,8 +223,12 @@ def _is_float(value: object) -> bool:
 
 
 def _copy(value: Any, dtype: torch.dtype | None = None) -> Any:
+    if isinstance(value, Given):
+        return GIVEN[value.kind](_copy(dict(value.data), dtype))
     if isinstance(value, Tensor):
         return value.to(dtype, copy=True) if dtype is not None and value.is_floating_point() else value.clone()
     if isinstance(value, tuple | list):
         return type(value)(_copy(item, dtype) for item in value)
+    if isinstance(value, dict):
+        return {key: _copy(item, dtype) for key, item in value.items()}
     return value

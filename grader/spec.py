@@ -164,7 +164,7 @@ def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
     words: list[str] = []
     for axis in axes.split():
         if axis == "...":
-            words.extend(("batch", "num_heads", "…", "…")[: len(leading)])
+            words.extend(("batch", "…" if "H" in axes.split() else "num_heads", "…", "…")[: len(leading)])
         else:
             words.append(" * ".join(AXES.get(factor, factor) for factor in axis.split("*")))
     return f"({', '.join(words)})"

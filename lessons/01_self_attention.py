@@ -509,6 +509,19 @@ print("weighted values", weighted_values, sep="\n")
 # Row 1 lies close to token 1's own value, [2, 8, 0], because that is where its weight went. And note the
 # shapes: the output has one row for each **query**, and the width of a **value**.
 #
+# ### The whole way, step by step
+#
+# Below is the small example once more, to walk through. Run the cell, then go from step to step with its buttons. Point
+# at a number, or press Tab until the last table has a frame and use the arrow keys: you see the arithmetic behind
+# it. Find the two numbers that you computed by hand above. In steps 5 to 7 a slider changes the scale: what happens to
+# row 1 of the weights at a tenth of √d_k, and what at ten times √d_k?
+
+# %% role="draw"
+from widgets import AttentionExplorer
+
+AttentionExplorer(x, w_query, w_key, w_value)
+
+# %% [markdown]
 # ### Exercise 4: `scaled_dot_product_attention`
 #
 # Difficulty 2 of 5 · about 10 minutes

@@ -23,12 +23,14 @@ class Channel:
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
 
-    def send(self, value: object) -> None:
-        """Send one value."""
+    def send(self, value: object, seconds: float | None = None) -> None:
+        """Send one value; `Late` if the other end doesn't take it within `seconds`."""
         frame = encode(value)
-        self._socket.settimeout(None)
+        self._socket.settimeout(None if seconds is None else max(seconds, 1e-3))
         try:
             self._socket.sendall(frame)
+        except TimeoutError:
+            raise Late from None
         except OSError as error:
             raise Closed(str(error)) from None
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor
 
 from grader.subject.values import Callback
 
-Op = Literal["run", "call", "build", "load", "state", "mode", "get", "describe"]
+Op = Literal["run", "names", "call", "build", "load", "state", "mode", "get", "describe"]
 Status = Literal["ok", "raised", "time-limit", "missing", "misbuilt", "died", "not-run"]
 OUTPUT_BYTES = 20_000
 
@@ -21,7 +21,8 @@ class Request:
 
     | op | meaning |
     | --- | --- |
-    | run | execute `source` as a cell |
+    | run | execute `source` as a cell; with `args=("definitions",)` only its functions, classes and imports |
+    | names | which names the sources in `args` use, without running them |
     | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
     | build | make `target(*args, **keywords)` and keep it under `handle` |
     | load | copy `args[0]`, a dict of tensors, into the parameters and buffers of "@handle" |
@@ -67,8 +68,9 @@ class Outcome:
     "missing": there is no such name (`value`). "misbuilt": what was built is no module or lacks parameters (`value`
     says so). `changed`: positions of the arguments that the call changed in place. `gradients`: by "0", "1", … for
     arguments and by name for parameters, None where nothing flows; the whole is None when none were asked for or the
-    output has no gradient at all. `calls`: torch functions seen, named as in `grader.subject.watch`. `largest`: the
-    most elements of any storage that torch made, with its tensor's shape.
+    output has no gradient at all. `calls`: torch functions seen, named as in `grader.subject.watch`.
+    `operations`: how many operators torch ran, repetitions counted. `largest`: the most elements of any storage that
+    torch made, with its tensor's shape. The last three are known of a watched call only.
     """
 
     status: Status = "ok"
@@ -77,6 +79,7 @@ class Outcome:
     changed: tuple[int, ...] = ()
     gradients: dict[str, Tensor | None] | None = None
     calls: tuple[str, ...] = ()
+    operations: int = 0
     largest: int = 0
     largest_shape: tuple[int, ...] = ()
     output: str = ""
@@ -87,8 +90,14 @@ class Outcome:
 
 
 def to_plain(message: Request | Outcome) -> dict[str, Any]:
-    """A request or an outcome as a dict of plain data, ready for the wire."""
-    data = {f.name: getattr(message, f.name) for f in fields(message)}
+    """A request or an outcome as a dict of plain data, ready for the wire: fields at their defaults are left out."""
+    data: dict[str, Any] = {}
+    for name, default in _DEFAULTS[type(message)].items():
+        value = getattr(message, name)
+        # A student's value is never compared with anything; an empty tuple or text is told by its type and length.
+        empty = type(value) is type(default) and type(value) in (int, str, tuple) and not value and not default
+        if value is not default and not empty:
+            data[name] = value
     raised = data.get("raised")
     if raised is not None:
         data["raised"] = {f.name: getattr(raised, f.name) for f in fields(raised)}
@@ -97,8 +106,9 @@ def to_plain(message: Request | Outcome) -> dict[str, Any]:
 
 def outcome_from(data: Any) -> Outcome:
     """The outcome that a student's process sent; anything malformed is a ValueError."""
-    if not isinstance(data, dict) or data.keys() != {f.name for f in fields(Outcome)}:
-        raise ValueError("an outcome has exactly its fields")
+    if not isinstance(data, dict) or not data.keys() <= _DEFAULTS[Outcome].keys():
+        raise ValueError("an outcome has its fields and no others")
+    data = {**_DEFAULTS[Outcome], **data}
     raised = data["raised"]
     if raised is not None:
         _expect(isinstance(raised, dict) and raised.keys() == {f.name for f in fields(Raised)}, "raised")
@@ -109,6 +119,7 @@ def outcome_from(data: Any) -> Outcome:
     _expect(data["status"] in ("ok", "raised", "time-limit", "missing", "misbuilt"), "status")
     _expect(data["status"] != "raised" or raised is not None, "raised")
     _expect(_all(data["changed"], int) and _all(data["calls"], str), "changed, calls")
+    _expect(isinstance(data["operations"], int), "operations")
     _expect(isinstance(data["largest"], int) and _all(data["largest_shape"], int), "largest")
     _expect(isinstance(data["output"], str), "output")
     gradients = data["gradients"]
@@ -127,6 +138,11 @@ def _expect(condition: bool, field_name: str) -> None:
         raise ValueError(f"an outcome's {field_name} is malformed")
 
 
+_DEFAULTS: dict[type, dict[str, Any]] = {
+    kind: {f.name: f.default if f.default is not MISSING else None for f in fields(kind)} for kind in (Request, Outcome)
+}
+
+
 Answer = Callable[[Callback, tuple[Any, ...]], Any]
 
 
@@ -139,4 +155,17 @@ class Subject(Protocol):
 
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""
+        ...
+
+
+@runtime_checkable
+class AsksAhead(Subject, Protocol):
+    """A subject at work beside us: it takes several requests at once."""
+
+    def ask_ahead(self, requests: Sequence[Request]) -> Iterator[Outcome]:
+        """Send all requests and give their outcomes one by one. What isn't taken is lost with the next request."""
+        ...
+
+    def abandon(self) -> None:
+        """Don't wait for what was asked: end the student's process."""
         ...

@@ -7,6 +7,8 @@ import sysconfig
 from pathlib import Path
 from types import TracebackType
 
+import torch
+
 from grader.subject.protocol import Raised
 
 MESSAGE_LENGTH = 600
@@ -14,6 +16,7 @@ _PATHS = sysconfig.get_paths()
 # Frames in these places are never the student's.
 _FOREIGN = (
     *(str(Path(_PATHS[place])) for place in ("stdlib", "purelib", "platlib")),
+    str(Path(torch.__file__).parents[1]),  # where packages really lie, also without site's help
     str(Path(__file__).parents[1]),
     "<frozen",
 )

@@ -50,14 +50,21 @@ def _linear(data: Mapping[str, Any]) -> Callable[..., Any]:
     return lambda x: nn.functional.linear(x, weight.to(x.dtype), None if bias is None else bias.to(x.dtype))
 
 
+def _feed_forward(data: Mapping[str, Any]) -> Callable[..., Any]:
+    """Two linear layers with tanh between them."""
+    first, second = ({name: data[f"{name}{i}"] for name in ("weight", "bias")} for i in (1, 2))
+    return lambda x: _linear(second)(torch.tanh(_linear(first)(x)))
+
+
 def _layer_norm(data: Mapping[str, Any]) -> Callable[..., Any]:
-    norm = nn.LayerNorm(data["weight"].shape[0], eps=data.get("eps", 1e-5))
-    norm.load_state_dict({"weight": data["weight"], "bias": data["bias"]})
-    return norm
+    weight, bias, eps = data["weight"], data["bias"], data.get("eps", 1e-5)
+    return lambda x: nn.functional.layer_norm(x, weight.shape, weight.to(x.dtype), bias.to(x.dtype), eps)
 
 
+# They keep no state and take float32 and float64: a student may call them as often as they like.
 GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "linear": _linear,
+    "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,
 }
 

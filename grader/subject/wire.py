@@ -18,7 +18,9 @@ from torch import Tensor
 from grader.subject.values import MAX_DEPTH, Callback, Given, Opaque
 
 HEADER = struct.Struct(">QQ")
-MAX_FRAME = 256 * 2**20
+MAX_FRAME = 64 * 2**20
+# Of JSON, which takes many times its size once it is read.
+MAX_TREE = 4 * 2**20
 MAX_AXES = 12
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -27,6 +29,10 @@ DTYPES = {
         *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
     )
 }
+
+
+# What stands for itself in the tree.
+_BARE = frozenset({bool, int, str, type(None)})
 
 
 class WireError(ValueError):
@@ -38,8 +44,8 @@ def encode(value: object) -> bytes:
     blobs: list[bytes] = []
     head = json.dumps(_pack(value, blobs), allow_nan=False, separators=(",", ":")).encode()
     body = b"".join(blobs)
-    if len(head) + len(body) > MAX_FRAME:
-        raise WireError(f"a frame of {len(head) + len(body)} bytes, the limit is {MAX_FRAME}")
+    if len(head) + len(body) > MAX_FRAME or len(head) > MAX_TREE:
+        raise WireError(f"a frame of {len(head)} + {len(body)} bytes, the limits are {MAX_TREE} and {MAX_FRAME}")
     return HEADER.pack(len(head), len(body)) + head + body
 
 
@@ -68,8 +74,9 @@ def read_frame(read: Callable[[int], bytes], limit: int = MAX_FRAME) -> bytes | 
         return None
     if len(header) < HEADER.size:
         raise WireError("the sender stopped in the middle of a frame")
-    size = sum(HEADER.unpack(header))
-    if size > limit:
+    head_size, body_size = HEADER.unpack(header)
+    size = head_size + body_size
+    if size > limit or head_size > MAX_TREE:
         raise WireError(f"a frame of {size} bytes, the limit is {limit}")
     body = read(size)
     if len(body) < size:
@@ -118,6 +125,10 @@ class _Reader:
         if depth > MAX_DEPTH + 4 or not isinstance(node, list) or not node:
             raise WireError("a frame's tree is malformed")
         kind, rest = node[0], node[1:]
+        if kind in ("l", "t") and all(
+            type(item) in _BARE for item in rest
+        ):  # most are: don't go through them one by one
+            return rest if kind == "l" else tuple(rest)
         if kind == "l":
             return [self.unpack(item, depth + 1) for item in rest]
         if kind == "t":
@@ -156,7 +167,9 @@ class _Reader:
             raise WireError("a tensor in a frame is malformed")
         if not all(type(n) is int and 0 <= n <= MAX_FRAME for n in shape):
             raise WireError("a tensor's shape in a frame is malformed")
-        size = math.prod(shape) * torch.empty((), dtype=dtype).element_size()
+        size = math.prod(shape) * dtype.itemsize
+        if math.prod(n for n in shape if n) > MAX_FRAME:  # of an empty tensor too: torch multiplies them
+            raise WireError("a tensor's shape in a frame is malformed")
         if self.offset + size > len(self.body):
             raise WireError("a tensor in a frame is larger than the frame")
         raw = self.body[self.offset : self.offset + size]

@@ -1,12 +1,15 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it: "fork" arrives with the child's own end of a pipe and is answered by
-the child's number; "kill N" ends a child. A child runs a `Servant` until its pipe is closed. Run as `python -m
-grader.subject.zygote FD`.
+It speaks on one socket with whoever started it, a packet a message: "fork", with the child's own end of a pipe, is
+answered by the child's number; "kill N" ends a child and is not answered. A child runs a `Servant` until its pipe is
+closed. Run as `python -m grader.subject.zygote FD [CONFINEMENT]`; with a confinement (see `grader.subject.confine`) it
+is process 1 of a sandbox, has one child at a time, and ends with a child everything that the child started.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import signal
 import socket
@@ -15,82 +18,136 @@ import threading
 
 import torch
 
+from grader.subject.cells import furnish
 from grader.subject.channel import Channel, Closed
+from grader.subject.confine import Confinement, confine
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.servant import Servant
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up
-from grader.subject.wire import WireError
+from grader.subject.wire import WireError, decode, encode
 
 
 def main() -> None:
     """Fork on request until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    limits = Confinement.from_json(sys.argv[2]) if len(sys.argv) > 2 else None
+    # A child could send it; as process 1 without a handler it can't be reached.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     # With two threads and an operation before the fork, a child that computes hangs.
     torch.set_num_threads(1)
     warm_up()
+    _rehearse()
+    for package in limits.packages if limits else ():
+        importlib.import_module(package)
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
+    # A child's garbage collector shall not touch, and so copy, what was there before it.
+    gc.collect()
+    gc.freeze()
+    control.send(b"ready")
+    _serve_forks(control, limits)
+
+
+def _rehearse() -> None:
+    """Do once what every child does, so that what is made at first use is made before the forks."""
+    servant = Servant(furnish({}))
+    source = "import torch\ndef f(x):\n    print(x)\n    return torch.softmax(x @ x.mT, -1)\ndef g(x):\n    return x[9]"
+    square = torch.ones(2, 2)
+    for request in (
+        Request("names", args=(source,)),
+        Request("run", source=source),
+        Request("describe", "f"),
+        Request("call", "f", (square,), cotangents=(square,), watch=True),
+        Request("call", "g", (square,)),
+    ):
+        decode(encode(to_plain(servant.handle(request))))
+
+
+def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
     children: set[int] = set()
-    control.sendall(b"ready\n")
     while True:
         message, descriptors, _flags, _address = socket.recv_fds(control, 64, 1)
         if not message:
             break
-        word, _, number = message.decode().strip().partition(" ")
+        word, *rest = message.decode().split()
         if word == "fork":
-            pid = _fork(control, descriptors[0])
+            # The second number is our own size, which can't be seen from in here.
+            pid = _fork(control, descriptors[0], limits, int(rest[0]))
             children.add(pid)
             os.close(descriptors[0])
-            control.sendall(f"{pid}\n".encode())
-        elif word == "kill" and int(number) in children:
-            _end(int(number))
-            children.discard(int(number))
-            control.sendall(b"done\n")
-        else:
-            control.sendall(b"done\n")
+            control.send(f"{pid}".encode())
+        elif word == "kill" and int(rest[0]) in children:
+            _end(int(rest[0]), limits is not None and bool(limits.scratch))
+            children.discard(int(rest[0]))
     for pid in children:
-        _end(pid)
+        _end(pid, False)
 
 
-def _end(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
-    os.waitpid(pid, 0)
+def _end(pid: int, everything: bool) -> None:
+    """Kill a child; with `everything` (process 1 of a namespace) every process there is, until none is left."""
+    if not everything or os.getpid() != 1:
+        os.killpg(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
+        os.waitpid(pid, 0)
+        return
+    while True:
+        try:
+            os.kill(-1, signal.SIGKILL)
+            os.waitpid(-1, 0)
+        except (ProcessLookupError, ChildProcessError):
+            return
 
 
-def _fork(control: socket.socket, descriptor: int) -> int:
+def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, address_space: int) -> int:
     pid = os.fork()
     if pid:
+        os.setpgid(pid, pid)  # here too: whichever of the two comes first
         return pid
     try:
+        os.setpgid(0, 0)
         control.close()
-        serve(Channel(socket.socket(fileno=descriptor)))
+        channel = Channel(socket.socket(fileno=descriptor))
+        _silence()
+        if limits is not None:
+            confine(limits, address_space)
+        serve(channel)
     finally:
         os._exit(0)
 
 
-def serve(channel: Channel) -> None:
-    """Answer requests from `channel` with a servant of an empty namespace, until it is closed."""
+def _silence() -> None:
     silence = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(silence, standard)
+    os.close(silence)
+
+
+def serve(channel: Channel) -> None:
+    """Answer requests from `channel` with a servant of an empty namespace, until it is closed."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})
-        return channel.receive()
+        word, value = channel.receive()
+        if word == "raised":
+            raise TypeError(value)
+        return value
 
-    servant = Servant({"__name__": "__main__", "__builtins__": __builtins__}, answer)
+    me = os.getpid()
+    servant = Servant(furnish({"__name__": "__main__", "__builtins__": __builtins__}), answer)
     while True:
         try:
-            request = channel.receive()
+            requests = channel.receive()
         except Closed:
             return
-        outcome = servant.handle(Request(**request))
-        try:
-            channel.send({"outcome": to_plain(outcome)})
-        except WireError as error:
-            too_large = Outcome(status="missing", value=f"a result that can't be sent: {error}"[:OUTPUT_BYTES])
-            channel.send({"outcome": to_plain(too_large)})
+        for token, request in requests:
+            outcome = servant.handle(Request(**request))
+            if os.getpid() != me:
+                return  # a fork that the student's code made and that came back: one of us is enough
+            try:
+                channel.send({"outcome": to_plain(outcome), "token": token})
+            except WireError as error:
+                too_large = Outcome(status="missing", value=f"a result that can't be sent: {error}"[:OUTPUT_BYTES])
+                channel.send({"outcome": to_plain(too_large), "token": token})
 
 
 if __name__ == "__main__":

@@ -49,7 +49,9 @@ def test_nan_and_given_callables_cross():
     assert torch.equal(given.data["weight"], torch.ones(2, 3))
 
 
-@pytest.mark.parametrize("value", [object(), {(1,): 2}, {1.5: 2}, {"x": {3}}], ids=["object", "tuple key", "float key", "set"])
+@pytest.mark.parametrize(
+    "value", [object(), {(1,): 2}, {1.5: 2}, {"x": {3}}], ids=["object", "tuple key", "float key", "set"]
+)
 def test_nothing_else_crosses(value):
     with pytest.raises(WireError, match="can't cross the wire"):
         encode(value)

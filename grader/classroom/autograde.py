@@ -1,0 +1,155 @@
+"""What nbgrader calls: an exporter that grades while it reads a submission, a preprocessor that stores marks."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Dict, Unicode
+
+from grader.classroom.files import read_regular
+from grader.classroom.rebuild import RESULT, rebuild
+from grader.judge.feedback import BROKEN, preface
+from grader.judge.grading import Place, grade
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline
+from grader.judge.reader import Unreadable
+from grader.judge.result import ExerciseResult, Result
+from grader.judge.sandbox import OpenZygote, Sandbox, SandboxUnavailable
+from grader.judge.text import clean
+from grader.subject.forked import ZygoteGone
+
+COMMENT_BYTES = 4000
+
+
+class JudgingExporter(NotebookExporter):
+    """Reads a submission, has it judged, and hands nbgrader a notebook rebuilt from the instructor's.
+
+    `nbgrader autograde` reads every notebook twice: the submission, and what it made of it. Only the first is judged.
+    """
+
+    secret_file = Unicode("judge_secret", help="The course's secret, relative to its root").tag(config=True)
+    limits = Dict(help="What a submission may use: fields of grader.judge.limits.Limits").tag(config=True)
+    unsafe_no_sandbox = Bool(False, help="Grade without a sandbox where there is none. Reports say so.").tag(
+        config=True
+    )
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._place: Place | None = None
+        self._settings = Limits(**self.limits)
+        try:
+            self._secret = read_regular(self._root() / self.secret_file, 4096).strip()
+        except Unreadable as error:
+            raise NbGraderException(f"{self.secret_file}: {error} `grader course create` makes one.") from None
+        if len(self._secret) < 32:
+            raise NbGraderException(f"{self.secret_file} is too short to be a secret.")
+        self._open()
+        atexit.register(self._close)
+
+    def _root(self) -> Path:
+        return Path(self._coursedir().root)
+
+    def _coursedir(self) -> Any:
+        return cast(Any, self.parent).coursedir
+
+    def _open(self) -> Place:
+        try:
+            self._place = OpenZygote(self._settings) if self.unsafe_no_sandbox else Sandbox(self._settings)
+        except SandboxUnavailable as error:
+            raise NbGraderException(str(error)) from None
+        return self._place
+
+    def _close(self) -> None:
+        if self._place is not None:
+            self._place.close()
+            self._place = None
+
+    def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
+        """Judge a submission; read anything else as it is."""
+        if not getattr(self.parent, "_sanitizing", False) or resources is None:
+            return super().from_filename(filename, resources, **kw)
+        about = resources["nbgrader"]
+        instructor = self._instructor(about["assignment"], about["notebook"])
+        try:
+            submission, why = read_regular(filename, self._settings.notebook_bytes), ""
+        except Unreadable as error:
+            submission, why = b"", str(error)
+        result = self._judge(submission, instructor, about["student"])
+        if why:
+            result = Result(result.exercises, unreadable=why, sandboxed=result.sandboxed)
+        made = rebuild(instructor, submission, result, self._settings.notebook_bytes, self._settings.cells)
+        return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
+
+    def _instructor(self, assignment: str, notebook: str) -> bytes:
+        coursedir = self._coursedir()
+        folder = coursedir.format_path(coursedir.source_directory, ".", assignment)
+        return Path(folder, f"{notebook}.ipynb").read_bytes()
+
+    def _judge(self, submission: bytes, instructor: bytes, student: str) -> Result:
+        outline = Outline.of(instructor)
+        for attempt in (1, 2):
+            try:
+                place = self._place or self._open()
+                return grade(submission, outline, secret=self._secret, student=student, place=place)
+            except ZygoteGone:
+                self._close()
+                if attempt == 2:
+                    raise
+        raise AssertionError("unreachable")
+
+
+class RecordResult(NbGraderPreprocessor):
+    """Stores the judge's marks and comments. It stands behind SaveAutoGrades, which reads marks from outputs."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        about = resources["nbgrader"]
+        result = Result.from_plain(nb.metadata[RESULT])
+        checks = {
+            cell.metadata["course"]["exercise"]: cell.metadata["nbgrader"]["grade_id"]
+            for cell in nb.cells
+            if cell.metadata.get("course", {}).get("role") == "check"
+        }
+        where = (about["notebook"], about["assignment"], about["student"])
+        with Gradebook(about["db_url"]) as gradebook:
+            for exercise in result.exercises:
+                grade_row = gradebook.find_grade(checks[exercise.name], *where)
+                grade_row.auto_score = round(grade_row.max_score * exercise.score, 2)
+                grade_row.needs_manual_grade = exercise.broken or grade_row.manual_score is not None
+                comment = gradebook.find_comment(exercise.name, *where)
+                comment.auto_comment = comment_on(exercise, result)
+            gradebook.db.commit()
+        return nb, resources
+
+
+def comment_on(exercise: ExerciseResult, result: Result) -> str:
+    """What a student reads beside the exercise, short: the check's own output has the rest."""
+    said = preface(result) if result.unreadable or not result.sandboxed else []
+    if exercise.broken:
+        said.append(BROKEN)
+    if exercise.first_fix:
+        said.append(f"First mend {exercise.first_fix}.")
+    if exercise.symptom:
+        said.append(f"It looks like {exercise.diagnosis}: {exercise.symptom}")
+    else:
+        failed = next((part for part in exercise.parts if not part.passed), None)
+        said += [f"{failed.name}: {failed.message}"] if failed else []
+    return clean(" ".join(said), COMMENT_BYTES) or f"{exercise.mark:g} of {exercise.points:g} points."
+
+
+def remove_irregular(assignment: str, student: str, notebooks: list[str]) -> None:
+    """nbgrader's hook before it copies a submission's other files: links and pipes among them are removed, because it
+    would follow them."""
+    from grader.classroom.files import irregular
+
+    for folder in {os.path.dirname(notebook) for notebook in notebooks}:
+        for path in irregular(folder):
+            if path.suffix != ".ipynb" or path.parent != Path(folder):
+                path.unlink()

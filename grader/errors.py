@@ -1,0 +1,29 @@
+"""The errors of the command line, and with them its exit codes.
+
+| class | exit code | meaning |
+| --- | --- | --- |
+| `CourseError` | 2 | a usage error, or an author's error: nothing was checked |
+| `FoundWanting` | 1 | checked, and found wanting |
+"""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import click
+
+
+class CourseError(click.ClickException):
+    """Something that the person at the command line, or the author of a lesson, has to mend."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """The message alone: it says what is wrong and where, click's "Error:" would add nothing."""
+        click.echo(self.message, file=file, err=file is None)
+
+
+class FoundWanting(CourseError):
+    """What was asked to be checked is not as it should be."""
+
+    exit_code = 1

@@ -1,0 +1,110 @@
+"""Grades one submission: bytes in, a plain result out. Knows nothing of nbgrader and of databases."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+
+from grader.engine import evaluate
+from grader.judge import plan
+from grader.judge.feedback import judged
+from grader.judge.limits import Limits
+from grader.judge.needed import needed
+from grader.judge.outline import Outline
+from grader.judge.reader import Unreadable, read
+from grader.judge.result import ExerciseResult, Result
+from grader.judge.runner import Runner
+from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.registry import exercises
+from grader.report import Report
+from grader.spec import Exercise
+from grader.subject.forked import ZygoteGone
+
+Place = Sandbox | OpenZygote
+OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
+
+
+def grade(
+    submission: bytes,
+    outline: Outline,
+    *,
+    secret: bytes,
+    student: str,
+    place: Place,
+    limits: Limits | None = None,
+    known: Mapping[str, Exercise] | None = None,
+) -> Result:
+    """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
+
+    Every exercise of the outline gets a result, whatever happens. Raises `ZygoteGone` only if the sandbox itself has
+    ended: start another one and grade anew.
+    """
+    start = time.monotonic()
+    limits, known = limits or place.limits, known or exercises()
+    mine = [known[name] for name in outline.exercises]
+    try:
+        cells = read(submission, limits.notebook_bytes, limits.cells)
+    except Unreadable as error:
+        nothing = tuple(ExerciseResult(e.name, e.points, 0.0) for e in mine)
+        return Result(nothing, unreadable=str(error), sandboxed=place.sandboxed)
+    work = plan.make(outline, cells)
+    found: dict[str, ExerciseResult] = {}
+    with Runner(place, limits, known) as runner:
+        for step in _lean(runner, work).steps:
+            if isinstance(step, plan.Run):
+                runner.run(step)
+            else:
+                found[step.exercise] = _check(runner, known[step.exercise], secret, student)
+    return Result(
+        tuple(found[e.name] for e in mine),
+        odd=(*work.odd, *runner.odd),
+        sandboxed=place.sandboxed,
+        seconds=round(time.monotonic() - start, 4),
+    )
+
+
+def _lean(runner: Runner, work: plan.Plan) -> plan.Plan:
+    """The plan without the worked examples that nothing needs. The names come from a process in which nothing of the
+    student's has run yet."""
+    own = tuple(step.source for step in work.steps if isinstance(step, plan.Run) and not step.example)
+    examples = {
+        i: (step.source, step.definitions)
+        for i, step in enumerate(work.steps)
+        if isinstance(step, plan.Run) and step.example
+    }
+    names = runner.names(own)
+    return work if names is None else work.without(examples.keys() - needed(names, examples))
+
+
+def seed(secret: bytes, student: str, exercise: str) -> bytes:
+    """What the inputs of one student's check are drawn from: nobody without the secret can know them."""
+    return hmac.new(secret, f"{student}\0{exercise}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+
+
+def _check(runner: Runner, exercise: Exercise, secret: bytes, student: str) -> ExerciseResult:
+    if not runner.ready():
+        return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
+    report = evaluate(
+        exercise,
+        runner.subject,
+        seed=seed(secret, student, exercise.name),
+        larger=True,
+        seconds=runner.seconds_for_check(),
+        earlier=runner.known,
+    )
+    told = report if report.passed else _practice(runner, exercise)
+    printed = "\n".join(text for text in (runner.printed_by(exercise.name), told.output if told else "") if text)
+    return judged(report, told, printed, runner.limits.output_bytes)
+
+
+def _practice(runner: Runner, exercise: Exercise) -> Report | None:
+    """What the learner's own check says: only from there come words that could carry anything of the inputs."""
+    if runner.subject.ended:
+        return None
+    report = evaluate(exercise, runner.subject, seconds=runner.seconds_for_check(), earlier=runner.known)
+    return None if report.broken else report
+
+
+__all__ = ["Place", "ZygoteGone", "grade", "seed"]

@@ -1,0 +1,24 @@
+"""What a submission may use. Every limit is a setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds are wall-clock time. `memory` is in bytes for each process, beyond what torch itself takes; `processes`
+    counts threads too. `output_bytes` is what is kept of the text that one exercise prints."""
+
+    check_seconds: float = 10.0
+    cell_seconds: float = 20.0
+    submission_seconds: float = 120.0
+    memory: int = 1024 * MIB
+    processes: int = 12
+    file_bytes: int = 32 * MIB
+    scratch_bytes: int = 64 * MIB
+    output_bytes: int = 10_000
+    notebook_bytes: int = 20 * MIB
+    cells: int = 2000

@@ -1,0 +1,58 @@
+"""What the judge takes from the instructor's notebook: which cells there are, what each is for, in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from grader.judge.reader import Cell, read
+
+MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
+# Nothing that a check needs comes from these: they draw, they train, or they call what the check calls anyway.
+SKIPPED = ("draw", "train", "try")
+# Cells that the course wrote: unchanged, they run only if something needs them.
+EXAMPLES = ("example", "", *SKIPPED)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The code cells of the instructor's notebook. `lesson` is its name."""
+
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, notebook: bytes) -> Outline:
+        """From the bytes of `solutions/NN_name.ipynb` (or of the students' own `notebooks/NN_name.ipynb`)."""
+        return cls(tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code"))
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """The names of the exercises, in the order of their check cells."""
+        return tuple(cell.exercise for cell in self.cells if cell.role == "check")
+
+    @cached_property
+    def _index(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        numbered = list(enumerate(self.cells))[::-1]  # the first of equals is to win
+        return (
+            {cell.grade_id: i for i, cell in numbered if cell.grade_id},
+            {cell.id: i for i, cell in numbered if cell.id},
+            {normal(cell.source): i for i, cell in numbered if cell.role != "solution" and cell.source.strip()},
+        )
+
+    def match(self, cell: Cell) -> int | None:
+        """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source."""
+        by_grade_id, by_id, by_source = self._index
+        for index, key in ((by_grade_id, cell.grade_id), (by_id, cell.id), (by_source, normal(cell.source))):
+            if key and key in index:
+                return index[key]
+        return None
+
+
+def normal(source: str) -> str:
+    """The text of a cell without what an editor may change: white space at the ends of lines."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def same_source(left: str, right: str) -> bool:
+    """Whether two cells hold the same text, but for white space at the ends of lines."""
+    return normal(left) == normal(right)

@@ -1,0 +1,154 @@
+"""The order of work for one submission: which cells run, and where each check stands.
+
+A student's notebook is taken as it is: cells in the student's order, extra cells run, a moved or copied check cell
+still means one check. Nothing of it is parsed as Python here: a regular expression finds the names that a cell defines.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from grader.judge.outline import EXAMPLES, SKIPPED, Outline, same_source
+from grader.judge.reader import Cell
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a cell; `definitions`: only its functions, classes and imports. `exercise`: whose solution cell it is.
+    `example`: a worked example of the course's, unchanged, which may be left out if nothing needs it."""
+
+    source: str
+    definitions: bool = False
+    exercise: str = ""
+    example: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """Check an exercise here."""
+
+    exercise: str
+
+
+Step = Run | Check
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in order, and sentences on what was odd about the notebook."""
+
+    steps: tuple[Step, ...]
+    odd: tuple[str, ...]
+
+    def without(self, unneeded: set[int]) -> Plan:
+        """The plan without the steps at these places."""
+        return Plan(tuple(step for i, step in enumerate(self.steps) if i not in unneeded), self.odd)
+
+
+def make(outline: Outline, cells: list[Cell]) -> Plan:
+    """The plan for a submission's cells."""
+    return _Maker(outline, [cell for cell in cells if cell.kind == "code"]).plan()
+
+
+class _Maker:
+    def __init__(self, outline: Outline, cells: list[Cell]) -> None:
+        self.outline, self.cells = outline, cells
+        self.matches = [outline.match(cell) for cell in cells]
+        self.odd: list[str] = []
+
+    def _is_example(self, i: int) -> bool:
+        """Whether a cell is a worked example that the student left as it was."""
+        found = self.matches[i]
+        own = None if found is None else self.outline.cells[found]
+        return own is not None and own.role in EXAMPLES and same_source(self.cells[i].source, own.source)
+
+    def plan(self) -> Plan:
+        before, after = self._places_of_checks()
+        given = self._places_of_given()
+        steps: list[Step] = list(given.get(-1, ()))
+        for i, cell in enumerate(self.cells):
+            steps += self._runs(i, cell)
+            steps += [Check(name) for name in (*before.get(i, ()), *after.get(i, ()))]
+            steps += given.get(i, ())
+        steps += [Check(name) for name in after.get(len(self.cells), ())]
+        return Plan(tuple(steps), tuple(dict.fromkeys(self.odd)))
+
+    def _role(self, i: int) -> tuple[str, str]:
+        found = self.matches[i]
+        return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
+
+    def _runs(self, i: int, cell: Cell) -> list[Run]:
+        role, exercise = self._role(i)
+        found = self.matches[i]
+        own = self.outline.cells[found] if found is not None else None
+        if role == "given" and own is not None:
+            first = self.matches.index(found) == i
+            if not same_source(cell.source, own.source):
+                self.odd.append("A locked cell that the course gives was changed: the course's own was used.")
+            return [Run(own.source)] if first else []
+        if role == "check" and own is not None:
+            if same_source(cell.source, own.source):
+                return []
+            self.odd.append(f"The check cell of `{exercise}` was changed: the course's own check was used.")
+        if role in SKIPPED and (role != "try" or same_source(cell.source, own.source if own else "")):
+            return [Run(cell.source, definitions=True, example=self._is_example(i))]
+        if not cell.source.strip():
+            return []
+        return [Run(cell.source, exercise=exercise if role == "solution" else "", example=self._is_example(i))]
+
+    def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+        """For every cell the exercises that are checked there: where their check cell stands, and where it had to be
+        put back."""
+        before: dict[int, list[str]] = {}
+        after: dict[int, list[str]] = {}
+        for name in self.outline.exercises:
+            mine = [i for i in range(len(self.cells)) if self._role(i) == ("check", name)]
+            defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
+            if len(mine) > 1:
+                self.odd.append(f"The check cell of `{name}` is there {len(mine)} times: one of them counts.")
+            usable = [i for i in mine if not defined or i >= defined[0]]
+            if usable:
+                before.setdefault(self._original(usable), []).append(name)
+                continue
+            if mine:
+                self.odd.append(f"The check cell of `{name}` stands before its exercise: it was checked behind it.")
+            else:
+                self.odd.append(f"The check cell of `{name}` was missing and was put back.")
+            after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)
+        return before, after
+
+    def _defines(self, i: int, cell: Cell, name: str) -> bool:
+        return self._role(i) == ("solution", name) or (name in cell.source and defines(cell.source, name))
+
+    def _original(self, places: list[int]) -> int:
+        """Of copies, the one that still has the cell's own id; else the first."""
+        ids = {cell.id for cell in self.outline.cells if cell.id}
+        return next((i for i in places if self.cells[i].id in ids), places[0])
+
+    def _places_of_given(self) -> dict[int, list[Step]]:
+        """Given cells that are missing, by the cell that they are put back behind (-1: before all)."""
+        places: dict[int, list[Step]] = {}
+        for k, own in enumerate(self.outline.cells):
+            if own.role == "given" and k not in self.matches:
+                self.odd.append("A locked cell that the course gives was missing and was put back.")
+                earlier = [i for i, found in enumerate(self.matches) if found is not None and found < k]
+                places.setdefault(max(earlier, default=-1), []).append(Run(own.source))
+        return places
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether a cell's text gives a name at its top level a function, a class or a value.
+
+    >>> defines("x = 1\\ndef f(x): ...", "f"), defines("    f = 1", "f"), defines("f == 1", "f")
+    (True, False, False)
+    """
+    return _definition(name).search(source) is not None
+
+
+@cache
+def _definition(name: str) -> re.Pattern[str]:
+    word = re.escape(name)
+    code = rf"(?:async +def|def|class) +{word}\b|{word}\s*(?::[^=\n]+)?=(?!=)"
+    return re.compile(rf"(?m)^(?:{code}|(?:from|import) [^#\n]{{0,300}}\b{word}\b)")

@@ -1,0 +1,81 @@
+"""What the judge says about one submission: plain data, ready for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """One part of an exercise. `message` says why it failed, in words that hold nothing of the judge's inputs."""
+
+    name: str
+    passed: bool
+    weight: float
+    kind: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ExerciseResult:
+    """One exercise. `score` is 0 to 1. `diagnosis` is the named mistake or None; `output` what the student's own code
+    printed; `broken` that the check itself failed, which needs a teacher's eye."""
+
+    name: str
+    points: float
+    score: float
+    parts: tuple[PartResult, ...] = ()
+    diagnosis: str | None = None
+    symptom: str = ""
+    hints: tuple[str, ...] = ()
+    first_fix: str = ""
+    output: str = ""
+    broken: bool = False
+
+    @property
+    def mark(self) -> float:
+        """Points earned, to two decimals."""
+        return round(self.points * self.score, 2)
+
+    @property
+    def passed(self) -> bool:
+        return self.score == 1.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """One submission. `odd` are sentences on what was odd about the notebook; `unreadable` why nothing could be
+    graded; `sandboxed` is False where it was graded without a sandbox."""
+
+    exercises: tuple[ExerciseResult, ...]
+    odd: tuple[str, ...] = ()
+    unreadable: str = ""
+    sandboxed: bool = True
+    seconds: float = 0.0
+
+    @property
+    def mark(self) -> float:
+        return round(sum(exercise.mark for exercise in self.exercises), 2)
+
+    @property
+    def points(self) -> float:
+        return sum(exercise.points for exercise in self.exercises)
+
+    def __getitem__(self, name: str) -> ExerciseResult:
+        return next(exercise for exercise in self.exercises if exercise.name == name)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As dicts and lists."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, data: dict[str, Any]) -> Result:
+        """The inverse of `to_plain`, also after a trip through JSON."""
+        exercises = tuple(
+            ExerciseResult(
+                **{**e, "hints": tuple(e["hints"]), "parts": tuple(PartResult(**part) for part in e["parts"])}
+            )
+            for e in data["exercises"]
+        )
+        return cls(**{**data, "exercises": exercises, "odd": tuple(data["odd"])})

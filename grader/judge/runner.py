@@ -1,0 +1,129 @@
+"""One submission's process: runs its cells, and after a death or a time-out forks anew, replays, and goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from grader.judge.limits import Limits
+from grader.judge.plan import Run
+from grader.spec import Exercise
+from grader.subject import Outcome, Request
+from grader.subject.forked import ForkedSubject, Zygote
+from grader.subject.protocol import Answer
+
+# Under this there is no use in starting anything.
+LEAST_SECONDS = 0.05
+
+
+class Timed:
+    """A subject whose requests all end before one deadline."""
+
+    def __init__(self, inner: ForkedSubject, deadline: float) -> None:
+        self._inner, self._deadline = inner, deadline
+
+    def ask(self, request: Request) -> Outcome:
+        return next(self.ask_ahead([request]))
+
+    def ask_ahead(self, requests: Sequence[Request]) -> Iterator[Outcome]:
+        left = max(self._deadline - time.monotonic(), LEAST_SECONDS)
+        return self._inner.ask_ahead([replace(r, seconds=min(r.seconds, left)) for r in requests])
+
+    def abandon(self) -> None:
+        self._inner.abandon()
+
+    def answer_with(self, answer: Answer) -> None:
+        self._inner.answer_with(answer)
+
+    @property
+    def ended(self) -> bool:
+        return self._inner.ended
+
+
+class Runner:
+    """A context manager around the child in which a submission's cells run."""
+
+    def __init__(self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise]) -> None:
+        self.limits, self.known = limits, known
+        self.odd: list[str] = []
+        self._zygote = zygote
+        self._deadline = time.monotonic() + limits.submission_seconds
+        self._done: list[Run] = []
+        self._printed: dict[str, str] = {}
+        self._fork()
+
+    def _fork(self) -> None:
+        self._child = ForkedSubject(self._zygote)
+        self.subject = Timed(self._child, self._deadline)
+
+    def left(self) -> float:
+        """Seconds left for the submission."""
+        return self._deadline - time.monotonic()
+
+    def ready(self) -> bool:
+        """Whether there is time left, and a child that holds what ran so far: a dead one is replaced first."""
+        while self.left() > LEAST_SECONDS:
+            if not self._child.ended:
+                return True
+            self._child.close()
+            self._fork()
+            replayed, self._done = self._done, []
+            for step in replayed:
+                if not self._child.ended:
+                    self._run(step)
+                else:
+                    self._done.append(step)
+        return False
+
+    def names(self, sources: tuple[str, ...]) -> set[str] | None:
+        """The names that sources use, without running them; None if that can't be told."""
+        outcome = self.subject.ask(Request("names", args=sources, seconds=self.limits.cell_seconds))
+        return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
+
+    def run(self, step: Run) -> None:
+        """Run a cell. If it ends the process, the submission goes on without it."""
+        if self.ready():
+            self._run(step)
+
+    def _run(self, step: Run) -> None:
+        flags = ("definitions",) if step.definitions else ()
+        request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
+        outcome = self.subject.ask(request)
+        if self._child.ended:
+            why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
+            self.odd.append(f"A cell {why} and was left out: {_first_line(step.source)}")
+            return
+        self._done.append(step)
+        if step.exercise:
+            self._note(step.exercise, outcome)
+
+    def _note(self, exercise: str, outcome: Outcome) -> None:
+        said = outcome.output
+        if outcome.status == "time-limit":
+            said += "\nThis cell did not finish in time and was stopped."
+        if outcome.raised is not None and outcome.raised.name != "NotImplementedError":
+            raised = outcome.raised
+            said += f"\nThis cell raised {raised.name}: {raised.message}"
+        self._printed[exercise] = said.strip()
+
+    def printed_by(self, exercise: str) -> str:
+        """What an exercise's own cell printed when it ran, and how it failed if it did."""
+        return self._printed.get(exercise, "")
+
+    def seconds_for_check(self) -> float:
+        """How long the next check may take."""
+        return max(min(self.limits.check_seconds, self.left()), LEAST_SECONDS)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | Any) -> None:
+        self._child.close()
+
+
+def _first_line(source: str) -> str:
+    line = next((line.strip() for line in source.splitlines() if line.strip()), "")
+    return repr(line[:80])

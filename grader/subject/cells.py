@@ -1,0 +1,106 @@
+"""A notebook cell outside Jupyter: its magics, `display` and `get_ipython`, without a shell that could be bent."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import unicodedata
+from types import CodeType
+from typing import Any
+
+WORD = re.compile(r"[^\W\d]\w*")
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+# Cell magics whose body is Python that defines names; the body of any other is not run.
+TRANSPARENT = frozenset({"time", "capture", "prun"})
+
+
+class Shell:
+    """What `get_ipython()` gives. It runs the code that a timing magic stands before and takes anything else in
+    silence."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self._namespace = namespace
+
+    def run_line_magic(self, name: str, line: str, *_rest: object) -> Any:
+        if name in ("time", "timeit"):
+            code = line.split(" ", 2)[-1] if line.startswith("-") else line
+            exec(compile_cell(code, "<magic>"), self._namespace)
+        return None
+
+    def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
+        if name in TRANSPARENT:
+            exec(compile_cell(cell, "<magic>"), self._namespace)
+        return None
+
+    def __getattr__(self, _name: str) -> Any:
+        return Silence()
+
+
+class Silence:
+    """Takes every call, attribute, item and loop, and does nothing."""
+
+    def __call__(self, *_args: object, **_keywords: object) -> Silence:
+        return self
+
+    def __getattr__(self, name: str) -> Silence:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __getitem__(self, _key: object) -> Silence:
+        return self
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __enter__(self) -> Silence:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        return None
+
+
+def furnish(namespace: dict[str, Any]) -> dict[str, Any]:
+    """Adds what every notebook has without importing it."""
+    shell = Shell(namespace)
+    namespace["get_ipython"] = lambda: shell
+    namespace["display"] = lambda *_things, **_options: None
+    return namespace
+
+
+def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
+    """Code of a cell. What isn't Python as it stands is handed to IPython's transformer (magics, `!`, `?`)."""
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        tree = ast.parse(source, name)
+    except SyntaxError:
+        transformed = _without_magics(source)
+        if transformed == source:
+            raise
+        tree = ast.parse(transformed, name)
+    if definitions_only:
+        tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
+    return compile(tree, name, "exec")
+
+
+def names_used(source: str) -> set[str]:
+    """The names of a cell that aren't local to its functions, attributes too; every word where it can't be told."""
+    try:
+        codes = [compile_cell(source, "<names>")]
+    except (SyntaxError, ValueError, RecursionError):
+        return set(WORD.findall(unicodedata.normalize("NFKC", source)))
+    names: set[str] = set()
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return names
+
+
+def _without_magics(source: str) -> str:
+    try:
+        from IPython.core.inputtransformer2 import TransformerManager
+    except ImportError:
+        return source
+    return TransformerManager().transform_cell(source)

@@ -1,0 +1,201 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 00 · Start here
+#
+# Fifteen minutes, and you know how everything works: whether your computer is ready, how to solve an exercise, how
+# to read what a check tells you, how to get an exercise back to its start, and where your progress is kept.
+#
+# A notebook is made of **cells**. Click into the grey cell below and press **Shift+Enter**: it runs, its output
+# appears below it, and the next cell is selected. Read and run the cells from top to bottom.
+
+# %%
+2 * 3 + 1
+
+# %% [markdown]
+# ## 1 · Is my set-up right?
+#
+# The next cell looks at everything that the course needs. Each line says what was found; a line that says *mend* also
+# says what to do. In a terminal, `grader doctor` prints the same.
+
+# %% role="try" timed=true
+from grader.doctor import doctor
+
+doctor()
+
+# %% [markdown]
+# ## 2 · What a check tells you
+#
+# The exercise of this lesson asks for a function `first_steps` that takes a tensor of numbers, **doubles every number
+# and adds one**: 3 becomes 7. Before you write it, look at how somebody else got it wrong.
+
+# %%
+import torch
+from torch import Tensor
+
+from grader import check
+
+
+def wrong_on_purpose(x):
+    return 2 * (x + 1)
+
+
+print("3 becomes", wrong_on_purpose(torch.tensor(3.0)))
+
+# %%
+check(wrong_on_purpose, "first_steps", practice=True)
+
+# %% [markdown]
+# Read the report from top to bottom:
+#
+# 1. **The first line**: not passed yet, and how many of the points were earned so far.
+# 2. **What was tried**, part by part. Here the shape is right already, and then the values are wrong.
+# 3. **The first failure in full**, with the numbers it got beside the numbers it expected. What differs has a frame
+#    and a ≠. Mend this one first; what comes after it is often the same mistake.
+# 4. **The mistake it looks like**, with a name. The check knows what usually goes wrong, and compares. Where nothing
+#    known fits, this part is missing.
+# 5. **Hints**, folded. Open the first, and try again before you open the next: each tells more.
+#
+# A check draws numbers of its own, in several shapes, so that only a right function passes. It never changes your
+# code, it costs nothing, and you may run it as often as you like.
+#
+# ## 3 · Solve it
+#
+# An exercise has two cells. The first is yours. The second holds the check and can't be edited.
+#
+# ### Exercise: `first_steps`
+#
+# Difficulty 1 of 5 · about 2 minutes
+#
+# Let's do it together, with a detour:
+#
+# 1. Run the check before you have written anything. It says that the function is not written yet.
+# 2. Replace `raise NotImplementedError()` by `return 2 * x`. Run the cell, **then** run the check. Which mistake does
+#    it name?
+# 3. Now put it right, run the cell, run the check. It passes.
+#
+# <details><summary>I changed my function, but the report stays the same</summary>
+#
+# The check sees what was last *run*, not what is written. Run the cell with your function, then the check.
+#
+# </details>
+#
+# <details><summary>It says that `first_steps` is not defined</summary>
+#
+# The cell with the function has not been run since the notebook was started. Run it; or run all cells from the top
+# with *Run → Run All Cells*.
+#
+# </details>
+
+
+# %% exercise="first_steps" role="solution"
+def first_steps(x: Tensor) -> Tensor:
+    """Double every number and add one.
+
+    x: (..., T, E). Returns the same shape.
+    """
+    ### BEGIN SOLUTION
+    return 2 * x + 1
+    ### END SOLUTION
+
+
+# %% exercise="first_steps" role="check"
+check(first_steps)
+
+# %% [markdown]
+# After an exercise there is often a cell like this one, to play with. It raises an error until your function exists.
+
+# %% role="try"
+# Try it: what becomes of a small table?
+print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
+
+# %% [markdown]
+# ## 4 · When you are stuck
+#
+# **Hints first.** Open them one by one in the report. Many exercises also have folded lines above them, each with
+# something that may go wrong.
+#
+# **Back to the start.** To get an exercise's cell back as it was, replace everything in that cell by this, and run it:
+#
+# ```python
+# from grader import reset
+# reset("first_steps")
+# ```
+#
+# The cell turns into the original. Only this cell changes; your other answers stay. (If you change your mind, click
+# into the cell and press Ctrl+Z.)
+#
+# **A model solution.** After three tries, or once you have passed, this shows one way to do it, where the solutions are
+# installed:
+#
+# ```python
+# from grader import solution
+# solution("first_steps")
+# ```
+#
+# Your progress then says that you have seen it. Nothing else happens: looking at a solution after honest tries is a
+# good way to learn.
+#
+# **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
+# starts afresh: code stays, values are computed anew.
+#
+# ## 5 · Your progress
+#
+# The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
+# folder. It holds exercises, scores, tries and times, nothing else, and it is sent nowhere. The best result counts: a
+# later mistake takes nothing away. The table below follows it while you work, in other notebooks too. In a terminal,
+# `grader progress` prints it.
+
+# %% role="try" timed=true
+from grader.progress import rows
+from widgets import ProgressTable
+
+ProgressTable(rows)
+
+# %% [markdown]
+# Where your teacher grades your notebook, its marks come from a run of its own, with other numbers. The **Validate**
+# button in the toolbar tells beforehand whether all checks pass when the notebook is run from top to bottom. Save
+# first.
+#
+# ## 6 · Keys worth knowing
+#
+# | key | what it does |
+# | --- | --- |
+# | Shift+Enter | run the cell, go to the next one |
+# | Ctrl+Enter | run the cell, stay there |
+# | Enter, Esc | edit the cell; leave it again (the arrow keys then move between cells) |
+# | Ctrl+Z | undo |
+# | Tab, Shift+Tab | complete a name; show what a function takes |
+# | Ctrl+S | save |
+# | Esc, then A or B | a new cell above or below |
+# | Esc, then 0 0 | restart the kernel |
+# | Tab in a picture | go to its buttons and numbers; arrow keys move from number to number |
+#
+# On a Mac, Cmd stands for Ctrl in saving and undoing.
+#
+# ## 7 · Where the lessons lead
+#
+# | lesson | afterwards you can |
+# | --- | --- |
+# | 01 Self-attention by hand | compute attention with a pencil, and write it |
+# | 02 From dot products to trainable attention | say why scores are scaled, and what is learnt |
+# | 03 Many heads | split, attend and merge, equal to PyTorch's own module |
+# | 04 Masks | hide the future and the padding, without a NaN |
+# | 05 LayerNorm and BatchNorm | normalise over the right axis, in training and in use |
+# | 06 Tokens and positions | give word order to a model that has none |
+# | 07 The whole Transformer | build encoder and decoder from your own parts |
+# | 08 Training it | teach it to translate dates, and see it fail in three classic ways |
+# | 09 Attention that scales | compute the same with far less memory |
+# | 10 Reading and debugging attention | read a head's pattern, and find eight bugs |
+#
+# They build on each other, but each runs by itself. **Next:** open `01_self_attention.ipynb`.

@@ -1,0 +1,997 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 05 · LayerNorm and BatchNorm
+#
+# A deep network passes its numbers through dozens of layers. If every layer makes them a little larger, they
+# explode; if a little smaller, they fade. *Normalising* puts them back to mean 0 and variance 1 on the way.
+# That takes one line of code, and one decision: the mean **of what**? LayerNorm and BatchNorm answer
+# differently, and this lesson is about what follows from it.
+#
+# **You need** Python, PyTorch tensors with axes and broadcasting, and for one exercise `nn.Module`. Attention
+# itself isn't needed here.
+#
+# **Afterwards you can**
+#
+# - write LayerNorm, BatchNorm and RMSNorm from their formulas, with ε in its place;
+# - say for each of them which numbers share a mean, and therefore what can influence what;
+# - explain what BatchNorm does in train mode, in eval mode and with a batch of one, and why Transformers don't
+#   use it;
+# - put a norm into a residual block in two ways, and say what each does to the gradient of a deep stack.
+#
+# **Time:** about 90 minutes, half of it for the exercises. The plan: why → two ways to average → LayerNorm →
+# BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a quiz.
+#
+# The exercises work as in the earlier lessons: your code goes where `raise NotImplementedError()` stands, and
+# the check tells what it finds. Functions keep the dtype, leave their arguments as they are, and let
+# gradients flow.
+
+# %% [markdown]
+# ## Letters
+#
+# | letter | meaning |
+# | --- | --- |
+# | `B` | batch: samples (or sequences) handled together |
+# | `T` | tokens in a sequence |
+# | `E` | `d_model`: features, the numbers of one token |
+# | `...` | any number of leading axes, none included |
+# | μ, σ² | mean and variance; σ, the root of the variance, is the *standard deviation* |
+# | γ, β | `gamma`, `beta`: a learnt factor and a learnt offset for each feature |
+# | ε | `eps`: a small number that keeps a divisor away from zero |
+
+# %%
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader import check
+
+torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · Why normalise?
+#
+# Twenty layers, each a random matrix and a ReLU. The only difference between the lines is the size of the
+# weights. The cell prints the root mean square of the numbers after some layers: how large a typical one is.
+
+# %%
+print("weights   layer 1   layer 5   layer 20   layer 20, normalised")
+for gain in (0.7, 1.0, 1.4, 2.0):
+    source = torch.Generator().manual_seed(0)
+    plain = normalised = torch.randn(64, 100, generator=source)
+    sizes = []
+    for _ in range(20):
+        weight = torch.randn(100, 100, generator=source) * gain / 10
+        plain = (plain @ weight).relu()
+        normalised = (F.layer_norm(normalised, (100,)) @ weight).relu()
+        sizes.append(plain.square().mean().sqrt())
+    print(f"{gain:7.1f} {sizes[0]:9.2f} {sizes[4]:9.2g} {sizes[19]:10.1e} {normalised.square().mean().sqrt():14.2f}")
+
+# %% [markdown]
+# With weights of 1.4 the size stays roughly the same. With half of that next to nothing is left after twenty
+# layers, with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a norm before
+# each layer the last column depends on one factor only, that of the last layer. The depth is out of the
+# picture.
+#
+# ## 2 · Two ways to average
+#
+# Two samples (rows) with three features (columns) each. It is small, but it has all that matters: the first
+# row is uneven, the second is flat; the first column is flat, the others are not.
+
+# %%
+numbers = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
+print("numbers", numbers, sep="\n")
+print("one mean for each row   ", numbers.mean(dim=-1))
+print("one mean for each column", numbers.mean(dim=0))
+
+# %% [markdown]
+# | norm | the mean and the variance run over | so there is one of each for |
+# | --- | --- | --- |
+# | **LayerNorm** | the features, `dim=-1` | every token |
+# | **BatchNorm** | the batch, `dim=0` | every feature |
+#
+# The axis that you name is the one that **disappears**: `mean(dim=0)` of a (2, 3) table leaves 3 numbers, one
+# for each column. In the picture, cells of one colour share a mean and a variance.
+
+# %% role="draw"
+import matplotlib.pyplot as plt
+
+
+def draw_groups(axes, table, along, title):
+    """A table whose cells have the colour of the row (along=-1) or column (along=0) that they are averaged with."""
+    rows, columns = table.shape
+    group = torch.arange(rows)[:, None].expand(rows, columns) if along == -1 else torch.arange(columns).expand(rows, -1)
+    axes.imshow(group, cmap="cividis", vmin=-0.4, vmax=group.max() + 0.4)
+    for i, j in [(i, j) for i in range(rows) for j in range(columns)]:
+        ink = "white" if 2 * group[i, j] < group.max() else "black"
+        axes.text(j, i, f"{table[i, j]:g}", ha="center", va="center", color=ink, fontsize=15)
+    for k, (mean, variance) in enumerate(zip(table.mean(along), table.var(along, correction=0), strict=True)):
+        place = (columns - 0.35, k) if along == -1 else (k, rows - 0.3)
+        sides = ("left", "center") if along == -1 else ("center", "top")
+        axes.text(*place, f"mean {mean:.2f}\nvar {variance:.2f}", ha=sides[0], va=sides[1])
+    axes.set_title(title)
+    axes.set_axis_off()
+
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2))
+draw_groups(left, numbers, -1, "LayerNorm: along each row")
+draw_groups(right, numbers, 0, "BatchNorm: down each column")
+figure.subplots_adjust(left=0.02, right=0.98, wspace=0.55, bottom=0.2)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* the same table twice. On the left each of the two rows has a colour of its own, with
+# "mean 2.00, var 0.67" beside the first and "mean 1.00, var 0.00" beside the second. On the right each of the
+# three columns has its own colour, with means 1.00, 1.50, 2.00 and variances 0.00, 0.25, 1.00 below.
+#
+# ## 3 · LayerNorm
+#
+# For a token x with d features (Ba, Kiros and Hinton 2016):
+#
+# $$\mu = \frac{1}{d}\sum_i x_i \qquad \sigma^2 = \frac{1}{d}\sum_i (x_i - \mu)^2 \qquad
+# y_i = \gamma_i \cdot \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_i$$
+#
+# The first row, step by step. Each line is one symbol of the formula.
+
+# %%
+row = numbers[0]
+centred = row - row.mean()
+variance = centred.square().mean()
+print("mean           ", row.mean())
+print("centred        ", centred)
+print("squares        ", centred.square())
+print("variance       ", variance)
+print("divided by root", centred / (variance + 1e-5).sqrt())
+
+# %% [markdown]
+# Now PyTorch's module on both rows. A new `nn.LayerNorm` has γ = 1 and β = 0, which change nothing yet; its
+# `weight` is γ, its `bias` is β. The second row has variance 0: all that is left of it is β.
+
+# %%
+layer_norm_module = nn.LayerNorm(3)
+print("LayerNorm output", layer_norm_module(numbers).detach(), sep="\n")
+print("LayerNorm weight", layer_norm_module.weight.data, sep="\n")
+print("LayerNorm bias", layer_norm_module.bias.data, sep="\n")
+print("means of the rows", numbers.mean(dim=-1), sep="\n")
+print("standard deviations of the rows", numbers.std(dim=-1, unbiased=False), sep="\n")
+
+# %% [markdown]
+# ### Spot the slip
+#
+# A page on norms has the formula as above, $\sqrt{\sigma^2 + \varepsilon}$, and next to it "the same by
+# hand" in one line. The output agrees with the module's to the last digit printed. Compare the line with the
+# formula: where do they differ?
+
+# %%
+by_hand = (numbers - torch.mean(numbers, -1).view(-1, 1)) / (torch.std(numbers, -1, unbiased=False) + 1e-7).view(-1, 1)
+print("the page's line, rows", by_hand, sep="\n")
+
+# %% [markdown]
+# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
+# **inside**. With an ε of 0.00001 you can't see it. A test with such a small ε can't either, so make it
+# large. And look at a token whose numbers are all tiny, where even the usual ε counts:
+
+# %%
+for eps in (1e-5, 0.1, 1.0):
+    print(f"eps {eps:<7g} inside {centred / (variance + eps).sqrt()}   outside {centred / (variance.sqrt() + eps)}")
+
+faint = 0.001 * row
+sigma = faint.std(unbiased=False)
+print("a faint row, eps 1e-5:")
+print("  inside ", (faint - faint.mean()) / (sigma**2 + 1e-5).sqrt())
+print("  outside", (faint - faint.mean()) / (sigma + 1e-5))
+
+# %% [markdown]
+# The faint row comes out four times as large if ε stands in the wrong place. The checks of this lesson use
+# ε = 0.1, and tokens as faint as this one.
+#
+# ### Divide by d, or by d − 1?
+#
+# `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the
+# variance of a population from a sample. A norm estimates nothing: it describes the very numbers it was
+# given, and divides by d. The name for that is *biased*, and the options are `correction=0` or
+# `unbiased=False`. How much is at stake?
+
+# %%
+print("[1, 2, 3] normalised with d:    ", centred / row.std(correction=0))
+print("[1, 2, 3] normalised with d - 1:", centred / row.std())
+for width in (3, 4, 16, 512):
+    print(f"width {width:3d}: numbers come out at {((width - 1) / width) ** 0.5:.4f} of their size with d - 1")
+
+# %% [markdown]
+# Plain to see at width 3, almost invisible at 512. That is why it survives in so much code: nobody looks at
+# small cases.
+#
+# ### Gamma and beta
+#
+# Mean 0 and variance 1 for every token is a strong constraint, and sometimes the wrong one. So each feature
+# gets a factor γ and an offset β that are learnt. γ and β belong to features, not to tokens: every token
+# meets the same ones.
+
+# %%
+gain, offset = torch.tensor([1.0, 2.0, 10.0]), torch.tensor([0.0, 0.0, 5.0])
+standard = centred / (variance + 1e-5).sqrt()
+print("normalised       ", standard)
+print("times gamma      ", standard * gain)
+print("times gamma, plus", standard * gain + offset)
+
+# %% [markdown]
+# ### A shortcut that costs all digits
+#
+# Textbooks also give the variance as "mean of the squares minus square of the mean". On paper it is the same.
+# In float32, which has about seven digits, it may subtract two numbers in the millions to find one below 1.
+
+# %%
+for common in (0, 1000, 3000, 5000):
+    high = row + common
+    shortcut = high.square().mean() - high.mean().square()
+    careful = (high - high.mean()).square().mean()
+    print(f"row + {common:4d}: shortcut {shortcut:.4f}, mean of the centred squares {careful:.4f}")
+
+# %% [markdown]
+# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 here and three times too
+# much there. (It can even come out negative, and then the root is NaN.) Subtract the mean first.
+#
+# ### Exercise 1: `layer_norm`
+#
+# Difficulty 2 of 5 · about 10 minutes
+#
+# Write LayerNorm for any leading axes: for (E,), for (T, E), for (B, T, E). A row with a common offset of
+# 1000 should still come out right. PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`,
+# `group_norm`, `instance_norm`) are excluded, by whatever name; `mean`, `var`, `std` are fine.
+#
+# <details><summary>"The size of tensor a must match the size of tensor b"</summary>
+#
+# Print the shapes of `x` and of your mean. The mean of a (7, 5) table over its last axis has shape (7,), and
+# broadcasting lines shapes up from the **right**. An option of `mean` keeps the axis with length 1.
+#
+# </details>
+#
+# <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
+#
+# With γ = 1, β = 0 and a tiny ε much can be forgotten without being seen. Go through the formula symbol by
+# symbol and tick off where each of them stands in your code.
+#
+# </details>
+#
+# <details><summary>All my numbers are a little too small</summary>
+#
+# A little: by what factor? Compare it with the printed factors for d − 1 above.
+#
+# </details>
+#
+# <details><summary>Changing one token changes the others' results</summary>
+#
+# Then some mean runs over tokens. Which axis holds the features, counted from the end?
+#
+# </details>
+
+
+# %% exercise="layer_norm" role="solution"
+def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Normalise every token over its features: gamma * (x - mean) / sqrt(variance + eps) + beta.
+
+    x: (..., E); gamma and beta: (E,). Returns the same shape as x. The variance is the biased one.
+    """
+    ### BEGIN SOLUTION
+    centred = x - x.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return gamma * centred / torch.sqrt(variance + eps) + beta
+    ### END SOLUTION
+
+
+# %% exercise="layer_norm" role="check"
+check(layer_norm)
+
+# %% role="try"
+# Try it: the table from above, as PyTorch's module gave it.
+print(layer_norm(numbers, torch.ones(3), torch.zeros(3)))
+
+# %% [markdown]
+# ## 4 · BatchNorm
+#
+# The same formula, the other axis (Ioffe and Szegedy 2015). For feature c of a batch of N samples:
+#
+# $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
+# y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
+#
+# Down the columns now. The first column is [1, 1], so it comes out as zeros; the others hold two different
+# numbers each, and two numbers always come out as 1 and −1 (but for ε): think about why.
+
+# %%
+batch_norm_module = nn.BatchNorm1d(3)
+print("BatchNorm output", batch_norm_module(numbers).detach(), sep="\n")
+print("BatchNorm weight", batch_norm_module.weight.data, sep="\n")
+print("BatchNorm bias", batch_norm_module.bias.data, sep="\n")
+print("means of the columns", numbers.mean(dim=0), sep="\n")
+print("standard deviations of the columns", numbers.std(dim=0, unbiased=False), sep="\n")
+
+by_hand = (numbers - torch.mean(numbers, 0).view(1, -1)) / (torch.std(numbers, 0, unbiased=False) + 1e-7).view(1, -1)
+print("the page's line, columns", by_hand, sep="\n")
+
+# %% [markdown]
+# (The page has its ε outside the root here, too.)
+#
+# Numbers that share a mean can influence each other. Take a table with two uneven rows, change one number, the
+# 3, and look at what moves (marked 1): in LayerNorm its own row, in BatchNorm its own column, the **other
+# sample** included.
+
+# %%
+before = torch.tensor([[1.0, 2.0, 3.0], [2.0, 1.0, 5.0]])
+after = before.clone()
+after[0, 2] = 9.0
+for name, norm in (("LayerNorm", nn.LayerNorm(3)), ("BatchNorm", nn.BatchNorm1d(3))):
+    moved = norm(after) - norm(before)
+    print(f"{name}: what moves", (moved.abs() > 1e-4).int(), sep="\n")
+
+# %% [markdown]
+# ### Exercise 2: `batch_norm`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# A batch (B, E), normalised with its own statistics. The same kernels are excluded.
+#
+# <details><summary>Every row of my result has mean 0, the columns don't</summary>
+#
+# That is LayerNorm. Which axis should disappear when you take the mean: that of the samples or that of the
+# features?
+#
+# </details>
+#
+# <details><summary>It raises, or it works only for some sizes</summary>
+#
+# The mean of a (7, 5) batch over its first axis has shape (5,). Does that line up with (7, 5) from the right?
+# If yours has shape (7,), look at the axis.
+#
+# </details>
+
+
+# %% exercise="batch_norm" role="solution"
+def batch_norm(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """Normalise every feature over the batch: gamma * (x - mean) / sqrt(variance + eps) + beta.
+
+    x: (B, E); gamma and beta: (E,). Returns (B, E). The variance is the biased one.
+    """
+    ### BEGIN SOLUTION
+    centred = x - x.mean(dim=0)
+    variance = centred.square().mean(dim=0)
+    return gamma * centred / torch.sqrt(variance + eps) + beta
+    ### END SOLUTION
+
+
+# %% exercise="batch_norm" role="check"
+check(batch_norm)
+
+# %% role="try"
+# Try it: the table from above, as PyTorch's module gave it.
+print(batch_norm(numbers, torch.ones(3), torch.zeros(3)))
+
+# %% [markdown]
+# ## 5 · BatchNorm remembers
+#
+# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if
+# the finished model gets a single sample? Its own mean is the sample itself:
+
+# %%
+single = torch.tensor([[4.0, -1.0, 2.0]])
+print("minus its own mean:", single - single.mean(dim=0))
+try:
+    nn.BatchNorm1d(3)(single)
+except ValueError as error:
+    print("ValueError:", error)
+
+# %% [markdown]
+# Nothing is left of it. PyTorch refuses a batch of one in train mode. And even with more samples, your
+# prediction would depend on who else happens to be in the batch.
+#
+# BatchNorm's way out is to **remember**. In *train mode* it normalises with the batch's statistics and also
+# keeps *running* averages of them; in *eval mode* it normalises with the running ones. `module.train()` and
+# `module.eval()` switch, and `self.training` tells. The running averages move a little with each batch:
+#
+# > running ← (1 − momentum) · running + momentum · batch's
+#
+# They start at mean 0 and variance 1. In PyTorch, `momentum` is the share of the **new** value, 0.1 unless
+# you say otherwise. (Other libraries give the share of the old one, and write 0.9.)
+#
+# ### Spot the slip
+#
+# The page says that LayerNorm and BatchNorm both use the biased variance, divided by N. Here is one batch of
+# a single feature, and what PyTorch remembers of it. Which variance v went into `running_var`, which was 1
+# before? Solve 0.9 · 1 + 0.1 · v = `running_var` for v.
+
+# %%
+batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
+memory = nn.BatchNorm1d(1)
+output = memory(batch)
+print("mean", batch.mean(), " variance with N", batch.var(correction=0), " variance with N - 1", batch.var())
+print("running_mean", memory.running_mean, " running_var", memory.running_var)
+print("output's variance with N", output.var(correction=0).detach().round(decimals=3))
+
+# %% [markdown]
+# `running_var` is 1.75, so v is 8.5: the **unbiased** variance, divided by N − 1. The output, on the other
+# hand, has variance 1 with N: it was divided by the root of 6.8. The page is right about what BatchNorm
+# *normalises* with, and wrong about what it *remembers*. There is sense in it, since the running variance does
+# estimate that of a population: all the data there is. For large batches it hardly matters; for a batch of
+# two it is a factor of two.
+#
+# ### Over several batches
+#
+# Batches of eight samples from a population with mean 5 and standard deviation 3. Watch the running values
+# walk there from 0 and 1.
+
+# %%
+population = torch.Generator().manual_seed(0)
+memory = nn.BatchNorm1d(1)
+for number in range(1, 33):
+    memory(5 + 3 * torch.randn(8, 1, generator=population))
+    if number in (1, 2, 4, 8, 16, 32):
+        mean, spread = memory.running_mean.item(), memory.running_var.sqrt().item()
+        print(f"after batch {number:2d}: running mean {mean:5.2f}, root of running variance {spread:5.2f}")
+
+# %% [markdown]
+# Now the same two samples in both modes, and then one of them alone. In train mode the outputs are 1 and −1,
+# whatever the samples are. In eval mode the statistics are fixed, so a sample's result doesn't depend on its
+# company, and a batch of one is fine.
+
+# %%
+pair = torch.tensor([[5.0], [8.0]])
+print("train mode:      ", memory.train()(pair).detach().flatten())
+print("eval mode:       ", memory.eval()(pair).detach().flatten())
+print("eval mode, alone:", memory.eval()(pair[1:]).detach().flatten())
+print("running mean after these three calls:", memory.running_mean)
+
+# %% [markdown]
+# Only the first of the three calls moved the running mean: eval mode reads, it doesn't write. A model that is
+# evaluated in train mode by mistake gives results that depend on the batch, and spoils its memory besides.
+#
+# The picture shows what momentum does. A small one averages over many batches, but takes long to forget where
+# it started.
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
+for momentum, shade in ((0.5, 0.85), (0.1, 0.55), (0.02, 0.05)):
+    walk, running, path = torch.Generator().manual_seed(0), 0.0, []
+    for _ in range(80):
+        fresh = (5 + 3 * torch.randn(8, generator=walk)).mean().item()
+        running = (1 - momentum) * running + momentum * fresh
+        path.append(running)
+    axes.plot(range(1, 81), path, color=plt.cm.cividis(shade), label=f"momentum {momentum:g}")
+axes.axhline(5, color="grey", linestyle=":", label="mean of the population")
+axes.set(xlabel="batch", ylabel="running mean", ylim=(0, 7.5))
+axes.legend(loc="lower right")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three curves start near 0 and rise towards a dotted line at 5. With momentum 0.5 the
+# curve is there after a few batches and then jumps between about 4 and 6. With 0.1 it takes about thirty
+# batches and trembles slightly. With 0.02 it is smooth, and after eighty batches only at about 4.
+#
+# ### What a module owns
+#
+# γ and β are learnt by gradient descent: they are **parameters**. Running statistics aren't learnt, they are
+# measured. Still they must be saved with the model and move with it to another device. Such tensors are
+# called **buffers**, and a module gets one by `register_buffer`:
+
+
+# %%
+class Counter(nn.Module):
+    """Counts the numbers that it has seen. Not very useful, but it remembers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+        self.register_buffer("seen", torch.zeros(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen += x.numel()
+        return x * self.scale
+
+
+counter = Counter()
+counter(torch.ones(4, 2))
+print("parameters", [name for name, _ in counter.named_parameters()])
+print("buffers   ", dict(counter.named_buffers()))
+print("saved     ", list(counter.state_dict()))
+
+# %% [markdown]
+# One more thing. The batch's mean is a function of the batch, and PyTorch records it for the gradient. Stored
+# in a buffer, it would keep the records of all earlier batches alive. Detach what you store, or store it under
+# `with torch.no_grad():`.
+#
+# ### Exercise 3: `BatchNorm`
+#
+# Difficulty 4 of 5 · about 20 minutes
+#
+# A module that does as `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
+# parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros)
+# and `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed,
+# though you learn more without it.
+#
+# <details><summary>The check says that there is no parameter or buffer `running_mean`</summary>
+#
+# A tensor that is merely assigned, `self.running_mean = torch.zeros(...)`, is not owned by the module. Look at
+# how `Counter` makes `seen`.
+#
+# </details>
+#
+# <details><summary>"a leaf Variable that requires grad is being used in an in-place operation"</summary>
+#
+# Something that is updated by hand is registered as a parameter. Should gradient descent change it?
+#
+# </details>
+#
+# <details><summary>Outputs are right in train mode, the running values are not</summary>
+#
+# Take a batch of two, momentum 0.1, and do one update on paper. Too close to the batch's values? Look at which
+# of the two gets which share. Only the variance wrong, and by a factor of two in its new part? Read "Spot the
+# slip" again.
+#
+# </details>
+#
+# <details><summary>Eval mode gives the same as train mode</summary>
+#
+# Does your code ask `self.training` anywhere? It decides two things: what you normalise with, and whether you
+# remember.
+#
+# </details>
+
+
+# %% exercise="BatchNorm" role="solution"
+class BatchNorm(nn.Module):
+    """BatchNorm with running statistics, as nn.BatchNorm1d. x: (B, E); returns (B, E)."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+        ### END SOLUTION
+
+    def forward(self, x: Tensor) -> Tensor:
+        ### BEGIN SOLUTION
+        if self.training:
+            mean, variance = x.mean(dim=0), x.var(dim=0, correction=0)
+            with torch.no_grad():
+                self.running_mean += self.momentum * (mean - self.running_mean)
+                self.running_var += self.momentum * (x.var(dim=0) - self.running_var)
+        else:
+            mean, variance = self.running_mean, self.running_var
+        return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias
+        ### END SOLUTION
+
+
+# %% exercise="BatchNorm" role="check"
+check(BatchNorm)
+
+# %% role="try"
+# Try it: yours beside PyTorch's after three batches.
+mine, theirs = BatchNorm(2), nn.BatchNorm1d(2)
+for shift in (0.0, 1.0, 2.0):
+    samples = torch.tensor([[1.0, 5.0], [2.0, 7.0], [4.0, 0.0]]) + shift
+    print((mine(samples) - theirs(samples)).abs().max().detach().round(decimals=4))
+print(mine.running_mean, theirs.running_mean, mine.running_var, theirs.running_var, sep="\n")
+
+# %% [markdown]
+# ## 6 · Why Transformers don't use BatchNorm
+#
+# Sentences have different lengths. In a batch the short ones are filled up with *padding*, and a BatchNorm
+# takes its mean over batch **and** time, padding included. Below, the same short sentence is padded by 0, 3
+# and 12 tokens of zeros. Its first token, what does it become?
+
+# %%
+sentences = torch.Generator().manual_seed(1)
+long, short = 2 + torch.randn(6, 3, generator=sentences), 2 + torch.randn(3, 3, generator=sentences)
+for padding in (0, 3, 12):
+    tokens = torch.cat([short, torch.zeros(padding, 3), long])
+    by_batch = F.batch_norm(tokens, None, None, training=True)
+    by_layer = F.layer_norm(tokens, (3,))
+    print(f"{padding:2d} padding tokens   BatchNorm {by_batch[0]}   LayerNorm {by_layer[0]}")
+
+# %% [markdown]
+# Nothing about the sentence changed, yet BatchNorm gives it three different results. LayerNorm looks at one
+# token at a time: company, length and padding are all the same to it. There is more of that kind:
+#
+# - **The future leaks.** A mean over time lets a token see later ones, and causal attention is for nothing.
+# - **Batches are small** for large models, down to one, and small batches have noisy statistics.
+# - **Two modes** mean two behaviours. LayerNorm has no running statistics, and does the same in train and
+#   eval mode.
+#
+# The leak in one line: change the last token, and see whether the first one moves.
+
+# %%
+later = torch.cat([short, long])
+altered = later.clone()
+altered[-1] += 10
+for name, norm in (
+    ("BatchNorm", lambda x: F.batch_norm(x, None, None, training=True)),
+    ("LayerNorm", lambda x: F.layer_norm(x, (3,))),
+):
+    print(f"{name}: the first token moves by {(norm(altered) - norm(later))[0].abs().max():.4f}")
+
+# %% [markdown]
+# In pictures, where BatchNorm comes from, none of this hurts: all have the same size, batches are large, and
+# there is no future to hide. (A trap for those who try it anyway: `nn.BatchNorm1d` wants (B, E, T), features
+# in the middle. Given (B, T, E) it raises, unless T happens to equal E; then it quietly normalises the wrong
+# axis.)
+#
+# ## 7 · RMSNorm
+#
+# Is the mean needed at all? Zhang and Sennrich (2019) left it out, and β with it:
+#
+# $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
+#
+# The divisor is the *root mean square*. It takes a little less work, they report results as good as
+# LayerNorm's, and many language models use it, LLaMA among them. Read the name from right to left and you
+# have the program:
+
+# %%
+mean_square = row.square().mean()
+print("squares", row.square(), " their mean", mean_square, " its root", mean_square.sqrt())
+print("RMSNorm  ", row / (mean_square + 1e-6).sqrt())
+print("LayerNorm", centred / (variance + 1e-6).sqrt())
+
+flat = torch.tensor([3.0, 3.0, 3.0])
+print("a flat row, RMSNorm  ", F.rms_norm(flat, (3,)))
+print("a flat row, LayerNorm", F.layer_norm(flat, (3,)))
+
+# %% [markdown]
+# RMSNorm scales a token and leaves its direction alone; a flat row stays flat. LayerNorm removes what all
+# features have in common.
+#
+# ### Exercise 4: `rms_norm`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# For any leading axes. Nothing is excluded here. Mind the default: ε is 10⁻⁶.
+#
+# <details><summary>My result is LayerNorm's</summary>
+#
+# `var` and `std` subtract the mean before they square. What stands under the root here?
+#
+# </details>
+#
+# <details><summary>Wider tokens come out smaller</summary>
+#
+# A sum of squares grows with the number of features. Which letter of "RMS" deals with that?
+#
+# </details>
+
+
+# %% exercise="rms_norm" role="solution"
+def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Divide every token by its root mean square: gamma * x / sqrt(mean of the squares + eps).
+
+    x: (..., E); gamma: (E,). Returns the same shape as x.
+    """
+    ### BEGIN SOLUTION
+    mean_square = x.square().mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt(mean_square + eps)
+    ### END SOLUTION
+
+
+# %% exercise="rms_norm" role="check"
+check(rms_norm)
+
+# %% role="try"
+# Try it: the first row of the table, and a row of zeros.
+print(rms_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.ones(3)))
+
+# %% [markdown]
+# ## 8 · Where does the norm stand?
+#
+# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each sub-layer
+# has a **residual connection** around it: its output is *added* to its input. The norm can stand in two
+# places.
+#
+# ```text
+# post-norm (Vaswani et al. 2017)           pre-norm (most models since GPT-2)
+#
+#   x ──┬─────────────────┐                   x ──┬──────────────────────────┐
+#       └─→ [sub-layer] ─→(+)─→ [norm] ─→ y       └─→ [norm] ─→ [sub-layer] ─→(+)─→ y
+# ```
+#
+# In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
+# straight line from x to y stands nothing but a sum.
+#
+# This has confused readers for years. The paper's formula is post-norm, while several well-known programs
+# that claim to follow it are pre-norm. And some people write a third thing, `x + norm(sublayer(x))`, which is
+# neither. All three on one token, with a sub-layer that turns the vector round and adds one:
+
+# %%
+token = torch.tensor([1.0, 2.0, 6.0])
+
+
+def turn(x):
+    """A sub-layer, for the example."""
+    return x.flip(-1) + 1
+
+
+def standardise(x):
+    """A norm, for the example."""
+    return F.layer_norm(x, (3,))
+
+
+inner = standardise(token)
+total = token + turn(token)
+print("post-norm", standardise(total))
+print("pre-norm ", token + turn(inner))
+print("neither  ", token + standardise(turn(token)))
+
+# %% [markdown]
+# Three different results. Note that post-norm's always has mean 0 and variance 1 (for γ = 1, β = 0), while
+# pre-norm's output is not normalised.
+#
+# In the next two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as
+# `turn` and `standardise` are here.
+#
+# ### Exercise 5: `pre_norm_residual`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# One residual block, built from the diagram on the right. The check hands it a network of two layers and a
+# LayerNorm with γ and β of its own.
+#
+# <details><summary>My result is right only where the norm changes nothing</summary>
+#
+# What do you add at the end: the x that came in, or its normalised version? If a line says `x = ...`, the
+# first one is gone.
+#
+# </details>
+#
+# <details><summary>The check says that I changed the argument</summary>
+#
+# `x += ...` writes into the caller's tensor. `x = x + ...` makes a new one.
+#
+# </details>
+
+
+# %% exercise="pre_norm_residual" role="solution"
+def pre_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+    """A residual block with the norm in front of its sub-layer.
+
+    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
+    """
+    ### BEGIN SOLUTION
+    return x + sublayer(norm(x))
+    ### END SOLUTION
+
+
+# %% exercise="pre_norm_residual" role="check"
+check(pre_norm_residual)
+
+# %% [markdown]
+# ### Exercise 6: `post_norm_residual`
+#
+# Difficulty 1 of 5 · about 3 minutes
+#
+# The same, built from the diagram on the left.
+#
+# <details><summary>The mean of my result is not 0</summary>
+#
+# In post-norm nothing comes after the norm. Look at where its parenthesis closes: is the sum inside?
+#
+# </details>
+
+
+# %% exercise="post_norm_residual" role="solution"
+def post_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+    """A residual block with the norm after the addition, as in Vaswani et al. (2017).
+
+    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
+    """
+    ### BEGIN SOLUTION
+    return norm(x + sublayer(x))
+    ### END SOLUTION
+
+
+# %% exercise="post_norm_residual" role="check"
+check(post_norm_residual)
+
+# %% role="try"
+# Try it: the token from above. These should be the first two lines that were printed there.
+print(post_norm_residual(token, turn, standardise))
+print(pre_norm_residual(token, turn, standardise))
+
+# %% [markdown]
+# ## 9 · Deep stacks: what reaches the first layer?
+#
+# Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
+# stack it passes every norm, and each multiplies it by about the same factor. Forty-eight layers make that
+# factor to the power of forty-eight. In a **pre-norm** stack there is the straight line: the derivative of a
+# sum hands the gradient on as it is, whatever the branches do.
+#
+# We build stacks of small random networks and look at the norm (the length) of the gradient for the weights
+# of each layer, before any training. Three kinds of branches:
+#
+# - **ReLU**: passes back as much as it passes on;
+# - **ReLU and a bias**: the bias adds to what is passed on but has no part in the gradient;
+# - **strong tanh**: large weights into a tanh, which limits what is passed on but not so much the gradient.
+
+
+# %% role="train"
+def gradient_norms(depth, pre, activation, gain, bias, seed=0, width=32):
+    """The length of the gradient for the first weight matrix of every layer, for an untrained stack."""
+    source = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float64}
+    h, target = torch.randn(128, width, **source), torch.randn(128, width, **source)
+    watched = []
+    for _ in range(depth):
+        into, out = ((gain / width) ** 0.5 * torch.randn(width, width, **source) for _ in range(2))
+        watched.append(into.requires_grad_())
+        normal = F.layer_norm(h, (width,)) if pre else h
+        h = h + activation(normal @ into) @ out + bias * torch.randn(width, **source)
+        h = h if pre else F.layer_norm(h, (width,))
+    h = F.layer_norm(h, (width,)) if pre else h  # a pre-norm stack ends with one norm for all
+    (h - target).square().mean().backward()
+    return [weight.grad.norm().item() for weight in watched]
+
+
+branches = {
+    "ReLU": (torch.relu, 2**0.5, 0),
+    "ReLU and a bias": (torch.relu, 2**0.5, 1),
+    "strong tanh": (torch.tanh, 4, 0),
+}
+lengths = {(name, pre): gradient_norms(48, pre, *kind) for name, kind in branches.items() for pre in (False, True)}
+print("48 layers           first layer   middle    last")
+for (name, pre), found in lengths.items():
+    print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), strict=True):
+    for name, shade, line in (("strong tanh", 0.05, "-"), ("ReLU", 0.55, "--"), ("ReLU and a bias", 0.85, "-.")):
+        axes.semilogy(range(1, 49), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
+    axes.set(title=f"{title}, 48 layers", xlabel="layer, 1 is the input's")
+panels[0].set_ylabel("length of the gradient")
+panels[1].legend()
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
+# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the
+# right, at about 0.1, and fan out to the left in almost straight lines: the one for strong tanh climbs to
+# several hundred at layer 1, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays
+# between 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 1.
+#
+# A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
+# whether the gradient grows, fades or survives; in pre-norm they hardly matter. That is why a deep post-norm
+# model needs care: a good initialisation, and a *warm-up*, small steps at first (lesson 08 has one).
+#
+# Pre-norm has its price. Compare the last layers: their gradient shrinks as the stack gets deeper, because
+# the sum on the straight line grows and each new layer is a smaller part of it. The next cell shows both, the
+# gradients as a mean over eight stacks: with four times as many layers, half the gradient. This growth is
+# also why a pre-norm stack ends with one more norm.
+
+# %% role="train"
+for depth in (6, 12, 24, 48):
+    runs = {
+        pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)] for pre in (False, True)
+    }
+    post_norm, pre_norm = (sum(runs[pre]) / 8 for pre in (False, True))
+    print(f"{depth:2d} layers: gradient of the last one  post-norm {post_norm:.3f}  pre-norm {pre_norm:.3f}")
+
+growing = torch.Generator().manual_seed(0)
+h, spreads = torch.randn(128, 32, generator=growing), []
+for _ in range(48):
+    h = h + torch.relu(F.layer_norm(h, (32,)) @ torch.randn(32, 32, generator=growing) / 4)
+    spreads.append(h.std().item())
+print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) for i in (1, 12, 48)])
+
+# %% [markdown]
+# ## 10 · Quiz
+#
+# ### Exercise 7: `quiz_05`
+#
+# Difficulty 2 of 5 · about 10 minutes
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `layer_means` (a whole number): `x` has shape (2, 5, 8): batch, tokens, features. How many means does
+#    LayerNorm take?
+# 2. `batch_statistics` (a shape): `x` is a batch (16, 10). What shape has `running_mean` of a BatchNorm that
+#    fits it?
+# 3. `by_hand` (a number, to two decimals): LayerNorm of the token [0, 0, 3, 5], with γ = 1, β = 0 and ε so
+#    small that it doesn't matter. What becomes of the 5?
+# 4. `large_eps` (a number, to two decimals): LayerNorm of the token [−2, 2] with γ = 1, β = 0 and ε = 5. What
+#    becomes of the 2?
+# 5. `running_mean` (a number, to two decimals): a new `nn.BatchNorm1d` with momentum 0.1 gets one batch in
+#    train mode whose mean is 4, then another one whose mean is 6. Where is its running mean now?
+# 6. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch
+#    [[0], [2]] in train mode. What is its `running_var` afterwards?
+# 7. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
+#    - a. always 1 and −1 for each feature, or two zeros, but for ε;
+#    - b. numbers that tell how far apart the two samples were;
+#    - c. the same as in eval mode;
+#    - d. an error, because two samples are too few.
+# 8. `padding` (a letter): a sentence is padded with more zeros than before. Which norm, in train mode, gives
+#    its real tokens the same results as before?
+#    - a. BatchNorm over batch and time;
+#    - b. LayerNorm;
+#    - c. both;
+#    - d. neither.
+# 9. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
+#    - a. the norms keep it at length one;
+#    - b. residual sums hand it on unchanged, on a path with no norm on it;
+#    - c. pre-norm stacks have fewer layers;
+#    - d. the last norm makes it larger.
+# 10. `slip` (a letter): what is wrong with "BatchNorm uses the biased variance"?
+#     - a. it normalises with the unbiased one;
+#     - b. it uses the biased one in eval mode only;
+#     - c. nothing;
+#     - d. it normalises with the biased one but keeps a running average of the unbiased one.
+#
+# <details><summary>I don't know where to start with a number</summary>
+#
+# Write down mean and variance first. All of these come out with pencil and paper, and a calculator for one
+# root. A cell of your own is allowed.
+#
+# </details>
+
+# %% exercise="quiz_05" role="solution"
+quiz_05 = {
+    "layer_means": ...,  # a whole number
+    "batch_statistics": ...,  # a shape, for example (2, 3)
+    "by_hand": ...,  # a number, to two decimals
+    "large_eps": ...,  # a number, to two decimals
+    "running_mean": ...,  # a number, to two decimals
+    "running_var": ...,  # a number, to two decimals
+    "batch_of_two": ...,  # "a", "b", "c" or "d"
+    "padding": ...,  # "a", "b", "c" or "d"
+    "pre_norm_gradient": ...,  # "a", "b", "c" or "d"
+    "slip": ...,  # "a", "b", "c" or "d"
+}
+### BEGIN SOLUTION
+quiz_05 = {
+    "layer_means": 10,
+    "batch_statistics": (10,),
+    "by_hand": 1.41,
+    "large_eps": 0.67,
+    "running_mean": 0.96,
+    "running_var": 1.1,
+    "batch_of_two": "a",
+    "padding": "b",
+    "pre_norm_gradient": "b",
+    "slip": "d",
+}
+### END SOLUTION
+
+# %% exercise="quiz_05" role="check"
+check(quiz_05, "quiz_05")
+
+# %% [markdown]
+# ## What you can do now
+#
+# You have written three norms and can say which numbers share a mean in each. You have built a module with a
+# memory of its own, found a misplaced ε and a wrong claim about a variance by making small cases large
+# enough to see, and moved a norm from one side of a sum to the other.
+#
+# **To read next**
+#
+# - Ba, Kiros and Hinton (2016), *Layer Normalization*, section 3: the formula, and how it differs from
+#   BatchNorm.
+# - Ioffe and Szegedy (2015), *Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+#   Covariate Shift*, section 3: the algorithm, and in 3.1 the unbiased variance for inference.
+# - Santurkar, Tsipras, Ilyas and Madry (2018), *How Does Batch Normalization Help Optimization?*, section 3:
+#   why the title of the paper before may not be the reason.
+# - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*, section 4; and a model that uses it:
+#   Touvron et al. (2023), *LLaMA: Open and Efficient Foundation Language Models*, section 2.2.
+# - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of
+#   pre- and post-norm, and why one of them needs a warm-up.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.1: one sentence says where the norm stands.
+#
+# **Next lesson:** 06, *Tokens and positions*: attention doesn't know which token comes first, until it is
+# told.

@@ -1,0 +1,65 @@
+"""One JupyterLab and one browser for all tests that look at the course as a learner does."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.browser.lab import Lab, browser_page, chromium, running_lab
+
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / ".cache" / "screenshots"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab on fresh copies of the students' notebooks, with a progress of its own."""
+    if chromium() is None:
+        pytest.fail("no Chromium: apt-get install chromium, or set CHROMIUM to the path of one")
+    folder, home = tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("home")
+    for notebook in (ROOT / "notebooks").glob("0[01]_*.ipynb"):
+        shutil.copy(notebook, folder)
+    with running_lab(folder, home) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def page(lab: Lab) -> Iterator[Page]:
+    """One page; every test opens the notebook that it needs."""
+    with browser_page() as opened:
+        yield opened
+
+
+@pytest.fixture
+def shot(request: pytest.FixtureRequest):
+    """Takes a picture of an element, for people to look at: `.cache/screenshots/`."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+
+    def take(target: Locator, name: str) -> None:
+        target.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+    return take
+
+
+@pytest.fixture
+def axe(page: Page):
+    """What axe-core finds serious or critical within a selector, as "rule: element" lines."""
+
+    def run(selector: str) -> list[str]:
+        if not page.evaluate("() => 'axe' in window"):
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("selector => window.axe.run(selector)", selector)
+        assert found["passes"], f"axe looked at nothing in {selector}"
+        return [
+            f"{violation['id']}: {node['html'][:200]}"
+            for violation in found["violations"]
+            if violation["impact"] in ("serious", "critical")
+            for node in violation["nodes"]
+        ]
+
+    return run

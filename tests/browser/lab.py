@@ -1,0 +1,190 @@
+"""A real JupyterLab on this machine, and a headless Chromium that operates it as a learner would."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, Route, sync_playwright
+
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+KERNEL_IDLE = "window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.status === 'idle'"
+QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running server: its folder, its address and its token."""
+
+    folder: Path
+    url: str
+    token: str
+
+
+def chromium() -> str | None:
+    """The browser to drive: what CHROMIUM names, Debian's chromium, or the Chrome that CI machines have."""
+    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@contextmanager
+def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
+    """JupyterLab on `folder`, with settings of its own under `home`."""
+    token = secrets.token_hex(16)
+    port = _free_port()
+    env = os.environ | {
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "GRADER_PROGRESS": str(home / "progress.json"),
+        "OMP_NUM_THREADS": "1",
+        # `nbgrader` and `python` of this environment, also where it isn't activated.
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET))
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+    command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
+    command += ["--allow-root", "--LabApp.extension_manager=readonly", "--LabApp.expose_app_in_browser=True"]
+    with (home / "lab.log").open("wb") as log:
+        server = subprocess.Popen(command, env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    lab = Lab(folder, f"http://127.0.0.1:{port}", token)
+    try:
+        _wait_for(lab, server, home / "lab.log")
+        yield lab
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(lab: Lab, server: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            urllib.request.urlopen(f"{lab.url}/api?token={lab.token}", timeout=2)
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@contextmanager
+def browser_page(width: int = 1280, height: int = 1000) -> Iterator[Page]:
+    """A page of a fresh browser. Nothing but 127.0.0.1 can be reached from it."""
+    executable = chromium()
+    if executable is None:
+        raise RuntimeError("no Chromium found: apt-get install chromium, or set CHROMIUM to its path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+        page.set_default_timeout(30_000)
+        page.refused = []  # type: ignore[attr-defined]  # for a test to look at
+        page.route("**/*", lambda route: _only_here(page, route))
+        try:
+            yield page
+        finally:
+            browser.close()
+
+
+def _only_here(page: Page, route: Route) -> None:
+    url = route.request.url
+    if url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
+        route.continue_()
+    else:
+        page.refused.append(url)  # type: ignore[attr-defined]
+        route.abort()
+
+
+class Notebook:
+    """An open notebook, and what a learner does to it."""
+
+    def __init__(self, page: Page, lab: Lab, name: str) -> None:
+        self.page = page
+        page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+        # Before the kernel has started, JupyterLab would ask which one to take.
+        page.wait_for_function(KERNEL_IDLE, timeout=60_000)
+
+    def command(self, name: str, **args: object) -> None:
+        """Run one of JupyterLab's own commands, as its menus do."""
+        self.page.evaluate("([name, args]) => { window.jupyterapp.commands.execute(name, args) }", [name, args])
+
+    def theme(self, name: str) -> None:
+        """Switch to "light" or "dark"."""
+        self.command("apputils:change-theme", theme=THEMES[name])
+        self.page.wait_for_function(
+            "light => document.body.dataset.jpThemeLight === light", arg=str(name == "light").lower()
+        )
+
+    def run_all(self, seconds: float = 120) -> None:
+        """Run every cell, and wait until the kernel is idle again."""
+        self.command("notebook:run-all-cells")
+        self.wait_idle(seconds)
+
+    def wait_idle(self, seconds: float = 60) -> None:
+        """Until nothing is running or waiting to run."""
+        self.page.wait_for_function(
+            f"() => ({KERNEL_IDLE}) && "
+            "![...document.querySelectorAll('.jp-InputPrompt')].some(p => p.textContent.includes('*'))",
+            timeout=seconds * 1000,
+        )
+
+    def cell(self, source: str) -> Locator:
+        """The code cell whose source holds this text."""
+        return self.page.locator(".jp-CodeCell", has=self.page.locator(".cm-content", has_text=source)).first
+
+    def save(self) -> None:
+        """Save, and wait until it is done."""
+        self.command("docmanager:save")
+        self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+    def run_cell(self, source: str) -> Locator:
+        """Click into a code cell and press Shift+Enter."""
+        cell = self.cell(source)
+        cell.scroll_into_view_if_needed()
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+        self.wait_idle()
+        return cell
+
+    def write_cell(self, source: str, new: str) -> Locator:
+        """Replace what stands in a code cell by typing over it, and run it."""
+        cell = self.cell(source)
+        cell.scroll_into_view_if_needed()
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.insert_text(new)
+        self.page.keyboard.press("Shift+Enter")
+        self.wait_idle()
+        return cell

@@ -1,0 +1,419 @@
+# %% prelude
+import numpy as np
+import torch
+
+
+# %% right: each token in turn
+def leaks_future(attention):
+    x = torch.randn(6, 8)
+    before = attention(x)
+    for t in range(1, 6):
+        changed = x.clone()
+        changed[t] = torch.randn(8)
+        if not torch.allclose(attention(changed)[:t], before[:t], atol=1e-6):
+            return True
+    return False
+
+
+# %% right: everything from t on, in double precision
+def leaks_future(attention):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(7, 5, dtype=torch.float64, generator=generator)
+    y = torch.randn(7, 5, dtype=torch.float64, generator=generator)
+    reference = attention(x)
+    moved = False
+    for t in range(1, 7):
+        output = attention(torch.cat([x[:t], y[t:]]))
+        moved = moved or bool((output[:t] - reference[:t]).abs().max() > 1e-9)
+    return moved
+
+
+# %% right: exactly equal or not
+def leaks_future(attention):
+    x = torch.rand(9, 3)
+    before = attention(x)
+    for t in range(len(x) - 1):
+        y = x.clone()
+        y[t + 1] += 10
+        if not torch.equal(attention(y)[: t + 1], before[: t + 1]):
+            return True
+    return False
+
+
+# %% right: a 0-d tensor
+def leaks_future(attention):
+    x, moved = torch.randn(5, 4), torch.tensor(False)
+    for t in range(1, 5):
+        y = x.clone()
+        y[t] = -y[t]
+        moved = moved | ((attention(y) - attention(x))[:t].abs() > 1e-5).any()
+    return moved
+
+
+# %% right: every pair of positions
+def leaks_future(attention):
+    length, width = 8, 6
+    x = torch.randn(length, width)
+    before = attention(x)
+    for later in range(length):
+        for earlier in range(later):
+            y = x.clone()
+            y[later] = 1000.0
+            if (attention(y)[earlier] - before[earlier]).abs().sum() > 1e-3:
+                return True
+    return False
+
+
+# %% right: NaN spreads
+def leaks_future(attention):
+    for t in range(1, 6):
+        x = torch.ones(6, 4)
+        x[t:] = float("nan")
+        if attention(x)[:t].isnan().any():
+            return True
+    return False
+
+
+# %% right: shorter and longer
+def leaks_future(attention):
+    x = torch.randn(6, 5)
+    whole = attention(x)
+    return any(not torch.allclose(attention(x[:t]), whole[:t], atol=1e-4) for t in range(1, 6))
+
+
+# %% right: many random trials, NumPy in between
+def leaks_future(attention):
+    for trial in range(10):
+        length, width = int(torch.randint(3, 9, ())), int(torch.randint(1, 9, ()))
+        x = np.random.default_rng(trial).standard_normal((length, width))
+        base = attention(torch.tensor(x, dtype=torch.float32)).numpy()
+        for t in range(1, length):
+            y = x.copy()
+            y[t] += 1.0
+            moved = attention(torch.tensor(y, dtype=torch.float32)).numpy()
+            if np.abs(moved - base)[:t].max() > 1e-5:
+                return np.bool_(True)
+    return np.bool_(False)
+
+
+# %% right: tokens of zeros, changed to ones
+def leaks_future(attention):
+    x = torch.zeros(4, 3)
+    base = attention(x)
+    for t in range(1, 4):
+        y = torch.zeros(4, 3)
+        y[t:] = 1.0
+        if not torch.allclose(attention(y)[:t], base[:t]):
+            return True
+    return False
+
+
+# %% right: gradients
+def leaks_future(attention):
+    x = torch.randn(6, 4, requires_grad=True)
+    output = attention(x)
+    for t in range(5):
+        (gradient,) = torch.autograd.grad(output[t].sum(), x, retain_graph=True)
+        if gradient[t + 1 :].abs().max() > 1e-7:
+            return True
+    return False
+
+
+# %% right: Jacobian
+def leaks_future(attention):
+    jacobian = torch.autograd.functional.jacobian(attention, torch.randn(4, 3))
+    size = jacobian.abs().sum(dim=(1, 3))
+    return bool((size.triu(diagonal=1) > 1e-6).any())
+
+
+# %% right: backward of its own
+def leaks_future(attention):
+    for t in range(4):
+        x = torch.randn(5, 3, dtype=torch.float64).requires_grad_(True)
+        attention(x)[t].norm().backward()
+        if x.grad[t + 1 :].any():
+            return True
+    return False
+
+
+# %% right: one token more
+def leaks_future(attention):
+    x = torch.randn(8, 6)
+    for t in range(2, 9):
+        longer = attention(x[:t])[:-1]
+        if not torch.allclose(longer, attention(x[: t - 1]), atol=1e-5):
+            return True
+    return False
+
+
+# %% wrong checks-one-position-only: only the last token is changed
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    y = x.clone()
+    y[-1] = torch.randn(4)
+    return not torch.allclose(attention(x)[:-1], attention(y)[:-1], atol=1e-6)
+
+
+# %% wrong checks-one-position-only: only the first output is watched
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    y = x.clone()
+    y[1:] += 1.0
+    return bool((attention(x)[0] - attention(y)[0]).abs().max() > 1e-6)
+
+
+# %% wrong checks-one-position-only: only the first output and the last token
+def leaks_future(attention):
+    x = torch.ones(8, 4)
+    y = x.clone()
+    y[-1] = 5.0
+    return not torch.equal(attention(x)[0], attention(y)[0])
+
+
+# %% wrong checks-one-position-only: only the next token
+def leaks_future(attention):
+    x = torch.randn(7, 4)
+    base = attention(x)
+    for t in range(6):
+        y = x.clone()
+        y[t + 1] += 3.0
+        if not torch.allclose(attention(y)[t], base[t], atol=1e-5):
+            return True
+    return False
+
+
+# %% wrong checks-one-position-only: cut in the middle
+def leaks_future(attention):
+    x, half = torch.randn(10, 4), 5
+    y = x.clone()
+    y[half:] = 0
+    return not torch.allclose(attention(x)[:half], attention(y)[:half], atol=1e-5)
+
+
+# %% wrong checks-one-position-only: two tokens
+def leaks_future(attention):
+    x = torch.randn(2, 4)
+    y = x.clone()
+    y[1] += 1
+    return not torch.allclose(attention(x)[0], attention(y)[0])
+
+
+# %% wrong compares-shapes: of output and input
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    return attention(x).shape != x.shape
+
+
+# %% wrong compares-shapes: before and after
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    y = x.clone()
+    y[-1] += 1.0
+    return attention(x).shape != attention(y).shape
+
+
+# %% wrong compares-shapes: of shorter inputs
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    for t in range(1, 6):
+        if attention(x[:t]).shape != attention(x)[:t].shape:
+            return True
+    return False
+
+
+# %% wrong compares-shapes: True where they agree
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    return len(attention(x)) == len(x)
+
+
+# %% wrong perturbs-the-past: the first token, last output
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    y = x.clone()
+    y[0] += 1.0
+    return not torch.allclose(attention(x)[-1], attention(y)[-1])
+
+
+# %% wrong perturbs-the-past: every token, later outputs
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    base = attention(x)
+    for t in range(5):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        if not torch.allclose(attention(y)[t + 1 :], base[t + 1 :], atol=1e-6):
+            return True
+    return False
+
+
+# %% wrong perturbs-the-past: everything before, this output and later
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    base = attention(x)
+    for t in range(1, 6):
+        y = torch.cat([torch.randn(t, 4), x[t:]])
+        if (attention(y)[t:] - base[t:]).abs().max() > 1e-6:
+            return True
+    return False
+
+
+# %% wrong later-outputs-counted: all outputs
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    y = x.clone()
+    y[3:] += 1.0
+    return not torch.allclose(attention(x), attention(y))
+
+
+# %% wrong later-outputs-counted: one row too many
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    base = attention(x)
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        if not torch.allclose(attention(y)[: t + 1], base[: t + 1], atol=1e-6):
+            return True
+    return False
+
+
+# %% wrong changes-nothing: a second name
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    for t in range(1, 6):
+        y = x
+        y[t] += 1.0
+        if not torch.allclose(attention(x)[:t], attention(y)[:t]):
+            return True
+    return False
+
+
+# %% wrong changes-nothing: a result that is dropped
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    y = x.clone()
+    for t in range(1, 6):
+        torch.add(y[t], 1.0)
+        if not torch.allclose(attention(x)[:t], attention(y)[:t]):
+            return True
+    return False
+
+
+# %% wrong verdict-inverted: all equal
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    same = []
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        same.append(torch.allclose(attention(x)[:t], attention(y)[:t], atol=1e-6))
+    return all(same)
+
+
+# %% wrong verdict-inverted: returns swapped
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        if not torch.allclose(attention(x)[:t], attention(y)[:t], atol=1e-6):
+            return False
+    return True
+
+
+# %% wrong returns-nothing: no return at the end
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        if not torch.allclose(attention(x)[:t], attention(y)[:t], atol=1e-6):
+            return True
+
+
+# %% wrong wrong-type: a count
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    leaks = 0
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] = torch.randn(4)
+        leaks += not torch.allclose(attention(x)[:t], attention(y)[:t], atol=1e-6)
+    return leaks
+
+
+# %% wrong raised: shapes mixed up
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    return torch.allclose(attention(x)[:3], attention(x)[:2])
+
+
+# %% wrong time-limit: never ends
+def leaks_future(attention):
+    while True:
+        pass
+
+
+# %% wrong -: always True
+def leaks_future(attention):
+    return True
+
+
+# %% wrong -: always False, after calls
+def leaks_future(attention):
+    attention(torch.randn(4, 4))
+    attention(torch.randn(4, 4))
+    return False
+
+
+# %% wrong -: counts its calls
+calls = 0
+
+
+def leaks_future(attention):
+    global calls
+    calls += 1
+    return calls > 6
+
+
+# %% wrong -: integers passed
+def leaks_future(attention):
+    x = torch.arange(12).reshape(3, 4)
+    y = x.clone()
+    y[-1] = 0
+    return not torch.equal(attention(x)[:-1], attention(y)[:-1])
+
+
+# %% wrong -: too coarse a tolerance
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    base = attention(x)
+    for t in range(1, 6):
+        y = x.clone()
+        y[t] += 1.0
+        if not torch.allclose(attention(y)[:t], base[:t], atol=0.5):
+            return True
+    return False
+
+
+# %% wrong -: later tokens only change places
+def leaks_future(attention):
+    x = torch.randn(6, 4)
+    base = attention(x)
+    for t in range(1, 5):
+        y = torch.cat([x[:t], x[t:].flip(0)])
+        if not torch.allclose(attention(y)[:t], base[:t], atol=1e-6):
+            return True
+    return False
+
+
+# %% wrong -: says yes to a NaN only
+def leaks_future(attention):
+    return bool(attention(torch.randn(5, 5)).isnan().any())
+
+
+# %% wrong -: huge input
+def leaks_future(attention):
+    x = torch.randn(5000, 64)
+    return not torch.allclose(attention(x)[:100], attention(torch.cat([x[:100], -x[100:]]))[:100])

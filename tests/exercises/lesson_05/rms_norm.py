@@ -1,0 +1,199 @@
+# %% prelude
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+# %% right: mean of squares
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * gamma
+
+
+# %% right: PyTorch's own, which is not excluded
+def rms_norm(x, gamma, eps=1e-6):
+    return F.rms_norm(x, (x.shape[-1],), gamma, eps)
+
+
+# %% right: the module without weight
+def rms_norm(x, gamma, eps=1e-6):
+    return nn.RMSNorm(x.shape[-1], eps=eps, elementwise_affine=False)(x) * gamma
+
+
+# %% right: by the length of the vector
+def rms_norm(x, gamma, eps=1e-6):
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return gamma * x * (length**2 / x.shape[-1] + eps).rsqrt()
+
+
+# %% right: row by row
+def rms_norm(x, gamma, eps=1e-6):
+    rows = [row / (row @ row / row.numel() + eps).sqrt() * gamma for row in x.reshape(-1, x.shape[-1])]
+    return torch.stack(rows).reshape(x.shape)
+
+
+# %% right: float64 inside
+def rms_norm(x, gamma, eps=1e-6):
+    wide = x.to(torch.float64)
+    mean_square = torch.einsum("...i,...i->...", wide, wide)[..., None] / wide.shape[-1]
+    return (wide * torch.rsqrt(mean_square + eps) * gamma).type_as(x)
+
+
+# %% wrong mean-subtracted: layer norm without beta
+def rms_norm(x, gamma, eps=1e-6):
+    mean = x.mean(-1, keepdim=True)
+    return (x - mean) / torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps) * gamma
+
+
+# %% wrong mean-subtracted: first, then the mean square of x
+def rms_norm(x, gamma, eps=1e-6):
+    centred = x - x.mean(-1, keepdim=True)
+    return centred / torch.sqrt((x * x).mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong mean-subtracted: hidden in std
+def rms_norm(x, gamma, eps=1e-6):
+    return x / (x.std(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong mean-subtracted: hidden in var
+def rms_norm(x, gamma, eps=1e-6):
+    return x * torch.rsqrt(x.var(-1, unbiased=False, keepdim=True) + eps) * gamma
+
+
+# %% wrong root-forgotten: mean square plus eps
+def rms_norm(x, gamma, eps=1e-6):
+    return x / (x.pow(2).mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong root-forgotten: by products
+def rms_norm(x, gamma, eps=1e-6):
+    mean_square = (x * x).sum(-1, keepdim=True) / x.size(-1)
+    return gamma * x * (mean_square + eps).reciprocal()
+
+
+# %% wrong eps-outside-root: added to the root
+def rms_norm(x, gamma, eps=1e-6):
+    return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + eps) * gamma
+
+
+# %% wrong eps-outside-root: by the vector's length
+def rms_norm(x, gamma, eps=1e-6):
+    rms = x.norm(dim=-1, keepdim=True) / x.shape[-1] ** 0.5
+    return gamma * (x / (rms + eps))
+
+
+# %% wrong no-gamma: forgotten
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+
+
+# %% wrong no-gamma: F.rms_norm without its weight
+def rms_norm(x, gamma, eps=1e-6):
+    return F.rms_norm(x, x.shape[-1:], eps=eps)
+
+
+# %% wrong sum-instead-of-mean: sum of squares
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.square().sum(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong sum-instead-of-mean: F.normalize
+def rms_norm(x, gamma, eps=1e-6):
+    return F.normalize(x, dim=-1) * gamma
+
+
+# %% wrong wrong-axis: over tokens
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(-2, keepdim=True) + eps) * gamma
+
+
+# %% wrong wrong-axis: over the first axis
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(dim=0) + eps) * gamma
+
+
+# %% wrong over-whole-tensor: told no axis
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(torch.mean(x**2) + eps) * gamma
+
+
+# %% wrong over-whole-tensor: tokens too
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt((x**2).mean((-2, -1), keepdim=True) + eps) * gamma
+
+
+# %% wrong keepdim-forgotten: it runs on squares only
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(-1) + eps) * gamma
+
+
+# %% wrong keepdim-forgotten: rsqrt
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x * torch.rsqrt((x * x).mean(dim=-1) + eps)
+
+
+# %% wrong wrong-default-eps: that of layer_norm
+def rms_norm(x, gamma, eps=1e-5):
+    return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong wrong-default-eps: 1e-8
+def rms_norm(x, gamma, eps=1e-8):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong eps-ignored: a number of its own
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * gamma
+
+
+# %% wrong eps-ignored: another number of its own
+def rms_norm(x, gamma, eps=1e-6):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-8) * gamma
+
+
+# %% wrong eps-forgotten: none
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True)) * gamma
+
+
+# %% wrong eps-forgotten: none, by length
+def rms_norm(x, gamma, eps=1e-6):
+    return x / x.norm(dim=-1, keepdim=True) * x.shape[-1] ** 0.5 * gamma
+
+
+# %% wrong returns-nothing: no return
+def rms_norm(x, gamma, eps=1e-6):
+    x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong changes-argument: divided in place
+def rms_norm(x, gamma, eps=1e-6):
+    x /= torch.sqrt(x.pow(2).mean(-1, keepdim=True) + eps)
+    return x * gamma
+
+
+# %% wrong dtype-changed: a default tensor for eps
+def rms_norm(x, gamma, eps=1e-6):
+    y = x.double() / torch.sqrt(x.double().pow(2).mean(-1, keepdim=True) + eps) * gamma
+    return y
+
+
+# %% wrong -: mean of absolute values
+def rms_norm(x, gamma, eps=1e-6):
+    return x / (x.abs().mean(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong -: the largest entry
+def rms_norm(x, gamma, eps=1e-6):
+    return x / (x.abs().amax(-1, keepdim=True) + eps) * gamma
+
+
+# %% wrong -: one plus gamma
+def rms_norm(x, gamma, eps=1e-6):
+    return F.rms_norm(x, x.shape[-1:], eps=eps) * (1 + gamma)
+
+
+# %% wrong -: width fixed at four
+def rms_norm(x, gamma, eps=1e-6):
+    return x / torch.sqrt(x.square().sum(-1, keepdim=True) / 4 + eps) * gamma

@@ -1,0 +1,80 @@
+"""Instructor's and students' notebooks of a lesson, made from its text without running it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from grader.registry import exercises
+from tests.model_solutions import LESSONS
+
+LESSON = "01_self_attention"
+CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
+KEY = re.compile(r'(\w+)="([^"]*)"')
+
+
+@cache
+def instructor(lesson: str = LESSON) -> bytes:
+    """The instructor's notebook: every code cell of the lesson with the metadata that the build gives it."""
+    cells = []
+    for n, found in enumerate(CELL.finditer((LESSONS / f"{lesson}.py").read_text())):
+        if "[markdown]" in found["head"]:
+            continue
+        keys = dict(KEY.findall(found["head"]))
+        cells.append(code(found["body"].strip(), keys.get("role", "example"), keys.get("exercise", ""), f"cell-{n}"))
+    return dump(cells)
+
+
+def code(source: str, role: str = "", exercise: str = "", id: str = "") -> dict[str, Any]:
+    """One code cell."""
+    metadata: dict[str, Any] = {}
+    if role:
+        metadata["course"] = {"role": role, "exercise": exercise}
+    if role in ("solution", "check"):
+        id = f"{exercise}-{role}"
+        metadata["nbgrader"] = {
+            "schema_version": 3,
+            "grade_id": exercise if role == "solution" else f"{exercise}-check",
+            "grade": role == "check",
+            "solution": role == "solution",
+            "locked": role == "check",
+            "task": False,
+        }
+        if role == "check":
+            metadata["nbgrader"]["points"] = exercises()[exercise].points
+    return {
+        "cell_type": "code",
+        "id": id,
+        "metadata": metadata,
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+def dump(cells: list[dict[str, Any]]) -> bytes:
+    """A notebook of these cells."""
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}).encode()
+
+
+def solved(lesson: str = LESSON, **answers: str) -> list[dict[str, Any]]:
+    """The cells of a notebook with every exercise solved, but for `answers`, sources by exercise."""
+    cells = json.loads(instructor(lesson))["cells"]
+    for cell in cells:
+        course = cell["metadata"].get("course", {})
+        if course.get("role") == "solution" and course["exercise"] in answers:
+            cell["source"] = answers[course["exercise"]]
+    return cells
+
+
+def submission(lesson: str = LESSON, **answers: str) -> bytes:
+    """A whole submission: the model solutions but for `answers`."""
+    return dump(solved(lesson, **answers))
+
+
+def place_of(cells: list[dict[str, Any]], exercise: str, role: str) -> int:
+    """Where a cell stands."""
+    wanted = {"role": role, "exercise": exercise}
+    return next(i for i, cell in enumerate(cells) if cell["metadata"].get("course") == wanted)

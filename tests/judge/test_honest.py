@@ -1,0 +1,149 @@
+"""Section F of the threat list, and more honest submissions that must not lose marks."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from tests.judge import notebooks as nb
+from tests.judge.conftest import AFFINE_RIGHT, RIGHT, cells
+
+HONEST = {
+    "78 a warning on stderr": "import warnings, sys\ndef product(left, right):\n    warnings.warn('slow')\n"
+    "    print('note', file=sys.stderr)\n    return left @ right",
+    "79 slow first call": "import time\nfirst = [True]\ndef product(left, right):\n    if first: time.sleep(0.8); first.clear()\n"
+    "    return left @ right",
+    "80 float64 inside": "def product(left, right):\n    return (left.double() @ right.double()).to(left.dtype)",
+    "80 another order": "def product(left, right):\n    return sum(left[..., i, None] * right[i] for i in range(right.shape[0]))",
+    "80 einsum": "def product(left, right):\n    return torch.einsum('...td,de->...te', left, right)",
+    "81 magics": "%matplotlib inline\n%timeit 1 + 1\n!ls\n" + RIGHT,
+    "81 a timed cell": "%%time\n" + RIGHT,
+    "81 captured": "%%capture out\n" + RIGHT,
+    "81 help and shell": "import os\nos.path?\n" + RIGHT + "\nproduct?",
+    "81 leftover plot": "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\n" + RIGHT,
+    "81 display": "display(torch.ones(2))\n" + RIGHT + "\nget_ipython().run_line_magic('reset', '-f')",
+    "81 an unknown magic": "%load_ext autoreload\n%autoreload 2\n" + RIGHT,
+    "a lambda": "product = lambda left, right: left @ right",
+    "typed": "product: object = torch.matmul",
+    "a file of one's own": "torch.save(torch.ones(2), 'w.pt')\nw = torch.load('w.pt')\n" + RIGHT,
+    "seeds and settings": "torch.manual_seed(1)\ntorch.set_grad_enabled(False)\n" + RIGHT,
+    "another default dtype": "torch.set_default_dtype(torch.float64)\n" + RIGHT,
+    "a dataclass": "from dataclasses import dataclass\n@dataclass\nclass Box:\n    x: int = 1\n" + RIGHT,
+    "threads": "from concurrent.futures import ThreadPoolExecutor\ndef product(left, right):\n"
+    "    with ThreadPoolExecutor(2) as pool: return pool.submit(torch.matmul, left, right).result()",
+    "Windows line ends": RIGHT.replace("\n", "\r\n"),
+    "Korean": "# 주의: 곱\nprint('안녕하세요')\n" + RIGHT,
+    "calls the check itself": RIGHT + "\nassert check(product) is not None\ncheck(product).hint(2)",
+    "other tools of the course": "from grader import progress, solution\nfrom widgets import AttentionExplorer\n"
+    "AttentionExplorer(tokens=[1], weights=[[1]])\nsolution('product')\n" + RIGHT,
+    "raises at the end of its cell": RIGHT + "\nproduct(1, 2)",
+}
+
+
+@pytest.mark.parametrize("source", HONEST.values(), ids=list(HONEST))
+def test_honest_submission_gets_full_marks(judge, source):
+    result = judge(cells(product=source))
+    assert result["product"].passed, result["product"]
+    assert result["Affine"].passed, result["Affine"]
+
+
+def test_82_later_use_of_the_same_name_does_not_matter(judge):
+    made = cells()
+    made.append(nb.code("product = 3\nAffine = None"))
+    assert judge(made).mark == 6
+
+
+def test_81_extra_cells_between_and_a_helper_of_ones_own(judge):
+    made = cells(product="def product(left, right):\n    return helper(left, right)")
+    made.insert(1, nb.code("def helper(a, b):\n    return a @ b"))
+    made.insert(3, nb.code("1 / 0"))
+    assert judge(made).mark == 6
+
+
+def test_check_cell_above_its_exercise_and_everything_in_another_cell(judge):
+    made = cells()
+    made[1], made[2] = made[2], made[1]
+    assert judge(made).mark == 6
+    moved = cells(product="# see below")
+    moved.insert(2, nb.code(RIGHT))
+    assert judge(moved).mark == 6
+
+
+def test_colab_and_vscode_keep_no_metadata(judge):
+    made = copy.deepcopy(cells())
+    for i, cell in enumerate(made):
+        cell["metadata"] = {"id": f"aB{i}", "colab": {"base_uri": "x"}}
+        cell.pop("id")
+    notebook = {"nbformat": 4, "nbformat_minor": 0, "metadata": {"colab": {}}, "cells": made}
+    assert judge(json.dumps(notebook).encode()).mark == 6
+    for cell in made:
+        cell["metadata"] = {"vscode": {"languageId": "python"}}
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    assert judge(json.dumps({**notebook, "nbformat_minor": 2}, indent=1).encode("utf-8-sig")).mark == 6
+
+
+def test_given_cells_are_the_courses_own(judge):
+    from grader.judge.outline import Outline
+
+    given = nb.code("FACTOR = 1", "given", id="given-1")
+    outline = Outline.of(nb.dump([*cells()[:1], given, *cells()[1:]]))
+    uses = "def product(left, right):\n    return FACTOR * left @ right"
+    missing = judge(cells(product=uses), outline=outline)
+    assert missing.mark == 6
+    assert any("was put back" in s for s in missing.odd)
+    changed = [*cells()[:1], {**given, "source": "FACTOR = 2"}, *cells(product=uses)[1:]]
+    assert judge(changed, outline=outline).mark == 6
+
+
+def test_cells_that_draw_or_train_are_not_run_but_for_their_definitions(judge):
+    from grader.judge.outline import Outline
+
+    train = nb.code("import time\ndef helper(a, b):\n    return a @ b\ntime.sleep(60)", "train", id="train-1")
+    made = [*cells()[:1], train, *cells(product="def product(left, right):\n    return helper(left, right)")[1:]]
+    result = judge(made, outline=Outline.of(nb.dump(made)))
+    assert result.mark == 6
+    assert result.seconds < 5
+
+
+def test_a_death_costs_its_exercise_only_and_what_came_before_is_replayed(judge):
+    made = cells(product="import os\nkept = [1]\ndef product(left, right):\n    os._exit(1)")
+    made[3] = nb.code("assert kept == [1]\n" + AFFINE_RIGHT, "solution", "Affine")
+    result = judge(made)
+    assert (result["product"].score, result["Affine"].score) == (0.0, 1.0)
+    assert "ended in the middle of the call" in result["product"].parts[0].message
+
+
+def test_a_dead_zygote_is_told_and_another_one_serves(judge):
+    import os
+    import signal
+
+    from grader.judge.sandbox import Sandbox
+    from grader.subject.forked import ZygoteGone
+    from tests.judge.conftest import LIMITS
+
+    with Sandbox(LIMITS, packages=()) as doomed:
+        os.kill(doomed.pid, signal.SIGKILL)
+        with pytest.raises(ZygoteGone):
+            judge(cells(), place=doomed)
+    assert judge(cells()).mark == 6
+
+
+def test_every_exercise_has_a_result_when_time_is_up(judge):
+    from dataclasses import replace
+
+    from tests.judge.conftest import LIMITS
+
+    slow = "import time\ndef product(left, right):\n    time.sleep(9)"
+    result = judge(cells(product=slow), limits=replace(LIMITS, submission_seconds=1.0))
+    assert [e.score for e in result.exercises] == [0.0, 0.0]
+    assert "used up its time" in result["Affine"].output
+
+
+def test_output_and_result_survive_json(judge):
+    from grader.judge.result import Result
+
+    result = judge(cells(product="print('\\ud800 x \\x00')\n" + RIGHT))
+    assert Result.from_plain(json.loads(json.dumps(result.to_plain()))) == result
+    assert result["product"].output.strip() == "? x"

@@ -1,0 +1,109 @@
+"""Lesson 03 prints the figures of its source documents: what the executed notebook printed is compared with them.
+
+A printed tensor is known by the line above it ("queries"), so that a right figure under a wrong name fails too.
+"""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+NOTEBOOK = Path(__file__).parents[2] / "solutions" / "03_multi_head_attention.ipynb"
+# A label on a line of its own, then a tensor of plain numbers.
+LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\d\s.,e+-]+?)\)$", re.MULTILINE)
+
+HEAD_SCORES = [[2, 4, 4], [4, 8, 8], [4, 8, 8]]
+HEAD_WEIGHTS = [[0.1084, 0.4458, 0.4458], [0.0287, 0.4856, 0.4856], [0.0287, 0.4856, 0.4856]]
+
+# Multi-head attention on three tokens, two heads: every tensor that the document prints, with its digits.
+TWO_HEADS = {
+    "queries": [[1, 1, 2, 0], [2, 2, 0, 4], [2, 2, 2, 2]],
+    "keys": [[0, 2, 1, 1], [4, 0, 2, 2], [2, 2, 2, 2]],
+    "values": [[2, 0, 2, 1], [0, 4, 2, 4], [2, 2, 3, 3]],
+    "query heads": [[[1, 1], [2, 0]], [[2, 2], [0, 4]], [[2, 2], [2, 2]]],
+    "key heads": [[[0, 2], [1, 1]], [[4, 0], [2, 2]], [[2, 2], [2, 2]]],
+    "value heads": [[[2, 0], [2, 1]], [[0, 4], [2, 4]], [[2, 2], [3, 3]]],
+    "queries of head 1": [[2, 0], [0, 4], [2, 2]],
+    "keys of head 1, turned round": [[1, 2, 2], [1, 2, 2]],
+    "scores of head 1": HEAD_SCORES,
+    "scores": [HEAD_SCORES, HEAD_SCORES],
+    "weights": [HEAD_WEIGHTS, HEAD_WEIGHTS],
+    "output of the heads": [
+        [[1.1084, 2.6748], [2.4458, 3.2290]],
+        [[1.0287, 2.9139], [2.4856, 3.4282]],
+        [[1.0287, 2.9139], [2.4856, 3.4282]],
+    ],
+    "concatenated": [
+        [1.1084, 2.6748, 2.4458, 3.2290],
+        [1.0287, 2.9139, 2.4856, 3.4282],
+        [1.0287, 2.9139, 2.4856, 3.4282],
+    ],
+    "output": [
+        [2.3313, 4.2894, 3.0000, 4.5665],
+        [2.2715, 4.6280, 3.0000, 4.8852],
+        [2.2715, 4.6280, 3.0000, 4.8852],
+    ],
+}
+
+# The shapes that the second document prints on the way through four heads, those that finishing the third one gives
+# (8 words of 16 numbers, 8 heads, d_k = 32, d_v = 64), and the truth about the slips.
+LINES = [
+    "heads    (B, H, T, D) (1, 4, 3, 2)",
+    "scores   (B, H, T, T) (1, 4, 3, 3)",
+    "mixed    (B, H, T, D) (1, 4, 3, 2)",
+    "joined   (B, T, E)    (1, 3, 8)",
+    "embedded sentence           (8, 16)",
+    "one head: query, key, value (8, 32) (8, 32) (8, 64)",
+    "eight heads side by side    (8, 512)",
+    "projected back              (8, 16)",
+    "head 0 equals head 1: True\nhead 0 equals its transpose: True",
+    "heads equal: False\nhead 0 symmetric: False",
+    "weights agree: True\noutput agrees: True",
+    "output:  True\nweights: True",
+]
+
+
+def printed_text(path):
+    """What the cells printed, in order. One cell's output may have come in several pieces."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
+    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
+
+
+def printed_tensors(text):
+    """The tensors printed under each label, as nested lists."""
+    found = {}
+    for label, numbers in LABELLED.findall(text):
+        found.setdefault(label, []).append(ast.literal_eval(numbers))
+    return found
+
+
+@pytest.fixture(scope="module")
+def text():
+    return printed_text(NOTEBOOK)
+
+
+@pytest.mark.parametrize("label", TWO_HEADS)
+def test_two_heads_print_what_their_source_prints(text, label):
+    assert printed_tensors(text).get(label) == [TWO_HEADS[label]]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])
+def test_shape_or_truth_about_a_slip_is_printed(text, line):
+    assert f"\n{line}\n" in f"\n{text}\n"
+
+
+def test_wrong_root_gives_flatter_weights(text):
+    entropies = {name: float(e) for name, e in re.findall(r"root of (\w+) .*entropy ([\d.]+)", text)}
+    (equal,) = re.findall(r"entropy of ten equal weights: ([\d.]+)", text)
+    assert entropies["head_dim"] < entropies["d_model"] < float(equal)
+
+
+def test_a_changed_digit_or_another_label_is_noticed():
+    shown = "scores\ntensor([[[ 2.,  4.]],\n\n        [[ 4., 16.]]])\noutput\ntensor([1.7321])\n"
+    assert printed_tensors(shown) == {"scores": [[[[2, 4]], [[4, 16]]]], "output": [[1.7321]]}
+    assert printed_tensors(shown.replace("16.", "12."))["scores"] != [[[[2, 4]], [[4, 16]]]]
+    assert "scores" not in printed_tensors(shown.replace("scores", "keys"))

@@ -1,0 +1,196 @@
+"""The student's package: what is in it, what is not, and that it works in an environment made from it alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grader.cli import main
+from grader.registry import exercises
+
+ROOT = Path(__file__).parents[2]
+LESSON = "01_self_attention"
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    """The zip, as `make release` writes it."""
+    out = tmp_path_factory.mktemp("dist")
+    previous = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        done = CliRunner().invoke(main, ["release", "--out", str(out)])
+    finally:
+        os.chdir(previous)
+    assert done.exit_code == 0, done.output
+    return Path(done.output.strip())
+
+
+@pytest.fixture(scope="module")
+def unpacked(package, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("student")
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(folder)
+    return folder / "attention-course"
+
+
+def texts(unpacked: Path) -> Iterator[tuple[str, str]]:
+    """Every text in the package, also those inside the wheel."""
+    for path in sorted(unpacked.rglob("*")):
+        if path.suffix == ".whl":
+            with zipfile.ZipFile(path) as wheel:
+                yield from ((name, wheel.read(name).decode()) for name in wheel.namelist())
+        elif path.is_file():
+            yield path.name, path.read_text(encoding="utf-8")
+
+
+def model_solutions() -> dict[str, list[str]]:
+    """The solution regions of every exercise."""
+    found: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "lessons").glob("*.py")):
+        cells = re.split(r"(?m)^# %%", path.read_text(encoding="utf-8"))
+        for cell in cells:
+            head = re.match(r' exercise="(\w+)" role="solution"', cell)
+            if head:
+                found[head[1]] = re.findall(r"(?s)### BEGIN SOLUTION[^\n]*\n(.*?)### END SOLUTION", cell)
+    return found
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", text)
+
+
+def filled_in() -> dict[str, str]:
+    """The solution cells of lesson 01, as a student might have written them."""
+    notebook = json.loads((ROOT / "solutions" / f"{LESSON}.ipynb").read_text(encoding="utf-8"))
+    about = [(cell["metadata"].get("course", {}), "".join(cell["source"])) for cell in notebook["cells"]]
+    return {course["exercise"]: source for course, source in about if course.get("role") == "solution"}
+
+
+def test_it_holds_notebooks_wheel_and_set_up(unpacked):
+    names = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    wheels = {name for name in names if name.endswith(".whl")}
+    notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert len(wheels) == 1
+    assert names == {"README.md", "environment.yml", "LICENSE"} | notebooks | wheels
+
+
+def test_what_installs_it_names_the_wheel(unpacked):
+    (wheel,) = unpacked.glob("*.whl")
+    assert f"- ./{wheel.name}" in (unpacked / "environment.yml").read_text()
+    readme = (unpacked / "README.md").read_text()
+    assert f"pip install ./{wheel.name}" in readme
+    assert "{" not in readme
+
+
+def test_it_holds_no_model_solution(unpacked):
+    packed = {name: squeezed(text) for name, text in texts(unpacked)}
+    solutions = {name: [squeezed(region) for region in regions] for name, regions in model_solutions().items()}
+    assert set(solutions) >= {name for name, exercise in exercises().items() if exercise.lesson <= LESSON}
+    leaks = [
+        f"{exercise} in {name}"
+        for exercise, regions in solutions.items()
+        for region in regions
+        for name, text in packed.items()
+        if region in text
+    ]
+    assert leaks == []
+
+
+def test_the_search_for_solutions_would_find_one(unpacked):
+    regions = model_solutions()["stable_softmax"]
+    assert all(squeezed(region) in squeezed((ROOT / "lessons" / f"{LESSON}.py").read_text()) for region in regions)
+
+
+def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
+    packed = dict(texts(unpacked))
+    assert {"grader/report.css", "widgets/base.css", "widgets/attention_explorer.js"} <= set(packed)
+    originals = json.loads(packed["grader/originals.json"])
+    assert set(filled_in()) <= set(originals)
+    for source in originals.values():
+        ast.parse(source)
+
+
+def test_two_releases_are_the_same_zip(package, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(main, ["release", "--out", str(tmp_path)])
+    assert Path(done.output.strip()).read_bytes() == package.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def environment(unpacked, tmp_path_factory) -> Path:
+    """The folder of programs of a fresh environment with nothing but the wheel and what it asks for."""
+    folder = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    (wheel,) = unpacked.glob("*.whl")
+    install = [programs / "python", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    subprocess.run([*install, str(wheel)], check=True, cwd=unpacked)
+    return programs
+
+
+@pytest.fixture
+def run(environment, unpacked, tmp_path):
+    """Runs a program of the fresh environment in the unpacked folder."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    clean |= {
+        "PATH": f"{environment}{os.pathsep}{os.environ['PATH']}",
+        "GRADER_PROGRESS": str(tmp_path / "progress.json"),
+        "IPYTHONDIR": str(tmp_path / "ipython"),
+        "JUPYTER_DATA_DIR": str(tmp_path / "data"),
+    }
+
+    def start(program: str, *args: str, answers: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = [str(environment / program), *args]
+        folder = unpacked / "notebooks"
+        return subprocess.run(
+            command, input=json.dumps(answers or {}), env=clean, cwd=folder, capture_output=True, text=True
+        )
+
+    return start
+
+
+# A fresh torch has to be downloaded and unpacked.
+@pytest.mark.timeout(1200)
+def test_lesson_01_is_checked_in_an_environment_made_from_the_zip_alone(run):
+    script = str(Path(__file__).with_name("in_fresh_environment.py"))
+    done = run("python", script, f"{LESSON}.ipynb", answers=filled_in())
+    assert done.returncode == 0, done.stderr
+    points = {name: exercise.points for name, exercise in exercises().items() if exercise.lesson == LESSON}
+    right = {name: f"{name}: passed, {p:g} of {p:g} points" for name, p in points.items()}
+    assert json.loads(done.stdout) == right
+    assert f"{sum(points.values()):g} of" in run("grader", "progress").stdout.splitlines()[-1]
+
+
+@pytest.mark.timeout(1200)
+def test_the_doctor_finds_the_fresh_environment_ready(run):
+    done = run("grader", "doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("Everything is ready.")
+
+
+@pytest.mark.timeout(1200)
+def test_there_originals_are_known_and_solutions_are_not(run):
+    done = run(
+        "python", "-c", "from grader.originals import original, solutions_folder\nprint(original('first_steps'))"
+    )
+    assert done.stdout.rstrip().endswith("raise NotImplementedError()"), done.stderr
+    done = run("python", "-c", "from grader.originals import solutions_folder\nprint(solutions_folder())")
+    assert done.stdout.strip() == "None"
+
+
+@pytest.mark.timeout(1200)
+def test_authors_commands_say_what_is_missing_there(run):
+    done = run("grader", "build")
+    assert done.returncode == 2
+    assert "Authors need: pip install" in done.stdout + done.stderr

@@ -1,0 +1,126 @@
+"""`make test`: runs every check of the project, stage by stage, and prints how long each took.
+
+All stages run, whatever fails. `python tests/stages.py lint types` runs the stages named.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+# One process a core, each with one thread: more of either only gets in the way.
+WORKERS = ["-n", str(min(os.cpu_count() or 1, 8))]
+# In this interpreter's kernel, whatever is installed as "python3"; a notebook is one kernel, so one worker's.
+NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "solutions", "notebooks"]
+
+STAGES: dict[str, list[list[str]]] = {
+    "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
+    "types": [["mypy"]],
+    # What the browser's side is checked with is fetched by npm: a linter, axe-core; the tests are node's own.
+    "web": [
+        [sys.executable, "tests/web_setup.py"],
+        ["npm", "run", "--silent", "lint"],
+        ["npm", "run", "--silent", "test"],
+    ],
+    "unit": [
+        [*PYTEST, *WORKERS, "tests", *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release"))],
+        [*PYTEST, "--doctest-modules", "grader", "widgets"],
+    ],
+    "build": [["grader", "build", "--check"]],
+    "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
+    "marks": [[*PYTEST, *WORKERS, "tests/test_notebooks.py"]],
+    "browser": [[*PYTEST, "tests/browser"]],
+    "release": [[*PYTEST, "tests/release"]],
+}
+
+
+@dataclass
+class Outcome:
+    """How a stage went; `counts` are pytest's, added up over its commands."""
+
+    seconds: float = 0.0
+    failed: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def run_stage(commands: list[list[str]]) -> Outcome:
+    """Run a stage's commands, all of them, and show what they print."""
+    start, outcome = time.monotonic(), Outcome()
+    # A test run is nobody's progress.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
+    for command in commands:
+        print("$", " ".join(["python" if part == sys.executable else part for part in command]), flush=True)
+        with subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            last = ""
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                last = line
+        outcome.failed |= process.returncode != 0
+        if "pytest" in command:
+            outcome.counts.update(summary(last))
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def summary(line: str) -> dict[str, int]:
+    """The counts of pytest's last line.
+
+    >>> summary("1 failed, 98 passed, 2 skipped in 36.08s")
+    {'failed': 1, 'passed': 98, 'skipped': 2}
+    """
+    found = re.findall(r"(\d+) (passed|failed|skipped|error|xfailed|xpassed)", line)
+    return {word: int(number) for number, word in found}
+
+
+def report(outcomes: dict[str, Outcome]) -> str:
+    """A table of the stages, and in its last line the sum of it all."""
+    lines = [f"{'stage':10} {'seconds':>8}  result"]
+    total: Counter[str] = Counter()
+    for name, outcome in outcomes.items():
+        total.update(outcome.counts)
+        verdict = "FAILED" if outcome.failed else "passed"
+        lines.append(f"{name:10} {outcome.seconds:8.1f}  {verdict}  {_listed(outcome.counts)}".rstrip())
+    failed = [name for name, outcome in outcomes.items() if outcome.failed]
+    verdict = f"stages failed: {', '.join(failed)}" if failed else f"all {len(outcomes)} stages passed"
+    seconds = sum(outcome.seconds for outcome in outcomes.values())
+    return "\n".join([*lines, f"=== {verdict}; tests: {_listed(total) or 'none'} in {seconds:.1f}s ==="])
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {word}" for word, number in sorted(counts.items()))
+
+
+def main(wanted: list[str]) -> int:
+    """Run the stages wanted, or all; the exit code is 1 if any failed."""
+    unknown = [name for name in wanted if name not in STAGES]
+    if unknown:
+        print(f"no stage {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
+        return 2
+    outcomes: dict[str, Outcome] = {}
+    for name in wanted or STAGES:
+        print(f"\n=== {name} ===", flush=True)
+        outcomes[name] = run_stage(STAGES[name])
+    print(f"\n{report(outcomes)}")
+    return 1 if any(outcome.failed for outcome in outcomes.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

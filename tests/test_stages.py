@@ -1,0 +1,66 @@
+"""The runner of `make test` fails when a stage does, runs the rest all the same, and says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests import stages
+
+ROOT = Path(__file__).parents[1]
+FAILS = [sys.executable, "-c", "raise SystemExit(3)"]
+WORKS = [sys.executable, "-c", "print('fine')"]
+
+
+@pytest.fixture
+def two_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "STAGES", {"first": [FAILS, WORKS], "second": [WORKS]})
+
+
+def test_a_failing_stage_fails_the_whole_and_the_rest_still_runs(two_stages, capsys: pytest.CaptureFixture[str]):
+    assert stages.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines.count("fine") == 2
+    assert lines[-1].startswith("=== stages failed: first; tests: none in ")
+
+
+def test_stages_can_be_run_by_name(two_stages, capsys: pytest.CaptureFixture[str]):
+    assert stages.main(["second"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("=== all 1 stages passed")
+
+
+def test_an_unknown_stage_is_a_usage_error(two_stages, capsys: pytest.CaptureFixture[str]):
+    assert stages.main(["third"]) == 2
+    assert "no stage 'third'; there are: first, second" in capsys.readouterr().err
+
+
+def test_a_failing_test_shows_in_the_counts(tmp_path: Path):
+    (tmp_path / "test_it.py").write_text("def test_a(): assert 0\ndef test_b(): pass\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]
+    outcome = stages.run_stage([command])
+    assert outcome.failed
+    assert outcome.counts == Counter(failed=1, passed=1)
+
+
+def test_continuous_integration_runs_what_developers_run():
+    assert "exec make test\n" in (ROOT / ".ci" / "run").read_text()
+    assert "- run: .ci/run\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+
+
+def test_the_command_line_answers_from_anywhere(tmp_path: Path):
+    grader = Path(sys.executable).parent / "grader"
+    done = subprocess.run([grader, "build", "--check"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "does not lie in the course's repository" in done.stderr
+    assert subprocess.run([grader, "build", "--jobs", "0"], cwd=ROOT, capture_output=True).returncode == 2
+
+
+def test_no_folder_of_ours_is_left_out(pytestconfig: pytest.Config):
+    """pytest passes over folders named build unless told, which ours are."""
+    patterns = pytestconfig.getini("norecursedirs")
+    folders = [path.parent for root in ("grader", "tests") for path in (ROOT / root).rglob("*.py")]
+    assert not [folder for folder in folders if any(folder.match(pattern) for pattern in patterns)]

@@ -1,0 +1,76 @@
+"""Makes ready what the browser's side is tested with: node and npm, what package.json names, a Chromium.
+
+Where apt-get is there and the user is root, missing programs are installed; else this says what to install, and fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.browser.lab import chromium
+
+ROOT = Path(__file__).parents[1]
+FONTS = "fonts-dejavu-core"  # a machine without a screen may have none at all
+NODE = 18  # Debian 12's
+
+
+def missing() -> list[str]:
+    """Debian's names of the packages that are needed and not there."""
+    packages = [] if chromium() else ["chromium", FONTS]
+    if not shutil.which("node"):
+        packages.append("nodejs")
+    if not shutil.which("npm"):
+        packages.append("npm")
+    return packages
+
+
+def install(packages: list[str]) -> str:
+    """Install them, or say what the user has to do; empty if all went well."""
+    wanted = " ".join(packages)
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return f"The browser tests need {wanted}. As root on Debian: apt-get install {wanted}"
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", *packages]):
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            return f"`{' '.join(command)}` failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}"
+    return ""
+
+
+def fetch() -> str:
+    """What package.json names, once for each state of it; empty if all went well."""
+    modules = ROOT / "node_modules"
+    stamp, state = modules / ".installed", hashlib.sha256((ROOT / "package.json").read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == state:
+        return ""
+    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund"], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        return f"`npm install` failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}"
+    stamp.write_text(state)
+    return ""
+
+
+def main() -> int:
+    """0 if all is there."""
+    packages = missing()
+    problem = (install(packages) if packages else "") or fetch()
+    if problem:
+        print(problem, file=sys.stderr)
+        return 1
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if int(version.lstrip("v").split(".")[0]) < NODE:
+        print(f"node {version} is too old: install {NODE} or newer", file=sys.stderr)
+        return 1
+    print(f"{chromium()}, node {version}, npm packages: ready")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

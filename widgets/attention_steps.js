@@ -1,0 +1,168 @@
+// The seven steps of self-attention (Vaswani et al. 2017, equation 1), and the arithmetic behind each number.
+
+import { entry, isExact, range, term, transposed, written } from "./numbers.js";
+
+const MOST_TERMS = 8;
+
+/** In order: what a step makes (`result`) from what (`left`, `right`), and how it is told. */
+export const STEPS = [
+  {
+    result: "query",
+    short: "Q",
+    title: "Queries",
+    formula: "Q = X · W_Q",
+    kind: "product",
+    left: "x",
+    right: "w_query",
+    story: "What each token looks for: its vector times the query weights.",
+  },
+  {
+    result: "key",
+    short: "K",
+    title: "Keys",
+    formula: "K = X · W_K",
+    kind: "product",
+    left: "x",
+    right: "w_key",
+    story: "What each token can be found by: its vector times the key weights.",
+  },
+  {
+    result: "value",
+    short: "V",
+    title: "Values",
+    formula: "V = X · W_V",
+    kind: "product",
+    left: "x",
+    right: "w_value",
+    story: "What each token hands over: its vector times the value weights.",
+  },
+  {
+    result: "scores",
+    short: "Scores",
+    title: "Scores",
+    formula: "S = Q · Kᵀ",
+    kind: "product",
+    left: "query",
+    right: "key_turned",
+    story: "Row i, column j: how well the query of token i fits the key of token j, by their dot product.",
+  },
+  {
+    result: "scaled",
+    short: "Scaling",
+    title: "Scaled scores",
+    formula: "S ÷ scale",
+    kind: "scaling",
+    left: "scores",
+    story:
+      "Every score divided by the same number. The colours are those of the scores, so you see them move together.",
+  },
+  {
+    result: "weights",
+    short: "Softmax",
+    title: "Weights",
+    formula: "A = softmax(S ÷ scale), row by row",
+    kind: "softmax",
+    left: "scaled",
+    story: "Each row becomes shares that add up to 1: how much token i takes from every token.",
+  },
+  {
+    result: "output",
+    short: "Weighted sum",
+    title: "Outputs",
+    formula: "O = A · V",
+    kind: "product",
+    left: "weights",
+    right: "value",
+    story: "Each token's new vector: the values of all tokens, mixed by its row of weights.",
+  },
+];
+
+/** How each matrix is called in a caption, and what its rows and columns are. */
+export const NAMES = {
+  x: ["X", "token", "feature"],
+  w_query: ["W_Q", "feature", "feature"],
+  w_key: ["W_K", "feature", "feature"],
+  w_value: ["W_V", "feature", "feature"],
+  query: ["Q", "token", "feature"],
+  key: ["K", "token", "feature"],
+  key_turned: ["Kᵀ", "feature", "token"],
+  value: ["V", "token", "feature"],
+  scores: ["S", "token", "token"],
+  scaled: ["S ÷ scale", "token", "token"],
+  weights: ["A", "token", "token"],
+  output: ["O", "token", "feature"],
+};
+
+/** The matrices of a step from those that Python sent, and the ends of each one's colour scale. */
+export function parts(step, matrices) {
+  const all = { ...matrices, key_turned: transposed(matrices.key) };
+  const names = [step.left, step.right, step.result].filter(Boolean);
+  return names.map((name) => ({ name, matrix: all[name], ends: ends(name, all) }));
+}
+
+/** Weights are always drawn from 0 to 1, scaled scores with the colours of the scores. */
+function ends(name, all) {
+  if (name === "weights") {
+    return [0, 1];
+  }
+  return range(all[name === "scaled" ? "scores" : name]);
+}
+
+/** The numbers behind one entry of a step's result: "2·4 + 2·4 + 2·0 = 16". */
+export function arithmetic(step, matrices, divisor, { row, column }) {
+  const [left, right] = parts(step, matrices).map((part) => part.matrix);
+  const result = entry(matrices[step.result], row, column);
+  if (step.kind === "scaling") {
+    return equation(
+      [entry(left, row, column), divisor],
+      `${written(entry(left, row, column))} ÷ ${written(divisor)}`,
+      result,
+    );
+  }
+  const places = Array.from({ length: left.columns }, (_, at) => at);
+  if (step.kind === "softmax") {
+    const terms = places.map((at) => `exp(${written(entry(left, row, at))})`);
+    return equation([Number.NaN], `${terms[column]} ÷ (${sum(terms)})`, result);
+  }
+  const pairs = places.map((at) => [entry(left, row, at), entry(right, at, column)]);
+  const terms = pairs.map(([a, b], at) => `${at ? term(a) : written(a)}·${term(b)}`);
+  return equation(pairs.flat(), sum(terms), result);
+}
+
+/** What is exact gets an equals sign; what is rounded says so. */
+function equation(inputs, text, result) {
+  return `${text} ${[...inputs, result].every((value) => isExact(value)) ? "=" : "≈"} ${written(result)}`;
+}
+
+function sum(terms) {
+  if (terms.length <= MOST_TERMS) {
+    return terms.join(" + ");
+  }
+  return `${terms.slice(0, MOST_TERMS - 2).join(" + ")} + … + ${terms.at(-1)}`;
+}
+
+/** Which entry it is: "scores, row token 1, column token 0". */
+export function place(step, tokens, { row, column }) {
+  const across = NAMES[step.result][2] === "token" ? tokens[column] : `feature ${column}`;
+  return `${step.title}, row ${tokens[row]}, column ${across}`;
+}
+
+/** The headings of a matrix's rows and columns. */
+export function headings(name, matrix, tokens) {
+  const [, rows, columns] = NAMES[name];
+  const labels = (kind, count) => (kind === "token" ? tokens : Array.from({ length: count }, (_, at) => String(at)));
+  return { rowLabels: labels(rows, matrix.rows), columnLabels: labels(columns, matrix.columns) };
+}
+
+const SLIDER_SPAN = 100;
+
+/** The divisor at a place of the slider, −100 to 100: the square root of d_k in the middle, a tenth and ten times it at the ends. */
+export function divisorAt(position, root) {
+  return root * 10 ** (position / SLIDER_SPAN);
+}
+
+/** The place of the slider for a divisor. */
+export function positionOf(divisor, root) {
+  const position = Math.round(SLIDER_SPAN * Math.log10(divisor / root));
+  return Math.min(Math.max(position, -SLIDER_SPAN), SLIDER_SPAN);
+}

@@ -1,0 +1,74 @@
+// Numbers and matrices: how they arrive from Python, and how they are written for a reader.
+
+/** Matrices by name from one buffer of float32 numbers. `layout` maps names to [rows, columns], in the buffer's order. */
+export function unpack(layout, view) {
+  const found = {};
+  let at = 0;
+  for (const [name, [rows, columns]] of Object.entries(layout)) {
+    // Copied, because a buffer from the kernel need not start on a multiple of four bytes.
+    const bytes = view.buffer.slice(view.byteOffset + at, view.byteOffset + at + 4 * rows * columns);
+    found[name] = { rows, columns, values: new Float32Array(bytes) };
+    at += 4 * rows * columns;
+  }
+  return found;
+}
+
+/** One entry of a matrix. */
+export function entry(matrix, row, column) {
+  return matrix.values[row * matrix.columns + column];
+}
+
+/** A matrix turned round. */
+export function transposed(matrix) {
+  const { rows, columns } = matrix;
+  const values = Float32Array.from(matrix.values, (_, at) => entry(matrix, at % rows, Math.floor(at / rows)));
+  return { rows: columns, columns: rows, values };
+}
+
+/** The smallest and the largest finite entry of some matrices. */
+export function range(...matrices) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const matrix of matrices) {
+    for (const value of matrix.values) {
+      if (Number.isFinite(value)) {
+        low = Math.min(low, value);
+        high = Math.max(high, value);
+      }
+    }
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+/** A number in at most `digits` significant digits, with a real minus sign: 16, 0.136, −2.31. */
+export function written(value, digits = 3) {
+  if (Number.isNaN(value)) {
+    return "NaN";
+  }
+  const text = Number.isFinite(value) ? plain(value, digits) : "∞";
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+function plain(value, digits) {
+  const size = Math.abs(value);
+  if (size >= 1e5 || (size > 0 && size < 1e-3)) {
+    return size.toExponential(1);
+  }
+  if (Number.isInteger(size)) {
+    return String(size);
+  }
+  const before = size < 1 ? 0 : Math.floor(Math.log10(size)) + 1;
+  return String(Number(size.toFixed(Math.max(0, digits - before))));
+}
+
+/** Whether `written` gives the value itself; float32 noise below a millionth doesn't count. */
+export function isExact(value, digits = 3) {
+  const shown = Number(written(value, digits).replace("−", "-"));
+  return Math.abs(shown - value) <= 1e-6 * Math.max(1, Math.abs(value));
+}
+
+/** A number as a factor or a term: negative ones in brackets. */
+export function term(value, digits = 3) {
+  const text = written(value, digits);
+  return text.startsWith("−") ? `(${text})` : text;
+}

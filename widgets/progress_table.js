@@ -1,0 +1,79 @@
+// The progress of a learner: a table, a bar for each lesson, asked for anew while it can be seen.
+
+import { Announcer, make } from "./frame.js";
+
+const SECONDS = 2;
+
+/** Rows of [lesson, exercise, state, points, tries] as lessons in order, each with its rows and how many passed. */
+export function byLesson(rows) {
+  const lessons = new Map();
+  for (const [lesson, ...row] of rows) {
+    if (!lessons.has(lesson)) {
+      lessons.set(lesson, { lesson, rows: [], passed: 0 });
+    }
+    const entry = lessons.get(lesson);
+    entry.rows.push(row);
+    entry.passed += row[1].startsWith("passed") ? 1 : 0;
+  }
+  return [...lessons.values()];
+}
+
+/** "01_self_attention" as people say it: "01 · self attention". */
+export function title(lesson) {
+  const [number, ...words] = lesson.split("_");
+  return `${number} · ${words.join(" ")}`;
+}
+
+function line([exercise, state, points, tries]) {
+  const kind = state.split(/[ ,]/)[0];
+  return make(
+    "tr",
+    { class: `att-${kind}` },
+    make("th", { scope: "row" }, make("code", { text: exercise })),
+    make("td", { text: state }),
+    make("td", { text: points }),
+    make("td", { text: tries }),
+  );
+}
+
+function lessonTable({ lesson, rows, passed }, open) {
+  const head = ["exercise", "state", "points", "tries"].map((text) => make("th", { scope: "col", text }));
+  const meter = make("span", { class: "att-meter", "aria-hidden": "true" }, make("span"));
+  meter.firstChild.style.width = `${(100 * passed) / rows.length}%`;
+  const summary = make("summary", { text: `${title(lesson)}: ${passed} of ${rows.length} passed` }, meter);
+  const body = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows.map(line)));
+  return make("details", { open, "data-lesson": lesson }, summary, body);
+}
+
+function draw(root, model) {
+  const isOpen = (lesson, at) => root.querySelector(`[data-lesson="${lesson}"]`)?.open ?? at < 2;
+  const lessons = byLesson(model.get("rows"));
+  root.replaceChildren(...lessons.map((entry, at) => lessonTable(entry, isOpen(entry.lesson, at))));
+  root.dispatchEvent(new CustomEvent("att-drawn", { bubbles: true }));
+}
+
+export default {
+  render({ model, el }) {
+    el.classList.add("att-view");
+    el.setAttribute("role", "group");
+    el.setAttribute("aria-label", "Your progress");
+    const root = make("div", { class: "att-progress" });
+    const announcer = new Announcer();
+    el.replaceChildren(root, announcer.element);
+    const redraw = () => draw(root, model);
+    const say = () => announcer.say(model.get("summary"));
+    model.on("change:rows", redraw);
+    model.on("change:summary", say);
+    redraw();
+    const timer = setInterval(() => {
+      if (!document.hidden && el.offsetParent) {
+        model.send({ ask: "rows" });
+      }
+    }, SECONDS * 1000);
+    return () => {
+      clearInterval(timer);
+      model.off("change:rows", redraw);
+      model.off("change:summary", say);
+    };
+  },
+};
