@@ -22,6 +22,7 @@ from tests.browser.lab import Notebook, browser_page, running_lab
 SIZES = (3, 16, 48)
 RUNS = 60
 WARM_UP = 5
+PAUSE = 100  # milliseconds between two keys: a person's pace, and the kernel is idle again
 HEAD = f"{'key on':12} {'scores':9} {'median ms':>10} {'p95 ms':>8} {'numbers, bytes':>14} {'messages, bytes':>18}"
 CELL = """import torch
 from widgets import AttentionExplorer
@@ -61,6 +62,7 @@ def press(page: Page, runs: int) -> list[float]:
     for run in range(runs):
         page.keyboard.press("ArrowRight" if run % 2 == 0 else "ArrowLeft")
         page.wait_for_function("count => window.times.length >= count", arg=run + 1)
+        page.wait_for_timeout(PAUSE)
     return page.evaluate("window.times")
 
 

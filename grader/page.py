@@ -15,7 +15,6 @@ from grader.heat import cell_style
 from grader.render import BROKEN, first_fix, headline, matrix_rows, worth_telling
 from grader.report import Report, Result
 
-
 # JupyterLab would take Enter and the space bar for its own.
 KEEP = 'data-lm-suppress-shortcuts="true"'
 
@@ -78,9 +77,10 @@ def _hints(hints: tuple[str, ...], number: int) -> str:
     """Each hint holds the next one, so that nobody reads more than they want to."""
     if number > len(hints):
         return ""
+    text = inline(hints[number - 1])
     return (
-        f'<details class="grader-hint"><summary {KEEP}>Hint {number} of {len(hints)}</summary><p>{inline(hints[number - 1])}'
-        f"</p>{_hints(hints, number + 1)}</details>"
+        f'<details class="grader-hint"><summary {KEEP}>Hint {number} of {len(hints)}</summary>'
+        f"<p>{text}</p>{_hints(hints, number + 1)}</details>"
     )
 
 

@@ -15,8 +15,8 @@
 #
 # So far every token could look at every other. Often it must not. A model that learns to write the next word
 # may not look at the next word. And the filler that makes short sentences as long as the longest one means
-# nothing, so nobody should listen to it. A *mask* is a table that says who may look at whom. It is three
-# lines of code, and it is where attention goes wrong most often without an error message.
+# nothing, so nobody should listen to it. A *mask* is a table that says who may look at whom. It takes a
+# few lines of code, and a mistake in them seldom raises an error.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one) and lesson 03 (splitting into heads).
 #
@@ -142,7 +142,7 @@ print(causal_mask(6).int())
 # %% [markdown]
 # ## 3 · Two conventions
 #
-# Half of all masks mean the opposite: **True = hide**. Both kinds are around, even inside PyTorch, both have
+# Many masks mean the opposite: **True = hide**. Both kinds are around, even inside PyTorch, both have
 # the same shape, and mixing them up raises no error. Here they are side by side.
 
 # %%
@@ -535,7 +535,7 @@ print("energy", tuple(energy.shape), "-> masked", tuple(energy.masked_fill(src_m
 # ### Spot the slip
 #
 # Two pages hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
-# `-1e20`. Both say that the hidden weights become zero, or almost. They do, in rows that see something. What
+# `-1e20`. Both count on hidden weights becoming zero, or almost. They do, in rows that see something. What
 # becomes of a row whose three scores 4, 8, 8 are **all** hidden? Guess for float16, float32 and float64.
 
 # %%
@@ -578,7 +578,7 @@ print("from 1e10 to the next number in float32:", (torch.nextafter(big, torch.te
 # %% [markdown]
 # A uniform row is harder to notice than NaN: the query listens to all that was hidden, its row sums to one, and
 # the output looks like any other. NaN at least is loud. It spreads: NaN in one weight makes the output NaN, the
-# loss NaN, and after one step of training every parameter NaN.
+# loss NaN, and after one step of training the parameters too.
 #
 # What does PyTorch itself do? Its newer function gives zeros, the older module NaN.
 

@@ -1,6 +1,6 @@
 """Reads the files of sample submissions: `tests/exercises/lesson_NN/EXERCISE.py`, a cell for every submission.
 
-A cell opens with `# %% right: TITLE`, `# %% wrong MISTAKE-ID: TITLE` (`-` for a mistake that nobody listed: it must fail,
+A cell opens with `# %% right: TITLE`, `# %% wrong MISTAKE-ID: TITLE` (`-`: nobody listed it; it must fail,
 unnamed) or `# %% prelude`, which stands before every other cell of its file.
 """
 

@@ -48,9 +48,9 @@ class JudgingExporter(NotebookExporter):
         try:
             self._secret = read_regular(self._root() / self.secret_file, 4096).strip()
         except Unreadable as error:
-            raise NbGraderException(f"{self.secret_file}: {error} `grader course create` makes one.") from None
+            raise self._refusal(f"{self.secret_file}: {error} `grader course create` makes one.") from None
         if len(self._secret) < 32:
-            raise NbGraderException(f"{self.secret_file} is too short to be a secret.")
+            raise self._refusal(f"{self.secret_file} is too short to be a secret.")
         self._open()
         atexit.register(self._close)
 
@@ -64,8 +64,12 @@ class JudgingExporter(NotebookExporter):
         try:
             self._place = OpenZygote(self._settings) if self.unsafe_no_sandbox else Sandbox(self._settings)
         except SandboxUnavailable as error:
-            raise NbGraderException(str(error)) from None
+            raise self._refusal(str(error)) from None
         return self._place
+
+    def _refusal(self, why: str) -> NbGraderException:
+        self.log.error(why)  # nbgrader ends with exit code 1 and says nothing by itself
+        return NbGraderException(why)
 
     def _close(self) -> None:
         if self._place is not None:

@@ -29,7 +29,7 @@ class Weights:
     bias: Tensor
 
     @classmethod
-    @functools.lru_cache(maxsize=256)
+    @functools.lru_cache(maxsize=16)
     def draw(cls, seed: int, width: int) -> Weights:
         generator = torch.Generator().manual_seed(seed + width)
 

@@ -34,6 +34,7 @@ from grader.subject import Callback
 
 # Elements of the largest tensor that one answer may need: a detector's sizes are its own, the judge's memory is not.
 ROOM = 2**22
+WIDEST = 512
 CALLS_KEPT = 64
 
 
@@ -48,12 +49,13 @@ class Calls:
 
     def answer(self, args: tuple[Any, ...]) -> Any:
         """The output; for ("gradient", x, cotangent) the gradient of x. TypeError for what no attention takes."""
-        if len(args) == 3 and args[0] == "gradient":
-            return self._each(args[1], args[2])
-        wrong = _misuse(args)
+        gradient = len(args) == 3 and args[0] == "gradient"
+        wrong = _misuse(args[1:2] if gradient else args)
         if wrong:
             self.misuse = self.misuse or wrong
             raise TypeError(wrong)
+        if gradient:
+            return self._each(args[1], args[2])
         if len(self.seen) < CALLS_KEPT:
             self.seen.append(args[0])
         return self._each(args[0])
@@ -95,8 +97,8 @@ def _misuse(args: tuple[Any, ...]) -> str:
     if not x.is_floating_point() or x.dim() < 2:
         dtype = str(x.dtype).removeprefix("torch.")
         return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {wanted}"
-    if x.numel() * x.shape[-2] > ROOM or x.shape[-1] ** 2 > ROOM:
-        return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens will do."
+    if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST:
+        return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens of a few numbers will do."
     return ""
 
 

@@ -16,6 +16,7 @@ from grader.exercises.lesson_05_shared import (
     Axis,
     Recipe,
     all_but_first,
+    all_but_last,
     bare,
     batch_sizes,
     cancels,
@@ -199,7 +200,7 @@ LAYER_NORM = Exercise(
                 "Change one token of a sequence: do the others' results move? In LayerNorm they must not.",
                 "Features are the last axis, whatever comes before: count from the end.",
             ),
-            *((-2,), (0,), (1,)),
+            *((-2,), (0,), (1,), all_but_last),
         ),
         Mistake(
             "keepdim-forgotten",

@@ -14,6 +14,7 @@ from grader.exercises.lesson_05_shared import (
     Divide,
     Recipe,
     all_but_first,
+    all_but_last,
     bare,
     fixed,
     inside,
@@ -100,7 +101,7 @@ RMS_NORM = Exercise(
                 "Change one token of a sequence: do the others' results move? They must not.",
                 "Features are the last axis, whatever comes before: count from the end.",
             ),
-            _each([(-2,), (0,), (1,)]),
+            _each([(-2,), (0,), (1,), all_but_last]),
         ),
         Mistake(
             "keepdim-forgotten",

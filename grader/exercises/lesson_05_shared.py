@@ -180,6 +180,11 @@ def all_but_first(x: Tensor) -> tuple[int, ...]:
     return tuple(range(1, x.dim())) or (0,)
 
 
+def all_but_last(x: Tensor) -> tuple[int, ...]:
+    """Every axis but the features'."""
+    return tuple(range(x.dim() - 1))
+
+
 def cancels(session: Session, first: str) -> bool:
     """Right on small numbers, wrong (or NaN) where they share a large offset."""
     small, large = session.cases[first], session.cases[OFFSET]

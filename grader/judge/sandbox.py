@@ -174,7 +174,6 @@ def confinement(limits: Limits, packages: tuple[str, ...], scratch: str, uid: in
     """The part of the limits that the kernel enforces on a child."""
     return Confinement(
         memory=limits.memory,
-        # Without a user of its own a child is counted together with all of the teacher's processes.
         processes=limits.processes if scratch else 0,
         file_bytes=limits.file_bytes,
         scratch_bytes=limits.scratch_bytes,

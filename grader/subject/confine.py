@@ -87,6 +87,8 @@ def _resources(limits: Confinement, address_space: int) -> None:
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
     }
+    if not limits.processes:  # counted by user, and the user is the teacher: their other processes count too
+        del wanted[resource.RLIMIT_NPROC]
     for kind, value in wanted.items():
         resource.setrlimit(kind, (value, value))
 

@@ -8,6 +8,7 @@ function alone what a composite calls inside stays hidden. Modules are seen by a
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -43,6 +44,8 @@ class Log:
 
     def measure(self, result: object) -> None:
         for tensor in tensors_in(result):
+            if tensor.layout is not torch.strided:
+                continue  # a sparse tensor has no storage to measure
             elements = tensor.untyped_storage().nbytes() // tensor.element_size()
             if elements > self.largest:
                 self.largest, self.largest_shape = elements, tuple(tensor.shape)
@@ -120,12 +123,20 @@ def watch(log: Log) -> Iterator[None]:
             if base.__module__.startswith("torch.nn.modules") and base is not nn.Module:
                 log.add(f"nn.{base.__name__}")
 
+    def run_watched(thread: threading.Thread) -> None:
+        with _Operators(log), _Functions(log):
+            run_unwatched(thread)
+
+    # torch's modes hold for one thread: a thread that the student's code starts is given its own.
+    run_unwatched = threading.Thread.run
+    threading.Thread.run = run_watched  # type: ignore[assignment, method-assign]
     hook = register_module_forward_pre_hook(entered)
     try:
         with _Operators(log), _Functions(log):
             yield
     finally:
         hook.remove()
+        threading.Thread.run = run_unwatched  # type: ignore[method-assign]
 
 
 @cache

@@ -8,7 +8,8 @@ import torch
 from grader.engine import evaluate
 from tests.grader.toy import TOYS
 
-IMPORTS = "import sys\nimport numpy as np\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+MODULES = ("import sys", "import threading", "import numpy as np", "import torch", "import torch.nn as nn")
+IMPORTS = "\n".join((*MODULES, "import torch.nn.functional as F", ""))
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ ACCIDENTS = {
     ),
     "dtype changed": ("return (left @ right).float()", "dtype-changed", "float32, expected float64"),
     "dtype raised": ("return (left @ right).double()", "dtype-changed", "float64, expected float32"),
-    "their own exception": ("x = left\nreturn x @ x", "raised", r"at your line 8: `return x @ x`: mat1 and mat2"),
+    "their own exception": ("x = left\nreturn x @ x", "raised", r"at your line 9: `return x @ x`: mat1 and mat2"),
     "exit": ("sys.exit(3)", "raised", "raised SystemExit"),
     "recursion": ("return product(left, right)", "raised", "RecursionError"),
 }
@@ -100,6 +101,8 @@ def test_unwritten_and_undefined_functions(report_of):
         "torch.special.log_softmax(left, -1)",
         "F.softmin(left, -1)",
         "F.scaled_dot_product_attention(left, left, left)",
+        "t = threading.Thread(target=lambda: left.softmax(-1)); t.start(); t.join()",
+        "torch.sparse.softmax(left.to_sparse(), -1) if left.dim() == 2 else 0",
         "F.cross_entropy(left, torch.zeros(left.shape[:-1], dtype=torch.long)) if left.dim() == 2 else 0",
     ],
 )

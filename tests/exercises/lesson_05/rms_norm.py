@@ -197,3 +197,9 @@ def rms_norm(x, gamma, eps=1e-6):
 # %% wrong -: width fixed at four
 def rms_norm(x, gamma, eps=1e-6):
     return x / torch.sqrt(x.square().sum(-1, keepdim=True) / 4 + eps) * gamma
+
+
+# %% wrong wrong-axis: one mean square for each feature
+def rms_norm(x, gamma, eps=1e-6):
+    rows = x.reshape(-1, x.shape[-1])
+    return x * torch.rsqrt((rows * rows).mean(0) + eps) * gamma
