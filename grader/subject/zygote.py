@@ -49,7 +49,6 @@ def main() -> None:
     _serve_forks(control, limits)
 
 
-REHEARSALS = 1
 REHEARSED = """
 import torch
 import torch.nn.functional as F
@@ -75,8 +74,7 @@ class M(nn.Module):
 
 
 def _rehearse() -> None:
-    """Do often what every child does: what Python and torch make at first use, and what Python learns about code that
-    runs often, is then there before the forks."""
+    """Do once what every child does: what Python and torch make at first use is then there before the forks."""
     x, y = torch.ones(3, 2, 2), torch.ones(3, 2, 2)
     state = {"linear.weight": torch.ones(2, 2), "linear.bias": torch.ones(2)}
     requests = (
@@ -93,13 +91,12 @@ def _rehearse() -> None:
     )
     ours, theirs = socket.socketpair()
     sender, receiver = Channel(ours), Channel(theirs)
-    for _ in range(REHEARSALS):
-        servant = Servant(furnish({}))
-        for request in requests:
-            sender.send([(1, to_plain(request))])
-            for token, received in receiver.receive(1.0):
-                sender.send({"outcome": to_plain(servant.handle(Request(**received))), "token": token})
-                receiver.receive(1.0)
+    servant = Servant(furnish({}))
+    for request in requests:
+        sender.send(to_plain(request))
+        outcome = servant.handle(Request(**receiver.receive()))
+        sender.send(to_plain(outcome))
+        receiver.receive()
     sender.close()
     receiver.close()
 
