@@ -24,9 +24,9 @@ NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "solutions", "n
 STAGES: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
     "types": [["mypy"]],
-    # What the browser's side is checked with is fetched by npm: a linter, axe-core; the tests are node's own.
+    # Chromium, node, bubblewrap, and what npm fetches: a linter, axe-core.
+    "programs": [[sys.executable, "tests/programs.py"]],
     "web": [
-        [sys.executable, "tests/web_setup.py"],
         ["npm", "run", "--silent", "lint"],
         ["npm", "run", "--silent", "test"],
     ],

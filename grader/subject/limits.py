@@ -4,6 +4,7 @@ elsewhere.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import ctypes
 import signal
 import threading
@@ -36,14 +37,15 @@ def _by_signal(seconds: float) -> Iterator[None]:
     def ring(_number: int, _frame: FrameType | None) -> None:
         raise TimeLimit
 
-    previous = signal.signal(signal.SIGALRM, ring)
+    # `_signal` and not `signal`, whose enums take longer than many a call that is limited here.
+    previous = _signal.signal(_signal.SIGALRM, ring)
     # Rings again: an `except:` around a loop's body swallows the first one.
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), 0.2)
+    _signal.setitimer(_signal.ITIMER_REAL, max(seconds, 1e-3), 0.2)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
+        _signal.signal(_signal.SIGALRM, previous)
 
 
 @contextmanager

@@ -85,18 +85,23 @@ def read_frame(read: Callable[[int], bytes], limit: int = MAX_FRAME) -> bytes | 
 
 
 def _pack(value: object, blobs: list[bytes]) -> Any:
-    if value is None or isinstance(value, bool | int | str):
+    kind = type(value)
+    if kind in _BARE:
         return value
+    if kind is tuple or kind is list:
+        items = value if all(type(item) in _BARE for item in value) else (_pack(item, blobs) for item in value)  # type: ignore[attr-defined]
+        return ["l" if kind is list else "t", *items]  # type: ignore[misc]
+    if isinstance(value, Tensor):
+        blobs.append(_bytes_of(value.detach()))
+        return ["T", str(value.dtype).removeprefix("torch."), list(value.shape)]
     if isinstance(value, float):
         return ["f", value if math.isfinite(value) else str(value)]
-    if isinstance(value, Tensor):
-        data = value.detach().contiguous()
-        blobs.append(data.reshape(-1).view(torch.uint8).numpy().tobytes())
-        return ["T", str(data.dtype).removeprefix("torch."), list(data.shape)]
-    if isinstance(value, list | tuple):
-        return ["l" if isinstance(value, list) else "t", *(_pack(item, blobs) for item in value)]
     if isinstance(value, dict):
         return ["d", *([_key(k), _pack(v, blobs)] for k, v in value.items())]
+    if isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return ["l" if isinstance(value, list) else "t", *(_pack(item, blobs) for item in value)]
     if isinstance(value, Opaque):
         return ["o", value.type_name]
     if isinstance(value, Given):
@@ -104,6 +109,13 @@ def _pack(value: object, blobs: list[bytes]) -> Any:
     if isinstance(value, Callback):
         return ["c", value.number]
     raise WireError(f"{type(value).__name__} can't cross the wire")
+
+
+def _bytes_of(tensor: Tensor) -> bytes:
+    """A tensor's elements in order. NumPy knows all its dtypes but one."""
+    if tensor.dtype is torch.bfloat16:
+        tensor = tensor.contiguous().view(torch.int16)
+    return tensor.numpy().tobytes()
 
 
 def _key(key: object) -> str | int | bool:

@@ -6,23 +6,27 @@ from collections import Counter
 
 import pytest
 
-from grader.engine import evaluate
+from grader.engine import SECONDS, evaluate
 from grader.registry import exercises
 from tests.model_solutions import model_solution
 from tests.submissions import Submission, submissions
 
 RIGHT = [one for one in submissions() if not one.mistake]
 WRONG = [one for one in submissions() if one.mistake]
-# The learner's own case and secret ones: hundreds of submissions, so not every seed with every subject.
-SEEDS = {
-    "same process": [("practice", False), (b"a secret", True)],
-    "forked process": [(b"another secret", True)],
-}
+# There are thousands of submissions: the learner's own cases in the learner's own process, secret ones behind the pipe.
+SEEDS = {"same process": [("practice", False)], "forked process": [(b"a secret", True)]}
 
 
 def check(submission: Submission, subject_of, seed: str | bytes = "practice", larger: bool = False):
     known = exercises()
-    return evaluate(known[submission.exercise], subject_of(submission.source), seed=seed, larger=larger, earlier=known)
+    return evaluate(
+        known[submission.exercise],
+        subject_of(submission.source),
+        seed=seed,
+        larger=larger,
+        seconds=2.0 if submission.mistake == "time-limit" else SECONDS,
+        earlier=known,
+    )
 
 
 @pytest.mark.parametrize("submission", RIGHT, ids=str)

@@ -1,10 +1,11 @@
-"""Makes ready what the browser's side is tested with: node and npm, what package.json names, a Chromium.
+"""Makes ready what the tests need: Chromium, node and npm, what package.json names, bubblewrap and libseccomp.
 
 Where apt-get is there and the user is root, missing programs are installed; else this says what to install, and fails.
 """
 
 from __future__ import annotations
 
+import ctypes.util
 import hashlib
 import os
 import shutil
@@ -28,6 +29,10 @@ def missing() -> list[str]:
         packages.append("nodejs")
     if not shutil.which("npm"):
         packages.append("npm")
+    if not shutil.which("bwrap"):
+        packages.append("bubblewrap")
+    if not ctypes.util.find_library("seccomp"):
+        packages.append("libseccomp2")
     return packages
 
 
@@ -35,7 +40,7 @@ def install(packages: list[str]) -> str:
     """Install them, or say what the user has to do; empty if all went well."""
     wanted = " ".join(packages)
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        return f"The browser tests need {wanted}. As root on Debian: apt-get install {wanted}"
+        return f"The tests need {wanted}. As root on Debian: apt-get install {wanted}"
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", *packages]):
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -1,0 +1,44 @@
+"""The set-up of the tests' programs says what is missing where it can't install it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import programs
+
+
+@pytest.fixture
+def nothing_there(monkeypatch):
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr(programs.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(programs.ctypes.util, "find_library", lambda _name: None)
+
+
+def test_what_is_missing_is_told_with_the_command_that_installs_it(nothing_there, monkeypatch, capsys):
+    monkeypatch.setattr(programs, "fetch", lambda: pytest.fail("fetches without npm"))
+    assert programs.main() == 1
+    assert (
+        "As root on Debian: apt-get install chromium fonts-dejavu-core nodejs npm bubblewrap libseccomp2"
+        in capsys.readouterr().err
+    )
+
+
+def test_root_with_apt_get_installs_it(monkeypatch):
+    ran = []
+
+    def run(command, **_options):
+        ran.append(command)
+        return programs.subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(programs.shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
+    monkeypatch.setattr(programs.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(programs.subprocess, "run", run)
+    assert programs.install(["chromium"]) == ""
+    assert [command[:2] for command in ran] == [["apt-get", "update"], ["apt-get", "install"]]
+    assert ran[1][-1] == "chromium"
+
+
+def test_another_user_is_told(monkeypatch):
+    monkeypatch.setattr(programs.shutil, "which", lambda _name: "/usr/bin/apt-get")
+    monkeypatch.setattr(programs.os, "geteuid", lambda: 1000)
+    assert "As root on Debian: apt-get install chromium" in programs.install(["chromium"])
