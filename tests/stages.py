@@ -32,7 +32,8 @@ STAGES: dict[str, list[list[str]]] = {
     ],
     "unit": [
         [*PYTEST, *WORKERS, "tests", *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release"))],
-        [*PYTEST, "--doctest-modules", "grader", "widgets"],
+        # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
+        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", "widgets"],
     ],
     "build": [["grader", "build", "--check"]],
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
