@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +43,8 @@ STAGES: dict[str, list[list[str]]] = {
     "browser": [[*PYTEST, "tests/browser"]],
     "release": [[*PYTEST, "tests/release"]],
 }
+# One process each, which waits for a browser or for pip half of the time: these run beside each other, at the end.
+BESIDE = ("browser", "release")
 
 
 @dataclass
@@ -52,14 +56,19 @@ class Outcome:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def run_stage(commands: list[list[str]]) -> Outcome:
-    """Run a stage's commands, all of them, and show what they print."""
+def show(line: str) -> None:
+    """Print a line as it comes."""
+    print(line, end="", flush=True)
+
+
+def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -> Outcome:
+    """Run a stage's commands, all of them, and `tell` the lines that they print."""
     start, outcome = time.monotonic(), Outcome()
     # A test run is nobody's progress.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     for command in commands:
-        print("$", " ".join(["python" if part == sys.executable else part for part in command]), flush=True)
+        tell(f"$ {' '.join(['python' if part == sys.executable else part for part in command])}\n")
         with subprocess.Popen(
             command,
             cwd=ROOT,
@@ -72,7 +81,7 @@ def run_stage(commands: list[list[str]]) -> Outcome:
             assert process.stdout is not None
             last = ""
             for line in process.stdout:
-                print(line, end="", flush=True)
+                tell(line)
                 last = line
         outcome.failed |= process.returncode != 0
         if "pytest" in command:
@@ -91,8 +100,8 @@ def summary(line: str) -> dict[str, int]:
     return {word: int(number) for number, word in found}
 
 
-def report(outcomes: dict[str, Outcome]) -> str:
-    """A table of the stages, and in its last line the sum of it all."""
+def report(outcomes: dict[str, Outcome], seconds: float) -> str:
+    """A table of the stages, and in its last line the sum of it all and the seconds on the clock."""
     lines = [f"{'stage':10} {'seconds':>8}  result"]
     total: Counter[str] = Counter()
     for name, outcome in outcomes.items():
@@ -101,7 +110,6 @@ def report(outcomes: dict[str, Outcome]) -> str:
         lines.append(f"{name:10} {outcome.seconds:8.1f}  {verdict}  {_listed(outcome.counts)}".rstrip())
     failed = [name for name, outcome in outcomes.items() if outcome.failed]
     verdict = f"stages failed: {', '.join(failed)}" if failed else f"all {len(outcomes)} stages passed"
-    seconds = sum(outcome.seconds for outcome in outcomes.values())
     return "\n".join([*lines, f"=== {verdict}; tests: {_listed(total) or 'none'} in {seconds:.1f}s ==="])
 
 
@@ -116,10 +124,18 @@ def main(wanted: list[str]) -> int:
         print(f"no stage {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
         return 2
     outcomes: dict[str, Outcome] = {}
-    for name in wanted or STAGES:
-        print(f"\n=== {name} ===", flush=True)
-        outcomes[name] = run_stage(STAGES[name])
-    print(f"\n{report(outcomes)}")
+    start, names = time.monotonic(), wanted or list(STAGES)
+    for name in names:
+        if name not in BESIDE:
+            print(f"\n=== {name} ===", flush=True)
+            outcomes[name] = run_stage(STAGES[name])
+    lines: dict[str, list[str]] = {name: [] for name in names if name in BESIDE}
+    with ThreadPoolExecutor() as pool:
+        running = {name: pool.submit(run_stage, STAGES[name], lines[name].append) for name in lines}
+        for name, future in running.items():
+            outcomes[name] = future.result()
+            print(f"\n=== {name} ===\n{''.join(lines[name])}", flush=True)
+    print(f"\n{report(outcomes, time.monotonic() - start)}")
     return 1 if any(outcome.failed for outcome in outcomes.values()) else 0
 
 

@@ -33,6 +33,15 @@ def test_stages_can_be_run_by_name(two_stages, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines()[-1].startswith("=== all 1 stages passed")
 
 
+def test_stages_beside_each_other_are_shown_one_after_the_other(two_stages, monkeypatch, capsys):
+    monkeypatch.setattr(stages, "BESIDE", ("first", "second"))
+    assert stages.main([]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line in ("=== first ===", "fine", "=== second ===")] == [
+        "=== first ===", "fine", "=== second ===", "fine",
+    ]  # fmt: skip
+
+
 def test_an_unknown_stage_is_a_usage_error(two_stages, capsys: pytest.CaptureFixture[str]):
     assert stages.main(["third"]) == 2
     assert "no stage 'third'; there are: first, second" in capsys.readouterr().err
