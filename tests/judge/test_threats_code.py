@@ -7,6 +7,7 @@ Each probe stands in the cell of `product`, which it gets wrong; nothing it does
 from __future__ import annotations
 
 import socket
+import sys
 import time
 
 import pytest
@@ -217,7 +218,9 @@ def test_26_to_30_no_file_of_anybody_is_there(judge, tmp_path):
     ])  # fmt: skip
     assert "/proc []" in said
     assert "/dev ['null', 'urandom']" in said
-    assert "/tmp []" in said
+    # Where the project itself lies below /tmp, the folder of the interpreter is seen there, and nothing else.
+    own = [sys.prefix.split("/")[2]] if sys.prefix.startswith("/tmp/") else []
+    assert f"/tmp {own}" in said
     for path in ("/etc/passwd", "/etc/shadow", "/proc/1/environ", "/proc/self/maps", str(tmp_path / "gradebook.db")):
         assert f"{path} FileNotFoundError" in said
     assert "marks" not in said
@@ -238,13 +241,9 @@ def test_29_the_course_package_in_there_is_a_stub(judge):
 
 
 def test_30_nothing_is_left_for_the_next_submission(judge):
-    leave = ["open('/tmp/note', 'w').write('for bo')", "open('note', 'w').write('for bo')", "import os"]
-    leave += ["print(sorted(os.listdir('/tmp')))"]
+    leave = ["import os", "open('note', 'w').write('for bo')", "print(sorted(os.listdir('.')))"]
     assert "['note']" in seen(judge, leave)
-    found = seen(
-        judge, ["import os", "print(sorted(os.listdir('/tmp')), sorted(os.listdir('.')), os.path.exists('/tmp/note'))"]
-    )
-    assert found == "[] [] False"
+    assert seen(judge, ["import os", "print(sorted(os.listdir('.')), os.path.exists('/tmp/note'))"]) == "[] False"
 
 
 def test_34_nothing_tells_grading_from_practice(judge):
