@@ -22,6 +22,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 WORKERS = ["-n", str(min(os.cpu_count() or 1, 8))]
 # In this interpreter's kernel, whatever is installed as "python3"; a notebook is one kernel, so one worker's.
 NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "solutions", "notebooks"]
+# Tools of the tests whose docstrings hold examples.
+EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 
 STAGES: dict[str, list[list[str]]] = {
     "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
@@ -35,7 +37,7 @@ STAGES: dict[str, list[list[str]]] = {
     "unit": [
         [*PYTEST, *WORKERS, "tests", *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release"))],
         # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
-        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", "widgets"],
+        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", "widgets", *EXAMPLES],
     ],
     "build": [["grader", "build", "--check"]],
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],

@@ -3,16 +3,9 @@
 A printed tensor is known by the line above it ("queries"), so that a right figure under a wrong name fails too.
 """
 
-import ast
-import json
-import re
-from pathlib import Path
-
 import pytest
 
-NOTEBOOK = Path(__file__).parents[2] / "solutions" / "01_self_attention.ipynb"
-# A label on a line of its own, then a tensor of plain numbers; the dtype may follow.
-LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\d\s.,e+-]+?)(?:, dtype=torch\.\w+)?\)$", re.MULTILINE)
+from tests.lessons.printed import printed_tensors, printed_text
 
 # Self-attention on three tokens of four numbers: every tensor that the document prints, with its digits.
 SELF_ATTENTION = {
@@ -50,25 +43,9 @@ LINES = [
 ]
 
 
-def printed_text(path):
-    """What the cells printed, in order. One cell's output may have come in several pieces."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
-    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
-
-
-def printed_tensors(text):
-    """The tensors printed under each label, as nested lists."""
-    found = {}
-    for label, numbers in LABELLED.findall(text):
-        found.setdefault(label, []).append(ast.literal_eval(numbers))
-    return found
-
-
 @pytest.fixture(scope="module")
 def text():
-    return printed_text(NOTEBOOK)
+    return printed_text("01_self_attention")
 
 
 @pytest.mark.parametrize("label", SELF_ATTENTION)
@@ -90,10 +67,3 @@ def test_rounded_weights_agree_with_those_in_scientific_notation(text):
     (rounded,) = printed_tensors(text)["weights, rounded"]
     for row, expected in zip(rounded, SELF_ATTENTION["weights"], strict=True):
         assert row == pytest.approx(expected, abs=5.1e-5)
-
-
-def test_a_changed_digit_or_another_label_is_noticed():
-    shown = "scores\ntensor([[ 2.,  4.],\n        [ 4., 16.]])\nroot of d_k\ntensor(1.7321)\n"
-    assert printed_tensors(shown) == {"scores": [[[2, 4], [4, 16]]], "root of d_k": [1.7321]}
-    assert printed_tensors(shown.replace("16.", "12."))["scores"] != [[[2, 4], [4, 16]]]
-    assert "scores" not in printed_tensors(shown.replace("scores", "keys"))

@@ -4,16 +4,12 @@ A printed tensor is known by the line above it. Where the lesson prints a digit 
 depends on the processor), the source's number is to round to the printed one.
 """
 
-import ast
-import json
 import re
-from pathlib import Path
 
 import pytest
 
-NOTEBOOK = Path(__file__).parents[2] / "solutions" / "02_trainable_attention.ipynb"
-# A label on a line of its own, then a tensor of plain numbers.
-LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\d\s.,e+-]+?)\)$", re.MULTILINE)
+from tests.lessons.printed import labelled, printed_tensors, printed_text
+
 # In units of the last digit printed: 0.5 for its rounding, 0.05 for that of the source's one digit more.
 TOLERANCE = 0.56
 
@@ -70,22 +66,6 @@ LINES = [
 ]
 
 
-def printed_text(path):
-    """What the cells printed, in order. One cell's output may have come in several pieces."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
-    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
-
-
-def printed_tensors(text):
-    """Under each label the tensors' text, and their numbers as nested lists."""
-    found = {}
-    for label, numbers in LABELLED.findall(text):
-        found.setdefault(label, []).append((numbers, ast.literal_eval(numbers)))
-    return found
-
-
 def unit(number):
     """The worth of a printed number's last digit: 1e-07 for "-7.129e-04". Torch drops the decimals of whole numbers."""
     mantissa, _, exponent = number.partition("e")
@@ -104,19 +84,18 @@ def rounds_to(printed, source):
 
 @pytest.fixture(scope="module")
 def text():
-    return printed_text(NOTEBOOK)
+    return printed_text("02_trainable_attention")
 
 
 @pytest.mark.parametrize("label", EIGHT_TOKENS | TRAINABLE)
 def test_figures_of_the_eight_tokens_round_to_what_is_printed(text, label):
-    ((printed, _),) = printed_tensors(text)[label]
+    (printed,) = labelled(text)[label]
     assert rounds_to(printed, (EIGHT_TOKENS | TRAINABLE)[label])
 
 
 @pytest.mark.parametrize("label", WITH_LINEAR_LAYERS)
 def test_linear_layers_print_what_their_source_prints(text, label):
-    ((_, numbers),) = printed_tensors(text)[label]
-    assert numbers == WITH_LINEAR_LAYERS[label]
+    assert printed_tensors(text)[label] == [WITH_LINEAR_LAYERS[label]]
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[0])
@@ -126,13 +105,13 @@ def test_line_is_printed(text, line):
 
 def test_a_changed_digit_or_another_label_is_noticed():
     shown = "omega_23\ntensor(14.367)\nweights\ntensor([2.232e-09, 1.403e-01])\n"
-    found = printed_tensors(shown)
-    assert rounds_to(found["omega_23"][0][0], 14.3667)
-    assert rounds_to(found["weights"][0][0], [2.2317e-09, 1.4026e-01])
+    found = labelled(shown)
+    assert rounds_to(found["omega_23"][0], 14.3667)
+    assert rounds_to(found["weights"][0], [2.2317e-09, 1.4026e-01])
     assert not rounds_to("14.366", 14.3667)
     assert not rounds_to("[2.233e-09, 1.403e-01]", [2.2317e-09, 1.4026e-01])
     assert not rounds_to("[2.232e-09, 1.402e-01]", [2.2317e-09, 1.4026e-01])
     assert not rounds_to("[2.232e-09]", [2.2317e-09, 1.4026e-01])
     assert rounds_to("[1., 1.]", [1.0000, 1.0000])
     assert not rounds_to("[1., 1.]", [1.0000, 0.9998])
-    assert "omega_23" not in printed_tensors(shown.replace("omega_23", "omega_2"))
+    assert "omega_23" not in labelled(shown.replace("omega_23", "omega_2"))

@@ -3,16 +3,11 @@
 A printed tensor is known by the line above it ("queries"), so that a right figure under a wrong name fails too.
 """
 
-import ast
-import json
 import re
-from pathlib import Path
 
 import pytest
 
-NOTEBOOK = Path(__file__).parents[2] / "solutions" / "03_multi_head_attention.ipynb"
-# A label on a line of its own, then a tensor of plain numbers.
-LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\d\s.,e+-]+?)\)$", re.MULTILINE)
+from tests.lessons.printed import printed_tensors, printed_text
 
 HEAD_SCORES = [[2, 4, 4], [4, 8, 8], [4, 8, 8]]
 HEAD_WEIGHTS = [[0.1084, 0.4458, 0.4458], [0.0287, 0.4856, 0.4856], [0.0287, 0.4856, 0.4856]]
@@ -65,25 +60,9 @@ LINES = [
 ]
 
 
-def printed_text(path):
-    """What the cells printed, in order. One cell's output may have come in several pieces."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
-    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
-
-
-def printed_tensors(text):
-    """The tensors printed under each label, as nested lists."""
-    found = {}
-    for label, numbers in LABELLED.findall(text):
-        found.setdefault(label, []).append(ast.literal_eval(numbers))
-    return found
-
-
 @pytest.fixture(scope="module")
 def text():
-    return printed_text(NOTEBOOK)
+    return printed_text("03_multi_head_attention")
 
 
 @pytest.mark.parametrize("label", TWO_HEADS)
@@ -100,10 +79,3 @@ def test_wrong_root_gives_flatter_weights(text):
     entropies = {name: float(e) for name, e in re.findall(r"root of (\w+) .*entropy ([\d.]+)", text)}
     (equal,) = re.findall(r"entropy of ten equal weights: ([\d.]+)", text)
     assert entropies["head_dim"] < entropies["d_model"] < float(equal)
-
-
-def test_a_changed_digit_or_another_label_is_noticed():
-    shown = "scores\ntensor([[[ 2.,  4.]],\n\n        [[ 4., 16.]]])\noutput\ntensor([1.7321])\n"
-    assert printed_tensors(shown) == {"scores": [[[[2, 4]], [[4, 16]]]], "output": [[1.7321]]}
-    assert printed_tensors(shown.replace("16.", "12."))["scores"] != [[[[2, 4]], [[4, 16]]]]
-    assert "scores" not in printed_tensors(shown.replace("scores", "keys"))

@@ -3,18 +3,10 @@
 A printed tensor is known by the line above it ("weights"), so that a right figure under a wrong name fails too.
 """
 
-import ast
-import json
-import re
-from pathlib import Path
-
 import pytest
 
-from tests.model_solutions import cells
+from tests.lessons.printed import printed_tensors, printed_text
 
-NOTEBOOK = Path(__file__).parents[2] / "solutions" / "04_masking.ipynb"
-# A label on a line of its own, then a tensor of numbers, -inf among them, or of True and False.
-LABELLED = re.compile(r"^([^\n]+)\ntensor\(([\[\]\w\s.,+-]+?)\)$", re.MULTILINE)
 HIDDEN = -1e999  # as ast reads it: minus infinity
 
 # Masked multi-head attention on three tokens with two heads: every tensor that the document prints, with its digits.
@@ -78,26 +70,9 @@ LINES = [
 ]
 
 
-def printed_text(path):
-    """What the cells printed, in order. One cell's output may have come in several pieces."""
-    notebook = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    code = [cell for cell in notebook if cell["cell_type"] == "code"]
-    streams = [[o for o in cell["outputs"] if o["output_type"] == "stream"] for cell in code]
-    return "\n".join("".join("".join(output["text"]) for output in pieces) for pieces in streams)
-
-
-def printed_tensors(text):
-    """The tensors printed under each label, as nested lists; those that hold NaN are left out."""
-    found = {}
-    for label, numbers in LABELLED.findall(text):
-        if "nan" not in numbers and "dtype" not in numbers:
-            found.setdefault(label, []).append(ast.literal_eval(numbers.replace("inf", "1e999")))
-    return found
-
-
 @pytest.fixture(scope="module")
 def text():
-    return printed_text(NOTEBOOK)
+    return printed_text("04_masking")
 
 
 @pytest.mark.parametrize("label", MASKED_MULTI_HEAD_ATTENTION)
@@ -123,22 +98,3 @@ def test_both_conventions_stand_side_by_side(text):
     for may_attend, hidden in zip(shown["True = may attend"][0], hide, strict=True):
         assert may_attend == [not one for one in hidden]
     assert shown["True = hide"][0] == hide
-
-
-def test_a_changed_digit_or_another_label_is_noticed():
-    shown = "scores\ntensor([[ 2., -inf],\n        [ 4., 16.]])\nhide\ntensor([[False,  True]])\n"
-    assert printed_tensors(shown) == {"scores": [[[2, HIDDEN], [4, 16]]], "hide": [[[False, True]]]}
-    assert printed_tensors(shown.replace("-inf", "3."))["scores"] != [[[2, HIDDEN], [4, 16]]]
-    assert "scores" not in printed_tensors(shown.replace("scores", "keys"))
-
-
-def test_what_is_given_is_the_solution_of_the_earlier_lesson():
-    (given,) = [body for head, body in cells("04_masking") if 'role="given"' in head]
-    solved = {
-        node.name: ast.dump(node)
-        for _head, body in cells("03_multi_head_attention")
-        for node in ast.parse(body).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    for node in ast.parse(given).body:
-        assert ast.dump(node) == solved[node.name]
