@@ -1,0 +1,107 @@
+"""The results of a lesson, counted. Knows nothing of students' names, of files and of pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from grader.judge.result import ExerciseResult, Result
+
+
+@dataclass(frozen=True)
+class PartRow:
+    """One part of an exercise. `points` is what the part is worth, `passed` the share of the class that has them."""
+
+    name: str
+    points: float
+    passed: float
+
+
+@dataclass(frozen=True)
+class ExerciseRow:
+    """One exercise. `mean` is in points; `full` and `none` are the shares of the class with all and with no points."""
+
+    name: str
+    points: float
+    mean: float
+    full: float
+    none: float
+    parts: tuple[PartRow, ...]
+
+    @property
+    def success(self) -> float:
+        """The share of the points that the class earned."""
+        return self.mean / self.points if self.points else 1.0
+
+
+@dataclass(frozen=True)
+class MistakeRow:
+    """How often a named mistake was met in an exercise."""
+
+    exercise: str
+    mistake: str
+    symptom: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A lesson. `broken` counts checks that failed by the course's own fault and want a teacher's eye."""
+
+    graded: int
+    unreadable: int
+    full: int
+    mean: float
+    points: float
+    broken: int
+    exercises: tuple[ExerciseRow, ...]
+    mistakes: tuple[MistakeRow, ...]
+
+
+def summarise(results: Sequence[Result]) -> Summary:
+    """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first."""
+    names = list(dict.fromkeys(one.name for result in results for one in result.exercises))
+    found = {name: [one for result in results for one in result.exercises if one.name == name] for name in names}
+    return Summary(
+        graded=len(results),
+        unreadable=sum(bool(result.unreadable) for result in results),
+        full=sum(result.mark == result.points for result in results),
+        mean=mean(result.mark for result in results) if results else 0.0,
+        points=max((result.points for result in results), default=0.0),
+        broken=sum(one.broken for every in found.values() for one in every),
+        exercises=tuple(_row(every) for every in found.values()),
+        mistakes=_mistakes([one for every in found.values() for one in every]),
+    )
+
+
+def _row(every: list[ExerciseResult]) -> ExerciseRow:
+    first, count = every[0], len(every)
+    return ExerciseRow(
+        first.name,
+        first.points,
+        mean(one.mark for one in every),
+        sum(one.passed for one in every) / count,
+        sum(one.mark == 0 for one in every) / count,
+        _parts(every),
+    )
+
+
+def _parts(every: list[ExerciseResult]) -> tuple[PartRow, ...]:
+    """Parts that are worth points, as shares of the whole class: a submission that could not be checked has none."""
+    told = {part.name: part for one in every for part in one.parts if part.weight > 0}
+    whole = sum(part.weight for part in told.values())
+    passed = Counter(part.name for one in every for part in one.parts if part.passed)
+    return tuple(
+        PartRow(name, round(every[0].points * part.weight / whole, 2), passed[name] / len(every))
+        for name, part in told.items()
+    )
+
+
+def _mistakes(every: list[ExerciseResult]) -> tuple[MistakeRow, ...]:
+    named = [one for one in every if one.diagnosis]
+    counts = Counter((one.name, one.diagnosis or "") for one in named)
+    symptoms = {(one.name, one.diagnosis or ""): one.symptom for one in named}
+    rows = [MistakeRow(*key, symptoms[key], count) for key, count in counts.items()]
+    return tuple(sorted(rows, key=lambda row: -row.count))
