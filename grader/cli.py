@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli_course import course
+from grader.cli_insights import insights
 from grader.errors import CourseError
 from grader.learner import doctor, progress, release
 
@@ -19,6 +20,7 @@ def main() -> None:
 
 main.add_command(doctor)
 main.add_command(course)
+main.add_command(insights)
 main.add_command(progress)
 main.add_command(release)
 
