@@ -38,7 +38,7 @@ class ExerciseRow:
 
 @dataclass(frozen=True)
 class MistakeRow:
-    """How often a named mistake was met in an exercise."""
+    """How many submissions make a named mistake in an exercise."""
 
     exercise: str
     mistake: str
@@ -100,7 +100,8 @@ def _parts(every: list[ExerciseResult]) -> tuple[PartRow, ...]:
 
 
 def _mistakes(every: list[ExerciseResult]) -> tuple[MistakeRow, ...]:
-    named = [one for one in every if one.diagnosis]
+    # A mistake that an exercise has from an earlier one of the student's is counted there.
+    named = [one for one in every if one.diagnosis and not one.first_fix]
     counts = Counter((one.name, one.diagnosis or "") for one in named)
     symptoms = {(one.name, one.diagnosis or ""): one.symptom for one in named}
     rows = [MistakeRow(*key, symptoms[key], count) for key, count in counts.items()]

@@ -46,6 +46,12 @@ def test_summary_counts_mistakes_by_name():
     assert (row.exercise, row.mistake, row.symptom, row.count) == ("easy", "scores-transposed", "Swapped.", 2)
 
 
+def test_a_mistake_that_comes_from_an_earlier_exercise_is_counted_there():
+    later = ExerciseResult("hard", 3, 0.0, diagnosis="scores-transposed", first_fix="easy")
+    [row] = summarise([Result((result(0, 0, "scores-transposed").exercises[0], later))]).mistakes
+    assert (row.exercise, row.count) == ("easy", 1)
+
+
 def test_a_submission_without_parts_counts_against_each_part():
     nothing = Result((ExerciseResult("easy", 2, 0.0), ExerciseResult("hard", 3, 0.0)), unreadable="The file is empty.")
     summary = summarise([result(1, 1), nothing])
