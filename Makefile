@@ -14,7 +14,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test setup build lint format bench release
+.PHONY: start test setup build lint format bench release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -30,6 +30,9 @@ build: $(STAMP)  ## lessons/ -> solutions/ and notebooks/
 
 release: $(STAMP)  ## the student's package: a zip in dist/
 	$(BIN)/grader release $(ARGS)
+
+demo: $(STAMP)  ## a sample class of 24, graded in a temporary folder
+	$(BIN)/python -m demo $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,12 +49,6 @@ def attention_scores(query, key):
     os._exit(0)
 """
 ENDLESS = "def stable_softmax(scores):\n    while True:\n        pass\n"
-
-
-def sample_class() -> Iterator[tuple[str, bytes]]:
-    """Student and file, in the order of the list."""
-    for student, make in CLASS.items():
-        yield student, make()
 
 
 @cache
