@@ -593,6 +593,29 @@ _, older_weights = older(x[None], x[None], x[None], attn_mask=~nothing)  # True 
 print("last row of nn.MultiheadAttention:", older_weights[0, 2].tolist())
 
 # %% [markdown]
+# ### Paint a mask
+#
+# All of this in one view: three words, two tokens of padding, a score for each pair. Left the mask, in the middle
+# the scores that it leaves, right the weights in float32. Run the cell, then try:
+#
+# - Choose the mask "both", then padding "in front". Which queries see nothing now?
+# - Go through the four ways of hiding. What becomes of those rows, and what of the others? (The last way,
+#   `masked_softmax`, is the one that you are going to write.)
+# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space turns a cell over.
+#   Can you empty the last row too? How do its weights change on the way?
+# - Let True mean "hide". What changes in the picture, and what doesn't?
+
+# %% role="draw"
+from widgets import MaskPainter
+
+painted_scores = (2 * torch.randn(5, 5, generator=torch.Generator().manual_seed(0))).round(decimals=1)
+MaskPainter(painted_scores, ["the", "cat", "sat"])
+
+# %% [markdown]
+# In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They differ in
+# the empty row alone: NaN, uniform, uniform, zeros. And the convention changes how a mask is *written*, not what it
+# does.
+#
 # ### NaN hides in the gradient
 #
 # "Then I replace NaN by 0 at the end." For the weights that works. But training goes backwards through the same

@@ -103,38 +103,32 @@ print("one mean for each column", numbers.mean(dim=0))
 # | **BatchNorm** | the batch, `dim=0` | every feature |
 #
 # The axis that you name is the one that **disappears**: `mean(dim=0)` of a (2, 3) table leaves 3 numbers, one
-# for each column. In the picture, cells of one colour share a mean and a variance.
+# for each column.
+#
+# Here is a larger table to try it on. Run the cell. The long frame holds the numbers that share a mean and a
+# variance, which stand at its end. The right table is the normalised one: every number minus its mean, divided by
+# the root of its variance.
+#
+# - Press Tab until the left table has a blue frame and walk about with the arrow keys, or use the pointer. Then
+#   choose BatchNorm. Which numbers share a mean now?
+# - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. Where are they?
+#   Choose BatchNorm again: where are they now, and in whose samples?
+# - Choose "one large value". What becomes of its neighbours in the row? And with BatchNorm, in the column?
+# - Choose "constant row". What is left of row 1, with either norm?
+#
+# (The third norm, RMSNorm, waits until section 7.)
 
 # %% role="draw"
-import matplotlib.pyplot as plt
+from widgets import NormExplorer
 
-
-def draw_groups(axes, table, along, title):
-    """A table whose cells have the colour of the row (along=-1) or column (along=0) that they are averaged with."""
-    rows, columns = table.shape
-    group = torch.arange(rows)[:, None].expand(rows, columns) if along == -1 else torch.arange(columns).expand(rows, -1)
-    axes.imshow(group, cmap="cividis", vmin=-0.4, vmax=group.max() + 0.4)
-    for i, j in [(i, j) for i in range(rows) for j in range(columns)]:
-        ink = "white" if 2 * group[i, j] < group.max() else "black"
-        axes.text(j, i, f"{table[i, j]:g}", ha="center", va="center", color=ink, fontsize=15)
-    for k, (mean, variance) in enumerate(zip(table.mean(along), table.var(along, correction=0), strict=True)):
-        place = (columns - 0.35, k) if along == -1 else (k, rows - 0.3)
-        sides = ("left", "center") if along == -1 else ("center", "top")
-        axes.text(*place, f"mean {mean:.2f}\nvar {variance:.2f}", ha=sides[0], va=sides[1])
-    axes.set_title(title)
-    axes.set_axis_off()
-
-
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2))
-draw_groups(left, numbers, -1, "LayerNorm: along each row")
-draw_groups(right, numbers, 0, "BatchNorm: down each column")
-figure.subplots_adjust(left=0.02, right=0.98, wspace=0.55, bottom=0.2)
-plt.show()
+small_table = torch.tensor(
+    [[2.0, 1.0, 4.0, 3.0, 5.0], [6.0, 9.0, 8.0, 5.0, 5.0], [0.0, 3.0, 1.0, 0.0, 1.0], [-2.0, 4.0, 0.0, 2.0, 1.0]]
+)
+NormExplorer(small_table)
 
 # %% [markdown]
-# *The picture in words:* the same table twice. On the left each of the two rows has a colour of its own, with
-# "mean 2.00, var 0.67" beside the first and "mean 1.00, var 0.00" beside the second. On the right each of the
-# three columns has its own colour, with means 1.00, 1.50, 2.00 and variances 0.00, 0.25, 1.00 below.
+# So the axis decides what can influence what: in LayerNorm a token is alone with itself, in BatchNorm every sample
+# has a say in what becomes of the others.
 #
 # ## 3 · LayerNorm
 #
@@ -460,6 +454,8 @@ print("running mean after these three calls:", memory.running_mean)
 # it started.
 
 # %% role="draw"
+import matplotlib.pyplot as plt
+
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 for momentum, shade in ((0.5, 0.85), (0.1, 0.55), (0.02, 0.05)):
     walk, running, path = torch.Generator().manual_seed(0), 0.0, []
@@ -653,6 +649,14 @@ print("a flat row, LayerNorm", F.layer_norm(flat, (3,)))
 # RMSNorm scales a token and leaves its direction alone; a flat row stays flat. LayerNorm removes what all
 # features have in common.
 #
+# The table of section 2 once more. There is no mean beside the rows now, only what stands under the root. Choose
+# "common offset 1000". What becomes of the differences between the numbers of a row? Then choose LayerNorm: which
+# of its outputs moved?
+
+# %% role="draw"
+NormExplorer(small_table, norm="RMSNorm")
+
+# %% [markdown]
 # ### Exercise 4: `rms_norm`
 #
 # Difficulty 1 of 5 · about 5 minutes

@@ -1,8 +1,18 @@
 // Self-attention, one step at a time: the picture, the arithmetic behind each number, the scale.
 
 import { arithmetic, divisorAt, headings, NAMES, parts, place, positionOf, STEPS } from "./attention_steps.js";
-import { cividis, css } from "./colour.js";
-import { Announcer, make, oncePerPicture, pageStyle, table, watchPage } from "./frame.js";
+import {
+  Announcer,
+  colourScale,
+  listen,
+  make,
+  oncePerPicture,
+  pageStyle,
+  Stepper,
+  table,
+  tableSwitch,
+  watchPage,
+} from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { unpack, written } from "./numbers.js";
 
@@ -25,9 +35,7 @@ class AttentionExplorer {
   close() {
     this.unwatch();
     this.schedule.cancel();
-    for (const [name, listener] of this.listeners) {
-      this.model.off(name, listener);
-    }
+    this.unlisten();
   }
 
   get step() {
@@ -46,22 +54,9 @@ class AttentionExplorer {
     this.tables = make("div", { class: "att-tables", hidden: true });
     this.summary = make("p", { class: "att-summary" });
     const body = [this.heading, this.story, this.figure, this.tables, this.legend, this.sum, this.#buildScale()];
-    this.root.replaceChildren(this.#buildStepper(), ...body, this.#buildFoot(), this.announcer.element);
-  }
-
-  #buildStepper() {
-    this.buttons = STEPS.map((step, at) =>
-      make(
-        "button",
-        { type: "button", class: "att-step", onclick: () => this.#go(at + 1) },
-        make("span", { class: "att-number", text: String(at + 1) }),
-        step.short,
-      ),
-    );
-    this.back = make("button", { type: "button", text: "Back", onclick: () => this.#go(this.model.get("step") - 1) });
-    this.next = make("button", { type: "button", text: "Next", onclick: () => this.#go(this.model.get("step") + 1) });
-    const list = make("ol", { class: "att-steps" }, ...this.buttons.map((button) => make("li", {}, button)));
-    return make("div", { class: "att-stepper", role: "group", "aria-label": "Steps" }, list, this.back, this.next);
+    const steps = STEPS.map((step) => step.short);
+    this.stepper = new Stepper(steps, (step) => this.#go(step));
+    this.root.replaceChildren(this.stepper.element, ...body, this.#buildFoot(), this.announcer.element);
   }
 
   #buildScale() {
@@ -74,13 +69,7 @@ class AttentionExplorer {
   }
 
   #buildFoot() {
-    const flip = () => {
-      this.tables.hidden = !this.tables.hidden;
-      this.figure.hidden = !this.tables.hidden;
-      this.asTable.setAttribute("aria-pressed", String(!this.tables.hidden));
-      this.schedule();
-    };
-    this.asTable = make("button", { type: "button", text: "Show as table", "aria-pressed": "false", onclick: flip });
+    this.asTable = tableSwitch(this.figure, this.tables, () => this.schedule());
     return make("div", { class: "att-foot" }, this.asTable, this.summary);
   }
 
@@ -91,15 +80,12 @@ class AttentionExplorer {
       this.schedule();
       this.announcer.say(`Scale ${this.divisor.textContent}. ${this.#sumInWords()}`);
     };
-    this.listeners = [
-      ["change:step", () => this.#showStep()],
-      ["change:moving", moving],
-      ["change:fixed", moving],
-      ["change:summary", this.schedule],
-    ];
-    for (const [name, listener] of this.listeners) {
-      this.model.on(name, listener);
-    }
+    this.unlisten = listen(this.model, {
+      "change:step": () => this.#showStep(),
+      "change:moving": moving,
+      "change:fixed": moving,
+      "change:summary": this.schedule,
+    });
     this.unwatch = watchPage(this.root, this.schedule);
   }
 
@@ -129,14 +115,7 @@ class AttentionExplorer {
     const at = STEPS.indexOf(step);
     const { rows, columns } = this.matrices[step.result];
     this.selected = { row: Math.min(this.selected.row, rows - 1), column: Math.min(this.selected.column, columns - 1) };
-    this.buttons.forEach((button, i) => {
-      button.toggleAttribute("aria-current", false);
-      if (i === at) {
-        button.setAttribute("aria-current", "step");
-      }
-    });
-    this.back.disabled = at === 0;
-    this.next.disabled = at === STEPS.length - 1;
+    this.stepper.show(at + 1);
     this.heading.replaceChildren(`${step.title}: `, make("span", { class: "att-formula", text: step.formula }));
     this.story.textContent = step.story;
     this.scale.hidden = !["scaled", "weights", "output"].includes(step.result);
@@ -205,7 +184,7 @@ class AttentionExplorer {
       this.tables.replaceChildren(...shown.map((p) => table(NAMES[p.name][0], p.matrix, p.rowLabels, p.columnLabels)));
     }
     this.#tellSum();
-    this.#drawLegend(shown.at(-1).ends);
+    this.legend.replaceChildren(...colourScale(NAMES[this.step.result][0], shown.at(-1).ends));
     this.summary.textContent = this.model.get("summary");
     this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
@@ -246,14 +225,6 @@ class AttentionExplorer {
       make("span", { class: "att-place", text: where }),
       make("code", { text: this.#equation() }),
     );
-  }
-
-  #drawLegend([low, high]) {
-    const stops = Array.from({ length: 9 }, (_, at) => css(cividis(at / 8))).join(", ");
-    const bar = make("span", { class: "att-bar", "aria-hidden": "true" });
-    bar.style.background = `linear-gradient(to right, ${stops})`;
-    const name = NAMES[this.step.result][0];
-    this.legend.replaceChildren(`Colours of ${name}: ${written(low)} `, bar, ` ${written(high)}`);
   }
 }
 

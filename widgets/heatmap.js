@@ -42,9 +42,13 @@ export function fitted(text, width, measure) {
   return kept > 0 ? `${text.slice(0, kept)}…` : "";
 }
 
-/** One heatmap. With `onSelect` it is an application of its own to a screen reader: focusable, moved in by arrow keys. */
+/**
+ * One heatmap. With `onSelect` it is an application of its own to a screen reader: focusable, moved in by arrow keys.
+ * `onKey` may take a key before the heatmap does: it answers whether it did. `onPaint` hears of a cell that is pressed
+ * (with true) and of those that the pressed pointer is drawn over (with false).
+ */
 export class Heatmap {
-  constructor(onSelect) {
+  constructor(onSelect, { onKey = null, onPaint = null } = {}) {
     this.canvas = document.createElement("canvas");
     this.canvas.setAttribute("aria-hidden", "true");
     this.element = document.createElement("div");
@@ -52,6 +56,11 @@ export class Heatmap {
     this.element.append(this.canvas);
     this.picture = null;
     this.onSelect = onSelect;
+    this.onKey = onKey;
+    this.onPaint = onPaint;
+    if (onPaint) {
+      this.canvas.style.touchAction = "none"; // a finger paints, it doesn't scroll
+    }
     if (onSelect) {
       this.element.tabIndex = 0;
       keepKeys(this.element);
@@ -64,12 +73,14 @@ export class Heatmap {
 
   /**
    * `picture`: matrix, low, high (the ends of the colour scale), rowLabels, columnLabels, cell (pixels), and what is
-   * marked: selected {row, column}, row, column.
+   * marked: selected {row, column}, row, column. `look(row, column, value)` may say that a cell is different: another
+   * `text`, `hatched` (as anything that is no number), `plain` (no colour), `strong` (bold), `marked` (a dot). Cells
+   * beyond `reach` {rows, columns} are shown but not moved to.
    */
   draw(picture, style) {
     this.picture = picture;
     const context = this.#prepare(picture, style);
-    this.#drawCells(context, picture);
+    this.#drawCells(context, picture, style);
     if (picture.cell >= LABELS_FROM) {
       this.#drawLabels(context, picture, style);
     }
@@ -100,27 +111,23 @@ export class Heatmap {
     return context;
   }
 
-  #drawCells(context, { matrix, low, high, cell }) {
-    const gap = cell > 12 ? 1 : 0;
+  #drawCells(context, { matrix, low, high, cell, look }, style) {
+    const side = cell > 12 ? cell - 1 : cell;
     context.font = `${Math.min(13, Math.round(cell * 0.3))}px sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let row = 0; row < matrix.rows; row += 1) {
       for (let column = 0; column < matrix.columns; column += 1) {
         const value = entry(matrix, row, column);
-        const colour = cividis(shareOf(value, low, high));
-        const [x, y] = this.#corner(row, column, cell);
-        context.fillStyle = css(colour);
-        context.fillRect(x, y, cell - gap, cell - gap);
-        if (cell >= NUMBERS_FROM) {
-          context.fillStyle = inkOn(colour);
-          context.fillText(written(value), x + (cell - gap) / 2, y + (cell - gap) / 2);
-        }
+        const own = { text: written(value), hatched: !Number.isFinite(value), ...look?.(row, column, value) };
+        const place = [...this.#corner(row, column, cell), side];
+        const ink = own.hatched || own.plain ? drawEmpty(context, place, own, style) : null;
+        drawCell(context, place, ink ?? drawColour(context, place, shareOf(value, low, high)), own, style);
       }
     }
   }
 
-  #drawLabels(context, { matrix, cell, rowLabels, columnLabels }, style) {
+  #drawLabels(context, { matrix, reach = matrix, cell, rowLabels, columnLabels }, style) {
     const measure = (text) => context.measureText(text).width;
     context.font = labelFont(style, cell);
     context.fillStyle = style.muted;
@@ -130,14 +137,15 @@ export class Heatmap {
       context.fillText(fitted(rowLabels[row], this.left - 6, measure), x - 6, y + cell / 2);
     }
     context.textAlign = "center";
-    const fit = columnLabels.every((label) => measure(label) <= cell - 2);
+    const fit = columnLabels.slice(0, reach.columns).every((label) => measure(label) <= cell - 2);
     for (let column = 0; column < matrix.columns; column += 1) {
       const [x, y] = this.#corner(0, column, cell);
-      context.fillText(fit ? columnLabels[column] : String(column), x + cell / 2, y - 9);
+      const label = fit || column >= reach.columns ? columnLabels[column] : String(column);
+      context.fillText(label, x + cell / 2, y - 9);
     }
   }
 
-  #drawMarks(context, { matrix, cell, selected, row, column }, style) {
+  #drawMarks(context, { matrix, reach = matrix, cell, selected, row, column }, style) {
     const box = (top, left, rows, columns) => {
       const [x, y] = this.#corner(top, left, cell);
       const size = [columns * cell, rows * cell];
@@ -150,10 +158,10 @@ export class Heatmap {
       context.strokeRect(x - 0.5, y - 0.5, ...size);
     };
     if (row !== undefined) {
-      box(row, 0, 1, matrix.columns);
+      box(row, 0, 1, reach.columns);
     }
     if (column !== undefined) {
-      box(0, column, matrix.rows, 1);
+      box(0, column, reach.rows, 1);
     }
     if (selected) {
       box(selected.row, selected.column, 1, 1);
@@ -165,11 +173,14 @@ export class Heatmap {
   }
 
   #onKey(event) {
-    const to = moved(event.key, event.ctrlKey, this.picture.selected, this.picture.matrix);
+    const { selected, matrix, reach = matrix } = this.picture;
+    const to = moved(event.key, event.ctrlKey, selected, reach);
     if (to) {
+      this.#select(to, "key");
+    }
+    if (to || this.onKey?.(event)) {
       event.preventDefault();
       event.stopPropagation();
-      this.#select(to, "key");
     }
   }
 
@@ -180,13 +191,72 @@ export class Heatmap {
   }
 
   #onPointer(event) {
-    const { matrix, cell, selected } = this.picture;
+    const { matrix, reach = matrix, cell, selected } = this.picture;
     const row = Math.floor((event.offsetY - this.top) / cell);
     const column = Math.floor((event.offsetX - this.left) / cell);
-    const inside = row >= 0 && column >= 0 && row < matrix.rows && column < matrix.columns;
-    if (inside && (row !== selected.row || column !== selected.column)) {
+    const inside = row >= 0 && column >= 0 && row < reach.rows && column < reach.columns;
+    const isNew = inside && (row !== selected.row || column !== selected.column);
+    if (isNew) {
       this.#select({ row, column }, "pointer");
     }
+    const isPress = event.type === "pointerdown";
+    if (inside && event.buttons & 1 && (isNew || isPress)) {
+      this.onPaint?.({ row, column }, isPress);
+    }
+  }
+}
+
+/** Paper with thin lines across, or paper alone. Returns the ink to write on it. */
+function drawEmpty(context, [x, y, side], { hatched }, style) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, side, side);
+  context.clip();
+  context.fillStyle = style.paper;
+  context.fill();
+  context.strokeStyle = style.muted;
+  context.lineWidth = 0.5;
+  for (let at = 6; hatched && at < 2 * side; at += 6) {
+    context.beginPath();
+    context.moveTo(x + at, y);
+    context.lineTo(x, y + at);
+    context.stroke();
+  }
+  if (hatched) {
+    context.strokeRect(x, y, side, side);
+  }
+  context.restore();
+  return style.ink;
+}
+
+function drawColour(context, [x, y, side], share) {
+  const colour = cividis(share);
+  context.fillStyle = css(colour);
+  context.fillRect(x, y, side, side);
+  return inkOn(colour);
+}
+
+/** What stands on a cell: its text, on hatching with room around it, and its mark. */
+function drawCell(context, [x, y, side], ink, { text, hatched, strong, marked }, style) {
+  const [middle, centre] = [x + side / 2, y + side / 2];
+  if (side >= NUMBERS_FROM - 1) {
+    if (hatched) {
+      context.lineWidth = 5;
+      context.lineJoin = "round";
+      context.strokeStyle = style.paper;
+      context.strokeText(text, middle, centre);
+    }
+    context.fillStyle = ink;
+    const { font } = context;
+    context.font = strong ? `bold ${font}` : font;
+    context.fillText(text, middle, centre);
+    context.font = font;
+  }
+  if (marked) {
+    context.fillStyle = ink;
+    context.beginPath();
+    context.arc(x + side - 7, y + 7, Math.min(4, side / 8), 0, 2 * Math.PI);
+    context.fill();
   }
 }
 

@@ -1,0 +1,275 @@
+// A numbered tensor on its way into heads and back. Tables, not a canvas: every number can be read as it stands.
+
+import { cividis, css, inkOn, shareOf } from "./colour.js";
+import { Announcer, keepKeys, listen, make, Stepper } from "./frame.js";
+import { blocks, cellOf, entryAt, indexOf, label, owner, reckoning, STEPS, trail } from "./head_steps.js";
+import { strip, tensorTables } from "./head_tables.js";
+import { moved } from "./heatmap.js";
+
+const COLOURS = ["token", "head"];
+const GLIDE = 700; // milliseconds in which the numbers go to their new places
+
+class HeadSplitter {
+  constructor(model, element) {
+    this.model = model;
+    this.root = element;
+    this.number = 10; // the number that is followed
+    this.by = "token";
+    this.announcer = new Announcer();
+    this.#build();
+    this.#showStep();
+    this.unlisten = listen(model, {
+      "change:step": () => this.#showStep(),
+      "change:stages": () => this.#showSizes(),
+      "change:summary": () => this.#tellSummary(),
+    });
+  }
+
+  /** Ends everything that outlives the elements. */
+  close() {
+    this.unlisten();
+  }
+
+  get stage() {
+    return this.model.get("stages")[this.model.get("step") - 1];
+  }
+
+  #build() {
+    this.root.classList.add("att-view");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Head splitter");
+    const go = (step) => {
+      this.model.set("step", step);
+      this.model.save_changes();
+    };
+    const names = STEPS.map((step) => step.short);
+    this.stepper = new Stepper(names, go);
+    this.heading = make("h4", { class: "att-title" });
+    this.story = make("p", { class: "att-story" });
+    this.tensors = make("div", { class: "att-figure att-tensors" });
+    this.memory = make("div", { class: "att-memory" });
+    this.sum = make("p", { class: "att-sum" });
+    this.summary = make("p", { class: "att-summary" });
+    this.root.replaceChildren(
+      this.#buildChoices(),
+      this.stepper.element,
+      this.heading,
+      this.story,
+      this.tensors,
+      this.memory,
+      this.sum,
+      this.summary,
+      this.announcer.element,
+    );
+  }
+
+  #buildChoices() {
+    const most = this.model.get("most");
+    this.sizes = ["Tokens T", "Heads H", "Width of a head D"].map((name, axis) => {
+      const options = Array.from({ length: most[axis] }, (_, at) => make("option", { text: String(at + 1) }));
+      const select = make("select", { onchange: () => this.#resize() }, ...options);
+      keepKeys(select);
+      return { select, element: make("label", {}, `${name} `, select) };
+    });
+    this.colours = COLOURS.map((by) =>
+      make("button", { type: "button", text: `Colour by ${by}`, onclick: () => this.#colour(by) }),
+    );
+    const selects = this.sizes.map(({ element }) => element);
+    return make("div", { class: "att-sizes" }, ...selects, ...this.colours);
+  }
+
+  #resize() {
+    const sizes = this.sizes.map(({ select }) => select.selectedIndex + 1);
+    this.model.set("sizes", sizes);
+    this.model.save_changes();
+  }
+
+  #colour(by) {
+    this.by = by;
+    this.#draw();
+  }
+
+  #showSizes() {
+    this.#showStep();
+    const [seqLen, heads, width] = this.model.get("sizes");
+    this.announcer.say(`T = ${seqLen}, H = ${heads}, D = ${width}: x has ${heads * width} columns.`);
+  }
+
+  #showStep() {
+    const at = this.model.get("step");
+    const { stage } = this;
+    if (!stage.reads.includes(this.number)) {
+      this.number = stage.reads[0];
+    }
+    this.stepper.show(at);
+    this.heading.replaceChildren(make("code", { text: stage.code ? `${stage.name} = ${stage.code}` : stage.name }));
+    this.story.textContent = STEPS[at - 1].story;
+    this.announcer.say(`Step ${at} of ${STEPS.length}, ${this.heading.textContent}. ${STEPS[at - 1].story}`);
+    const before = this.#places();
+    this.#draw();
+    this.#glide(before);
+  }
+
+  #follow(number) {
+    this.number = number;
+    this.#draw();
+  }
+
+  /** All of it: a few dozen cells. The cell that has the focus gets it back. */
+  #draw() {
+    const { stage } = this;
+    const hadFocus = this.tensors.contains(this.root.ownerDocument.activeElement);
+    const [, heads, width] = this.model.get("sizes");
+    const most = this.model.get("most").at(-1);
+    this.sizes.forEach(({ select }, axis) => {
+      select.selectedIndex = this.model.get("sizes")[axis] - 1;
+      const other = [1, width, heads][axis];
+      [...select.options].forEach((option, at) => {
+        option.disabled = axis > 0 && (at + 1) * other > most;
+      });
+    });
+    this.colours.forEach((button, at) => {
+      button.setAttribute("aria-pressed", String(this.by === COLOURS[at]));
+    });
+    const tables = tensorTables(stage, stage.reads, (at) => this.#cell(stage, at));
+    this.tensors.replaceChildren(tables, ...this.#aside(stage));
+    this.memory.replaceChildren(...this.#strips(stage));
+    this.#tellNumber();
+    this.#tellSummary();
+    if (hadFocus) {
+      this.tensors.querySelector("[tabindex='0']").focus();
+    }
+    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  }
+
+  /** The short cut with what is wrong in it, or what view refuses to do here. */
+  #aside({ wrong, refused, reads, axes }) {
+    if (wrong) {
+      return [
+        tensorTables({ ...wrong, axes, name: `Short cut: ${wrong.code}` }, reads, (at) =>
+          this.#shortCutCell(wrong, reads, at),
+        ),
+      ];
+    }
+    if (refused) {
+      const said = refused.error || "works here: no axes that lie apart in memory have to be joined.";
+      return [make("p", { class: "att-refused" }, make("code", { class: "att-line", text: refused.code }), said)];
+    }
+    return [];
+  }
+
+  #cell({ reads }, at) {
+    const number = reads[at];
+    const cell = this.#plainCell(number);
+    cell.dataset.number = number;
+    cell.tabIndex = number === this.number ? 0 : -1;
+    keepKeys(cell);
+    cell.addEventListener("keydown", (event) => this.#onKey(event, at));
+    return cell;
+  }
+
+  #shortCutCell(wrong, reads, at) {
+    const cell = this.#plainCell(wrong.reads[at]);
+    if (wrong.reads[at] !== reads[at]) {
+      const note = `, wrong: ${label(reads[at])} belongs here`;
+      cell.classList.add("att-misplaced");
+      cell.append(
+        make("span", { "aria-hidden": "true", text: "✗" }),
+        make("span", { class: "att-unseen", text: note }),
+      );
+    }
+    return cell;
+  }
+
+  #plainCell(number) {
+    const onclick = () => this.#follow(number);
+    const cell = make("td", { role: "gridcell", class: "att-cell", text: label(number), onclick });
+    this.#paint(cell, number);
+    return cell;
+  }
+
+  #paint(element, number) {
+    const [seqLen, heads, width] = this.model.get("sizes");
+    const most = (this.by === "token" ? seqLen : heads) - 1;
+    const colour = cividis(shareOf(owner(number, width)[this.by], 0, most));
+    element.style.background = css(colour);
+    element.style.color = inkOn(colour);
+    element.classList.toggle("att-followed", number === this.number);
+  }
+
+  #onKey(event, at) {
+    const { shape, reads } = this.stage;
+    const { count, rows, columns } = blocks(shape);
+    const to = moved(event.key, event.ctrlKey, cellOf(at, shape), { rows, columns: count * columns });
+    if (to) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.#follow(reads[entryAt(to, shape)]);
+      this.announcer.say(this.sum.textContent);
+    }
+  }
+
+  /** What memory holds, place by place, and below it what the tensor reads, each number with the place it comes from. */
+  #strips({ memory, reads, copied, contiguous }) {
+    const isFirst = this.model.get("step") === 1;
+    const paint = (element, number) => this.#paint(element, number);
+    const state = copied ? "rewritten: the numbers were copied" : "the same as in the step before";
+    const order = contiguous ? "place by place, so it is contiguous" : "jumping from place to place: not contiguous";
+    return [
+      make("div", { class: "att-caption", text: isFirst ? "In memory" : `In memory, ${state}` }),
+      strip("In memory", memory, memory, paint),
+      make("div", { class: "att-caption", text: `As the tensor reads it, ${order}` }),
+      strip("As the tensor reads it", reads, memory, paint),
+    ];
+  }
+
+  #tellNumber() {
+    const { stage, number } = this;
+    const [, , width] = this.model.get("sizes");
+    const { token, column, head } = owner(number, width);
+    const index = indexOf(stage.reads.indexOf(number), stage.shape);
+    const way = trail(number, this.model.get("stages").slice(0, this.model.get("step")));
+    const lines = [way, `place in memory: ${reckoning(index, stage.strides)}`];
+    if (stage.wrong) {
+      const at = stage.wrong.reads.indexOf(number);
+      const where = `in the short cut: [${indexOf(at, stage.shape).join(", ")}]`;
+      const owed = stage.reads[at] === number ? "the right place" : `where ${label(stage.reads[at])} belongs`;
+      lines.push(`${where}, ${owed}`);
+    }
+    this.sum.replaceChildren(
+      make("span", { class: "att-place", text: `${label(number)}: token ${token}, column ${column}, head ${head}. ` }),
+      ...lines.map((text) => make("code", { class: "att-line", text: `${text}. ` })),
+    );
+  }
+
+  #tellSummary() {
+    this.summary.textContent = this.model.get("summary");
+  }
+
+  #places() {
+    const cells = [...this.tensors.querySelectorAll("[data-number]")];
+    return new Map(cells.map((cell) => [cell.dataset.number, cell.getBoundingClientRect()]));
+  }
+
+  /** Lets every number go from where it stood to where it stands now. */
+  #glide(before) {
+    if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      return;
+    }
+    for (const [number, now] of this.#places()) {
+      const old = before.get(number);
+      if (old?.width && now.width) {
+        const from = `translate(${old.left - now.left}px, ${old.top - now.top}px)`;
+        const cell = this.tensors.querySelector(`[data-number="${number}"]`);
+        cell.animate([{ transform: from }, { transform: "none" }], { duration: GLIDE, easing: "ease-in-out" });
+      }
+    }
+  }
+}
+
+export default {
+  render({ model, el }) {
+    const view = new HeadSplitter(model, el);
+    return () => view.close();
+  },
+};

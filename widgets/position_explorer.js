@@ -1,0 +1,242 @@
+// Encodings of positions as a heatmap, the selected column as a wave, the selected row's products by distance.
+
+import {
+  Announcer,
+  Choice,
+  colourScale,
+  listen,
+  make,
+  oncePerPicture,
+  pageStyle,
+  table,
+  tableSwitch,
+  watchPage,
+} from "./frame.js";
+import { cellSize, Heatmap } from "./heatmap.js";
+import { entry, range, unpack, written } from "./numbers.js";
+import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "./position_words.js";
+
+const PLOT = { width: 330, height: 150 };
+const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
+const STORY =
+  "Rows are positions, columns the numbers of an encoding. Arrow keys move. The upper curve is the selected column, " +
+  "the lower one the products of the selected position, by distance; thin lines are those of all other positions.";
+
+class PositionExplorer {
+  constructor(model, element) {
+    this.model = model;
+    this.root = element;
+    this.selected = { row: 0, column: 0 };
+    this.announcer = new Announcer();
+    this.schedule = oncePerPicture(() => this.#draw());
+    this.#build();
+    this.#receive();
+    this.unlisten = listen(model, { "change:both": () => this.#receive(), "change:summary": this.schedule });
+    this.unwatch = watchPage(this.root, this.schedule);
+  }
+
+  /** Ends everything that outlives the elements. */
+  close() {
+    this.unlisten();
+    this.unwatch();
+    this.schedule.cancel();
+  }
+
+  get kind() {
+    return this.model.get("kind");
+  }
+
+  #build() {
+    this.root.classList.add("att-view");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Position explorer");
+    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.#set({ kind }));
+    const widths = this.model.get("widths").map(String);
+    this.widths = new Choice("Width", widths, (width) => this.#set({ d_model: Number(width) }));
+    this.map = new Heatmap((to, how) => this.#select(to, how));
+    this.wave = make("div", { class: "att-plot", "data-plot": "column" });
+    this.curve = make("div", { class: "att-plot", "data-plot": "products" });
+    const plots = make("div", { class: "att-plots" }, this.wave, this.curve);
+    this.figure = make("div", { class: "att-figure att-positions" }, this.map.element, plots);
+    this.tables = make("div", { class: "att-tables", hidden: true });
+    this.legend = make("div", { class: "att-legend" });
+    this.sum = make("p", { class: "att-sum" });
+    this.summary = make("p", { class: "att-summary" });
+    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
+    this.root.replaceChildren(
+      make("div", { class: "att-choices" }, this.kinds.element, this.widths.element, this.#buildBase()),
+      make("p", { class: "att-story", text: STORY }),
+      this.figure,
+      this.tables,
+      this.legend,
+      this.sum,
+      make("div", { class: "att-foot" }, asTable, this.summary),
+      this.announcer.element,
+    );
+  }
+
+  #buildBase() {
+    const bases = this.model.get("bases");
+    const oninput = () => this.#set({ base: bases[Number(this.slider.value)] });
+    this.slider = make("input", { type: "range", min: 0, max: bases.length - 1, step: 1, oninput });
+    this.base = make("output", { class: "att-base" });
+    return make("div", { class: "att-slide" }, make("label", {}, "Base ", this.slider), this.base);
+  }
+
+  #set(chosen) {
+    for (const [name, value] of Object.entries(chosen)) {
+      this.model.set(name, value);
+    }
+    this.model.save_changes();
+  }
+
+  #receive() {
+    Object.assign(this, unpack(this.model.get("layout_of_both"), this.model.get("both")));
+    const base = this.model.get("base");
+    this.selected.column = Math.min(this.selected.column, this.rows.columns - 1);
+    this.kinds.show(this.kind);
+    this.widths.show(String(this.model.get("d_model")));
+    this.slider.value = this.model.get("bases").indexOf(base);
+    this.slider.disabled = this.kind === "random table";
+    this.slider.setAttribute("aria-valuetext", `base ${base}`);
+    this.base.textContent = String(base);
+    this.announcer.say(this.model.get("summary"));
+    this.schedule();
+  }
+
+  #select(to, how) {
+    this.selected = to;
+    if (how === "key") {
+      this.announcer.say(this.#words().join(". "));
+    }
+    this.schedule();
+  }
+
+  /** The selected number, and the products of its position. */
+  #words() {
+    const { row, column } = this.selected;
+    const origin = originOf(this.kind, this.model.get("base"), this.rows.columns, this.selected);
+    const number = written(entry(this.rows, row, column));
+    return [`Position ${row}, column ${column}: ${number}, ${origin}`, productsInWords(this.kind, this.products, row)];
+  }
+
+  #draw() {
+    if (this.tables.hidden) {
+      this.#drawFigure();
+    } else {
+      this.#fillTables();
+    }
+    const [number, products] = this.#words();
+    this.sum.replaceChildren(make("span", { class: "att-place", text: number }), make("code", { text: products }));
+    this.legend.replaceChildren(...colourScale("the numbers", this.#ends()));
+    this.summary.textContent = this.model.get("summary");
+    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  }
+
+  #ends() {
+    return this.kind === "sinusoidal" ? [-1, 1] : range(this.rows);
+  }
+
+  #drawFigure() {
+    if (!this.figure.clientWidth) {
+      return; // out of the page: drawn when it comes back
+    }
+    const style = pageStyle(this.root);
+    const { row, column } = this.selected;
+    const [rowLabels, columnLabels] = [numbers(this.rows.rows), numbers(this.rows.columns)];
+    const besides = PLOT.width + MARGIN.left + MARGIN.right + 40;
+    const room = this.figure.clientWidth - besides - Heatmap.gutter(rowLabels, 24, style);
+    const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same for every width
+    const [low, high] = this.#ends();
+    const marks = { selected: this.selected, row, column };
+    this.map.draw({ matrix: this.rows, low, high, cell, rowLabels, columnLabels, ...marks }, style);
+    const size = `${this.rows.rows} positions, ${this.rows.columns} columns`;
+    this.map.element.setAttribute("aria-label", `Encoding, ${size}. Arrow keys move from number to number.`);
+    this.#drawWave([low, high]);
+    this.#drawCurve();
+  }
+
+  #drawWave(ys) {
+    const { row, column } = this.selected;
+    const line = lineOfColumn(this.rows, column);
+    const axes = { xs: [0, this.rows.rows - 1], ys, below: "position" };
+    this.wave.replaceChildren(
+      make("span", { class: "att-caption", text: `Column ${column}, from position to position` }),
+      plot(axes, [line], 0, line[row]),
+    );
+  }
+
+  #drawCurve() {
+    const { row } = this.selected;
+    const lines = linesByOffset(this.products);
+    const far = this.products.columns - 1;
+    const axes = { xs: [-far, far], ys: range(this.products), below: "offset: other position − this one" };
+    this.curve.replaceChildren(
+      make("span", { class: "att-caption", text: `Products of position ${row} with all positions` }),
+      plot(axes, lines, row, lines[row][row]),
+    );
+  }
+
+  #fillTables() {
+    const places = numbers(this.rows.rows);
+    this.tables.replaceChildren(
+      table("Encoding", this.rows, places, numbers(this.rows.columns)),
+      table("Products", this.products, places, places),
+    );
+  }
+}
+
+function numbers(count) {
+  return Array.from({ length: count }, (_, at) => String(at));
+}
+
+/** A new SVG element; `make` only knows HTML. */
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Lines over two axes: one strong, the others thin, and a dot. Its words stand elsewhere in the view. */
+function plot({ xs, ys, below }, lines, strong, dot) {
+  const room = (ys[1] - ys[0]) * 0.04;
+  const box = { ...PLOT, xs, ys: [ys[0] - room, ys[1] + room] };
+  const line = (name, points) => draw("path", { class: name, d: path(points, box) });
+  const [cx, cy] = path([dot], box).slice(1).split(" ");
+  const ends = xs.map((x) => [x, 0]);
+  const inside = [
+    draw("path", { class: "att-axis", d: `M0 0V${PLOT.height}H${PLOT.width}` }),
+    ...(ys[0] < 0 && ys[1] > 0 ? [line("att-zero", ends)] : []),
+    ...lines.filter((_, index) => index !== strong).map((points) => line("att-thin", points)),
+    line("att-strong", lines[strong]),
+    draw("circle", { class: "att-dot", cx, cy, r: 4 }),
+    ...axisLabels(xs, ys, below),
+  ];
+  const width = PLOT.width + MARGIN.left + MARGIN.right;
+  const height = PLOT.height + MARGIN.top + MARGIN.bottom;
+  const moved = { transform: `translate(${MARGIN.left} ${MARGIN.top})` };
+  const attributes = { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" };
+  return draw("svg", attributes, draw("g", moved, ...inside));
+}
+
+function axisLabels(xs, ys, below) {
+  const { width, height } = PLOT;
+  const label = (text, x, y, anchor) => draw("text", { x, y, "text-anchor": anchor }, text);
+  return [
+    label(written(ys[1]), -5, 9, "end"),
+    label(written(ys[0]), -5, height, "end"),
+    label(written(xs[0]), 0, height + 16, "middle"),
+    label(written(xs[1]), width, height + 16, "middle"),
+    label(below, width / 2, height + 16, "middle"),
+  ];
+}
+
+export default {
+  render({ model, el }) {
+    const view = new PositionExplorer(model, el);
+    return () => view.close();
+  },
+};

@@ -1,0 +1,209 @@
+// Scores and weights of the same queries and keys, unscaled beside scaled, at the width that a slider chooses.
+
+import {
+  Announcer,
+  colourScale,
+  listen,
+  make,
+  oncePerPicture,
+  pageStyle,
+  table,
+  tableSwitch,
+  watchPage,
+} from "./frame.js";
+import { cellSize, Heatmap } from "./heatmap.js";
+import { entry, range, unpack, written } from "./numbers.js";
+import { block, MEASURES, measuresInWords, SIDES, toDecimals, way } from "./scaling_numbers.js";
+
+const STORY =
+  "The same queries and keys on both sides. Entropy: how widely a query spreads its weights. Slope: w (1 − w) added up " +
+  "over its row, how much a small change of its scores would move its weights. Both are means over all queries.";
+
+class ScalingExplorer {
+  constructor(model, element) {
+    this.model = model;
+    this.root = element;
+    this.selected = { row: 0, column: 0 };
+    this.announcer = new Announcer();
+    this.schedule = oncePerPicture(() => this.#draw());
+    this.#receive();
+    this.#build();
+    this.#showWidth();
+    this.unlisten = listen(model, {
+      "change:d_k": () => this.#showWidth(),
+      "change:summary": this.schedule,
+    });
+    this.unwatch = watchPage(this.root, this.schedule);
+  }
+
+  /** Ends everything that outlives the elements. */
+  close() {
+    this.unlisten();
+    this.unwatch();
+    this.schedule.cancel();
+  }
+
+  get width() {
+    return this.model.get("d_k");
+  }
+
+  #receive() {
+    this.widths = this.model.get("widths");
+    this.all = unpack(this.model.get("layout_of_all"), this.model.get("all_widths"));
+    const labels = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at}`);
+    this.rowLabels = labels("query", this.model.get("shown"));
+    this.columnLabels = labels("key", this.all.raw.columns);
+  }
+
+  #build() {
+    this.root.classList.add("att-view");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Scaling explorer");
+    this.sides = SIDES.map((side) => this.#buildSide(side));
+    this.figure = make("div", { class: "att-figure att-sides" }, ...this.sides.map(({ element }) => element));
+    this.tables = make("div", { class: "att-tables", hidden: true });
+    this.legend = make("div", { class: "att-legend" });
+    this.sum = make("p", { class: "att-sum" });
+    this.summary = make("p", { class: "att-summary" });
+    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
+    this.root.replaceChildren(
+      this.#buildSlider(),
+      make("p", { class: "att-story", text: STORY }),
+      this.figure,
+      this.tables,
+      this.legend,
+      this.sum,
+      make("div", { class: "att-foot" }, asTable, this.summary),
+      this.announcer.element,
+    );
+  }
+
+  #buildSlider() {
+    const oninput = () => {
+      this.model.set("d_k", this.widths[Number(this.slider.value)]);
+      this.model.save_changes();
+    };
+    this.slider = make("input", { type: "range", min: 0, max: this.widths.length - 1, step: 1, oninput });
+    this.told = make("output", { class: "att-width" });
+    return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.told);
+  }
+
+  #buildSide(side) {
+    const kinds = [
+      ["Scores", side.scores],
+      ["Weights", side.weights],
+    ];
+    const maps = kinds.map(([kind, name]) => {
+      const map = new Heatmap((to, how) => this.#select(to, how));
+      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number.`;
+      map.element.setAttribute("aria-label", label);
+      map.element.dataset.matrix = name;
+      return map;
+    });
+    const gauges = ["Entropy", "Slope"].map(gauge);
+    const caption = make("div", { class: "att-side-title" }, `${side.title}: `, make("code", { text: side.formula }));
+    const pictures = maps.flatMap(({ element }, at) => [
+      make("span", { class: "att-caption", text: kinds[at][0] }),
+      element,
+    ]);
+    const element = make("div", { class: "att-side" }, caption, ...pictures, ...gauges.map((one) => one.element));
+    return { ...side, maps, gauges, element };
+  }
+
+  #showWidth() {
+    const { width } = this;
+    this.at = this.widths.indexOf(width);
+    const count = this.model.get("shown");
+    this.matrices = Object.fromEntries(
+      SIDES.flatMap((side) => [side.scores, side.weights]).map((name) => [name, block(this.all[name], this.at, count)]),
+    );
+    const text = `d_k = ${width}, √d_k ${Number.isInteger(Math.sqrt(width)) ? "=" : "≈"} ${written(Math.sqrt(width))}`;
+    this.slider.value = this.at;
+    this.slider.setAttribute("aria-valuetext", text);
+    this.told.textContent = text;
+    this.announcer.say(`${text}. ${measuresInWords(this.all.measures, this.at)}`);
+    this.schedule();
+  }
+
+  #select(to, how) {
+    this.selected = to;
+    if (how === "key") {
+      this.announcer.say(this.#ways().join(" "));
+    }
+    this.schedule();
+  }
+
+  /** Where the selected number stands, then one line a side. */
+  #ways() {
+    const { row, column } = this.selected;
+    const lines = SIDES.map((side) => `${side.title}: ${way(side, this.matrices, this.width, this.selected)}.`);
+    return [`${this.rowLabels[row]}, ${this.columnLabels[column]}.`, ...lines];
+  }
+
+  #draw() {
+    const ends = range(this.matrices.raw);
+    if (this.tables.hidden) {
+      this.#drawSides(ends);
+    } else {
+      this.#fillTables();
+    }
+    this.legend.replaceChildren(...colourScale("all scores", ends), ", of all weights: 0 to 1");
+    const [where, ...lines] = this.#ways();
+    const ways = lines.map((text) => make("code", { class: "att-way", text }));
+    this.sum.replaceChildren(make("span", { class: "att-place", text: where }), ...ways);
+    this.summary.textContent = this.model.get("summary");
+    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  }
+
+  #drawSides(scoreEnds) {
+    if (!this.figure.clientWidth) {
+      return; // out of the page: drawn when it comes back
+    }
+    const style = pageStyle(this.root);
+    const { rowLabels, columnLabels, selected } = this;
+    const room = this.figure.firstChild.clientWidth - Heatmap.gutter(rowLabels, 24, style) - 4;
+    const cell = cellSize(room, columnLabels.length);
+    // Both are largest where all weights are alike.
+    const most = [Math.log(columnLabels.length), 1 - 1 / columnLabels.length];
+    this.sides.forEach((side, at) => {
+      const shown = [toDecimals(this.matrices[side.scores], 2), toDecimals(this.matrices[side.weights], 3)];
+      shown.forEach((matrix, kind) => {
+        const [low, high] = kind === 0 ? scoreEnds : [0, 1];
+        side.maps[kind].draw({ matrix, low, high, cell, rowLabels, columnLabels, selected }, style);
+      });
+      side.gauges.forEach(({ show }, kind) => {
+        show(entry(this.all.measures, this.at, 2 * kind + at), most[kind]);
+      });
+    });
+  }
+
+  #fillTables() {
+    const { rowLabels, columnLabels } = this;
+    const named = SIDES.flatMap((side) =>
+      ["scores", "weights"].map((kind) => {
+        const caption = `${side.title}: ${kind}`;
+        return table(caption, this.matrices[side[kind]], rowLabels, columnLabels);
+      }),
+    );
+    const widths = this.widths.map((width) => `d_k = ${width}`);
+    this.tables.replaceChildren(table("Means at every width", this.all.measures, widths, MEASURES), ...named);
+  }
+}
+
+/** A bar from 0 to the most possible, with its number. */
+function gauge(name) {
+  const bar = make("span", { class: "att-gauge-bar", "aria-hidden": "true" }, make("span"));
+  const number = make("span", { class: "att-gauge-number" });
+  const show = (value, most) => {
+    bar.firstChild.style.width = `${most > 0 ? (100 * value) / most : 0}%`;
+    number.textContent = `${value.toFixed(2)} of at most ${most.toFixed(2)}`;
+  };
+  return { element: make("div", { class: "att-gauge" }, make("span", { text: name }), bar, number), show };
+}
+
+export default {
+  render({ model, el }) {
+    const view = new ScalingExplorer(model, el);
+    return () => view.close();
+  },
+};
