@@ -26,10 +26,10 @@ NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "solutions", "n
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 
 STAGES: dict[str, list[list[str]]] = {
-    "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
-    "types": [["mypy"]],
     # Chromium, node, bubblewrap, and what npm fetches: a linter, axe-core.
     "programs": [[sys.executable, "tests/programs.py"]],
+    "lint": [["ruff", "check", "."], ["ruff", "format", "--check", "."]],
+    "types": [["mypy"]],
     "web": [
         ["npm", "run", "--silent", "lint"],
         ["npm", "run", "--silent", "test"],
@@ -45,7 +45,9 @@ STAGES: dict[str, list[list[str]]] = {
     "browser": [[*PYTEST, "tests/browser"]],
     "release": [[*PYTEST, "tests/release"]],
 }
-# One process each, which waits for a browser or for pip half of the time: these run beside each other, at the end.
+# These need what others install, so they come first.
+FIRST = ("programs",)
+# One process each, which waits for a browser or for pip half of the time: these run beside all others.
 BESIDE = ("browser", "release")
 
 
@@ -125,15 +127,17 @@ def main(wanted: list[str]) -> int:
     if unknown:
         print(f"no stage {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
         return 2
+    start, names = time.monotonic(), sorted(wanted or STAGES, key=lambda name: name not in FIRST)
     outcomes: dict[str, Outcome] = {}
-    start, names = time.monotonic(), wanted or list(STAGES)
-    for name in names:
-        if name not in BESIDE:
-            print(f"\n=== {name} ===", flush=True)
-            outcomes[name] = run_stage(STAGES[name])
     lines: dict[str, list[str]] = {name: [] for name in names if name in BESIDE}
     with ThreadPoolExecutor() as pool:
-        running = {name: pool.submit(run_stage, STAGES[name], lines[name].append) for name in lines}
+        running = {}
+        for name in names:
+            if name not in FIRST and not running:
+                running = {name: pool.submit(run_stage, STAGES[name], lines[name].append) for name in lines}
+            if name not in BESIDE:
+                print(f"\n=== {name} ===", flush=True)
+                outcomes[name] = run_stage(STAGES[name])
         for name, future in running.items():
             outcomes[name] = future.result()
             print(f"\n=== {name} ===\n{''.join(lines[name])}", flush=True)

@@ -42,6 +42,13 @@ def test_stages_beside_each_other_are_shown_one_after_the_other(two_stages, monk
     ]  # fmt: skip
 
 
+def test_what_others_need_comes_first(two_stages, monkeypatch, capsys):
+    monkeypatch.setattr(stages, "FIRST", ("second",))
+    assert stages.main([]) == 1
+    shown = capsys.readouterr().out
+    assert shown.index("=== second ===") < shown.index("=== first ===")
+
+
 def test_an_unknown_stage_is_a_usage_error(two_stages, capsys: pytest.CaptureFixture[str]):
     assert stages.main(["third"]) == 2
     assert "no stage 'third'; there are: first, second" in capsys.readouterr().err
