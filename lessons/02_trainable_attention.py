@@ -638,8 +638,25 @@ for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
 
 # %% [markdown]
 # At a lead of 20 the slope is 2e-09. A gradient that has to pass through here arrives as next to nothing, and
-# the query and key matrices behind it don't learn. That is what *vanishing gradients* means. Here are the
-# random rows of step 2 again, now with their slopes, w · (1 − w) added up over a row:
+# the query and key matrices behind it don't learn. That is what *vanishing gradients* means.
+#
+# Watch it happen. On both sides below stand the same random queries and keys; on the right their scores are
+# divided by √d_k. The slider says how many entries of each vector count. At d_k = 1 the two sides agree. Move it
+# to 64: what becomes of the rows on the left, of their entropy and their slope? And on the right? Then choose a
+# yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
+
+# %% role="draw"
+from widgets import ScalingExplorer
+
+generator = torch.Generator().manual_seed(0)
+random_queries = torch.randn(500, 512, generator=generator)
+random_keys = torch.randn(10, 512, generator=generator)
+ScalingExplorer(random_queries, random_keys)
+
+# %% [markdown]
+# On the left nearly every row ends as one yellow cell. On the right the numbers change with every width, but the
+# rows stay as widely spread as they were. Here are the random rows of step 2 again, all widths in one picture; the
+# slope of a row is w · (1 − w) added up over its weights, as in the view:
 
 # %% role="draw"
 slopes = {name: [(w * (1 - w)).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()}
@@ -722,7 +739,8 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 
 # %% [markdown]
 # The scale and the starting values belong together: √d_k keeps scores in range only while queries and keys have
-# mean 0 and variance about 1. This is one reason why layers start from small random numbers of both signs.
+# mean 0 and variance about 1. This is one reason why layers start from small random numbers of both signs. Try it
+# in the view of step 3: give it `3 * random_queries` and `3 * random_keys`, and the scaled side is saturated too.
 #
 # ## 8 · Quiz
 #

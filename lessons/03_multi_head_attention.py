@@ -140,30 +140,19 @@ print("the shape is the same:", short_cut.shape == swapped.shape)
 print("head 0", short_cut[0], sep="\n")
 print("head 1", short_cut[1], sep="\n")
 
+# %% [markdown]
+# Follow the numbers yourself. Below, steps 1 to 3 take the numbered tensor into heads; the way back, steps 4 to 7,
+# belongs to the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go in
+# the tensor, and where in memory? At step 3 the short cut stands beside the right way, with a cross at every number
+# that is in the wrong place. Then change the sizes at the top. Are there any for which the short cut comes out right?
 
 # %% role="draw"
-def draw_blocks(axes, block, title):
-    """One head: every cell with its number, coloured by the token that it comes from."""
-    axes.imshow(block // 10, cmap="cividis", vmin=0, vmax=2)
-    axes.set(title=title, xticks=[], yticks=range(len(block)), ylabel="line")
-    for i, j in [(i, j) for i in range(block.shape[0]) for j in range(block.shape[1])]:
-        ink = "black" if block[i, j] >= 10 else "white"
-        axes.text(j, i, f"{int(block[i, j]):02d}", ha="center", va="center", color=ink)
+from widgets import HeadSplitter
 
-
-panels = [(numbered, "numbered")]
-panels += [(swapped[h], f"view, transpose:\nhead {h}") for h in range(2)]
-panels += [(short_cut[h], f"view alone:\nhead {h}") for h in range(2)]
-figure, row_of_axes = plt.subplots(1, 5, figsize=(9, 2.6), layout="constrained", width_ratios=[2, 1, 1, 1, 1])
-for panel_axes, (block, title) in zip(row_of_axes, panels, strict=True):
-    draw_blocks(panel_axes, block, title)
-plt.show()
+HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 
 # %% [markdown]
-# *The picture in words:* five grids whose cells are coloured by token: dark blue for token 0, grey for token
-# 1, yellow for token 2. On the left the numbered tensor, a colour for each line. Next the two heads made by
-# view and transpose: again one colour for each line, in the same order. Last the two heads made by view
-# alone: head 0 has two dark lines and a grey one, head 1 a grey one and two yellow ones.
+# Only with one head or with one token, where there is nothing to swap.
 #
 # With `view` alone, head 0 has token 0 twice and never sees token 2. Nothing complains: the shape is right,
 # the softmax will sum to one, and a model trained this way even learns something. Only a look at the numbers
@@ -264,6 +253,10 @@ print("joined", copied.view(3, 4), sep="\n")
 # %% [markdown]
 # `contiguous()` copies the numbers into the order of the axes, and then `view` can join. `reshape` does both:
 # it is a `view` where that is possible and copies where it isn't.
+#
+# Go back to the view of section 2 and walk through its steps 4 to 7. Watch its two strips, what memory holds and what
+# the tensor reads: at which steps does the upper one change? And what stands under the numbers where the tensor is
+# not contiguous?
 #
 # There are two ways to "mend" the error that only silence it. One is to drop the transpose. The other is
 # to replace `transpose` and `view` by one `reshape` to the final shape. Both give the right shape; read the

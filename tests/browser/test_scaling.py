@@ -106,15 +106,14 @@ def test_everything_can_be_read_as_tables(explorer, axe, shot):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_is_drawn_and_accessible_in_both_themes(explorer, notebook, axe, shot, theme):
     slide(explorer, "Home", *["ArrowRight"] * 11)
-    before = picture(explorer, "raw")
-    notebook.theme("dark" if theme == "light" else "light")
     canvas = weights(explorer, "raw").locator("canvas").element_handle()
-    redrawn = "([canvas, before]) => canvas.clientWidth > 150 && canvas.toDataURL() !== before"
-    if theme == "light":
-        explorer.page.wait_for_function(redrawn, arg=[canvas, before])
-        before = picture(explorer, "raw")
+    legible = "canvas => canvas.clientWidth > 150"  # while it changes its theme, JupyterLab hides everything
+    notebook.theme("dark" if theme == "light" else "light")
+    explorer.page.wait_for_function(legible, arg=canvas)
+    before = picture(explorer, "raw")
     notebook.theme(theme)
-    explorer.page.wait_for_function("canvas => canvas.clientWidth > 150", arg=canvas)
+    redrawn = "([canvas, before]) => canvas.clientWidth > 150 && canvas.toDataURL() !== before"
+    explorer.page.wait_for_function(redrawn, arg=[canvas, before])
     shot(explorer, f"scaling-{theme}")
     assert axe(".att-view") == []
     assert explorer.page.refused == []

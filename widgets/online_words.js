@@ -1,0 +1,59 @@
+// The online softmax in words and arithmetic: what a block does to one query, and what is held in memory.
+
+import { entry, term, written } from "./numbers.js";
+
+/** The state after block `step` (from 1), with or without rescaling, by name. */
+export function stateAt(matrices, step, rescaling) {
+  const names = ["counts", "maximum", "factor", "before", "sum", "output"];
+  const suffix = rescaling ? "" : " raw";
+  return Object.fromEntries(names.map((name) => [name, matrices[`${name}${step}${suffix}`]]));
+}
+
+/** The first key of a block (its number from 1), and the first one behind it. */
+export function blockEnds(step, size, keys) {
+  return [(step - 1) * size, Math.min(step * size, keys)];
+}
+
+/** "keys 2 and 3", "keys 4 to 7", "key 8". */
+export function keysInWords([first, end]) {
+  if (end - first === 1) {
+    return `key ${first}`;
+  }
+  return `keys ${first} ${end - first === 2 ? "and" : "to"} ${end - 1}`;
+}
+
+/** What the block does to one query, line by line: [name, arithmetic]. */
+export function arithmeticOf(matrices, step, size, rescaling, query) {
+  const { scores } = matrices;
+  const now = stateAt(matrices, step, rescaling);
+  const [first, end] = blockEnds(step, size, scores.columns);
+  const seen = Array.from({ length: end - first }, (_, at) => entry(scores, query, first + at));
+  const earlier = step > 1 ? entry(stateAt(matrices, step - 1, rescaling).maximum, query, 0) : -Infinity;
+  const maximum = entry(now.maximum, query, 0);
+  const before = entry(now.before, query, 0);
+  const counts = seen.map((_, at) => written(entry(now.counts, query, at)));
+  const factor = entry(now.factor, query, 0);
+  const most = [earlier, ...seen].map((one) => written(one)).join(", ");
+  const difference = `exp(${written(earlier)} − ${term(maximum)})`;
+  const missing = step > 1 ? `1, where ${difference} is needed` : "1: nothing is summed yet";
+  return [
+    ["maximum", `max(${most}) = ${written(maximum)}`],
+    ["factor", rescaling || earlier === maximum ? `${difference} = ${written(factor)}` : missing],
+    ["sum", `${written(before)} · ${written(factor)} + ${counts.join(" + ")} ≈ ${written(entry(now.sum, query, 0))}`],
+  ];
+}
+
+/** How far an output is from the final one, at most. */
+export function distance(output, final) {
+  return output.values.reduce((most, value, at) => Math.max(most, Math.abs(value - final.values[at])), 0);
+}
+
+/** What is held while a block is at work, beside what the whole table would be. */
+export function memoryInWords(matrices, step, size) {
+  const { rows, columns } = matrices.scores;
+  const [first, end] = blockEnds(step, size, columns);
+  const width = matrices.final.columns;
+  const block = `scores of the block ${rows} · ${end - first} = ${rows * (end - first)}`;
+  const carried = `maxima ${rows}, sums ${rows}, outputs ${rows} · ${width} = ${rows * width}`;
+  return `In memory: ${block}; carried on: ${carried}. The whole table: ${rows} · ${columns} = ${rows * columns}.`;
+}
