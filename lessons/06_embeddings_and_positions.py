@@ -1,0 +1,824 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 06 · Tokens and positions
+#
+# "The dog bites the man" and "the man bites the dog" are made of the same words. To attention they are the same
+# sentence: it compares tokens with each other, and nothing in it knows who stands where. This lesson is about the
+# very first layer of a Transformer, where words become vectors and get a place.
+#
+# **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads
+# come up twice.
+#
+# **Afterwards you can**
+#
+# - turn token ids into vectors, and say why a look-up is a matrix product in disguise;
+# - show with numbers that attention without positions doesn't see order;
+# - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by turning queries and keys (rotary);
+# - say which of them depend on the distance between two tokens only, and why that is wanted.
+#
+# **Time:** about 110 minutes, half of it for the exercises. The plan: ids → vectors → order is invisible → learnt
+# positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
+#
+# | letter | meaning |
+# | --- | --- |
+# | `B`, `T` | sentences in a batch, tokens in a sentence (`Tq`, `Tk` where queries and keys differ in number) |
+# | `V` | size of the vocabulary: how many different tokens there are |
+# | `P` | rows of a position table: the longest sentence it serves |
+# | `E` | `d_model`, the width of a token's vector |
+# | `H`, `D` | heads, and the width of one |
+# | `m` | how far a relative position table reaches to either side |
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader import check
+
+torch.set_printoptions(precision=3, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · From words to vectors
+#
+# A model can't multiply words. So every word (or piece of a word) of a *vocabulary* gets a number, its **id**, and a
+# sentence becomes a row of whole numbers. Sentences of a batch are filled up to one length with a padding id, as in
+# lesson 04.
+
+# %%
+vocabulary = ["<pad>", "the", "dog", "man", "bites", "sees"]
+ids = {word: i for i, word in enumerate(vocabulary)}
+
+sentences = ["the dog bites the man", "the man bites the dog"]
+tokens = torch.tensor([[ids[word] for word in sentence.split()] for sentence in sentences])
+print("tokens", tokens, sep="\n")
+
+# %% [markdown]
+# Ids are names, not amounts: "man" (3) is not more than "dog" (2), and not one and a half times it. So the ids
+# themselves are of no use in a dot product. What is wanted is a **vector** for each id, with numbers that training
+# can move. These vectors are the rows of a table of shape (V, E): row 2 belongs to "dog".
+
+# %%
+torch.manual_seed(0)
+table = torch.randn(6, 4).round(decimals=1)
+for word, row in zip(vocabulary, table, strict=True):
+    print(f"{ids[word]}  {word:6}", *[f"{number:5.1f}" for number in row])
+
+# %% [markdown]
+# "dog" has the id 2, so its vector is row 2. Written as mathematics, picking a row is a matrix product. A *one-hot*
+# row is 0 everywhere but for a 1 at the id; times the table, all rows are multiplied by 0 but one.
+
+# %%
+one_hot = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+print("one-hot times table:", one_hot @ table)
+print("row 2:              ", table[2])
+
+# %% [markdown]
+# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows that
+# occur in the batch get any. Nobody multiplies by all those zeros, though. PyTorch's `nn.Embedding` looks rows up.
+#
+# Now in the sizes of a real model. A batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
+# sentence; vectors 512 wide; 10 000 words.
+
+# %%
+torch.manual_seed(0)
+src, trg = torch.randint(10000, (128, 28)), torch.randint(10000, (128, 29))
+print("src", tuple(src.shape), " trg", tuple(trg.shape))
+
+word_embedding = nn.Embedding(10000, 512)
+print("word_embedding(src)", tuple(word_embedding(src).shape), " numbers in the table", word_embedding.weight.numel())
+
+one_hot_numbers = src.numel() * 10000
+print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32")
+
+# %% [markdown]
+# From (B, T) to (B, T, E): that is all an embedding does to a shape. Each id is replaced by a row.
+#
+# ### Exercise 1: `embed_tokens`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded; indexing is not, and neither is the
+# one-hot product.
+#
+# <details><summary>"mat1 and mat2 shapes cannot be multiplied"</summary>
+#
+# How wide is a one-hot row, and how many rows has the table? If the width comes from the ids in the batch, it is too
+# small whenever the last word of the vocabulary doesn't occur.
+#
+# </details>
+#
+# <details><summary>"expected m1 and m2 to have the same dtype"</summary>
+#
+# One-hot rows are whole numbers, the table is not. Bring them to the table's dtype, whichever that is.
+#
+# </details>
+#
+# <details><summary>The shape is (V, B, T)</summary>
+#
+# Then your index picks columns. What stands in front of the comma in square brackets, or is there a comma at all?
+#
+# </details>
+
+
+# %% exercise="embed_tokens" role="solution"
+def embed_tokens(tokens: Tensor, table: Tensor) -> Tensor:
+    """Replace every id by its row of the table.
+
+    tokens: (B, T), ids from 0 to V - 1; table: (V, E). Returns (B, T, E).
+    """
+    ### BEGIN SOLUTION
+    return table[tokens]
+    ### END SOLUTION
+
+
+# %% exercise="embed_tokens" role="check"
+check(embed_tokens)
+
+# %% role="try"
+# Try it: five rows for each of the two sentences. Which of them are equal?
+print(embed_tokens(tokens, table))
+
+# %% [markdown]
+# ## 2 · Attention doesn't see order
+#
+# Our two sentences differ in the places of "dog" and "man" only. From lesson 02, as given, attention with weights:
+
+
+# %% role="given"
+def trainable_self_attention(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> tuple[Tensor, Tensor]:
+    """Scaled dot-product self-attention with weights stored (d_out, d_in), as in nn.Linear.
+
+    x: (..., T, E); u_query and u_key: (d_k, E); u_value: (d_v, E).
+    Returns (output (..., T, d_v), weights (..., T, T)).
+    """
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %%
+torch.manual_seed(7)
+u_query, u_key, u_value = torch.randn(3, 4, 4).unbind()
+
+
+def attend(x):
+    """The same attention for everything in this lesson, so that only the positions differ."""
+    return trainable_self_attention(x, u_query, u_key, u_value)[0]
+
+
+embedded = F.embedding(tokens, table)
+for sentence, output in zip(sentences, attend(embedded), strict=True):
+    print(sentence)
+    for word, row in zip(sentence.split(), output.tolist(), strict=True):
+        print(f"   {word:6}", " ".join(f"{number:6.2f}" for number in row))
+
+# %% [markdown]
+# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both "the" of a sentence get the
+# same one, too. Attention mixes *values by scores*, and both depend on what the tokens are, never on where they stand.
+#
+# In general: permute the tokens, and the outputs are permuted likewise. Nothing else happens. This is called
+# **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
+
+# %%
+order = [0, 4, 2, 3, 1]
+first, second = attend(embedded)
+print("tokens of sentence 1 in the order", order, "are sentence 2:", torch.equal(tokens[0][order], tokens[1]))
+print("so are their outputs:", torch.allclose(first[order], second, atol=1e-6))
+
+# %% [markdown]
+# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time. Here is a
+# whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same with a causal mask.
+
+# %%
+torch.manual_seed(0)
+layer = nn.TransformerEncoderLayer(d_model=12, nhead=3, dropout=0.0, batch_first=True)
+ten = torch.randn(1, 10, 12)
+shuffled = torch.randperm(10)
+causal = nn.Transformer.generate_square_subsequent_mask(10)
+with torch.no_grad():
+    for name, mask in (("without a mask", None), ("causal mask", causal)):
+        same = torch.allclose(layer(ten[:, shuffled], mask), layer(ten, mask)[:, shuffled], atol=1e-5)
+        print(f"{name:14}  outputs merely change places:", same)
+
+# %% [markdown]
+# The causal mask is an exception, since it treats places differently: the first token sees itself only, the second one
+# two tokens. A decoder can make something of that. An encoder has nothing at all. Order must be *put in*, and the rest
+# of the lesson is about how.
+#
+# ## 3 · A learnt vector for each position
+#
+# The simplest idea: positions get a table of their own. Row 0 belongs to whoever stands first, row 1 to the second.
+# The token's vector and the position's vector are **added**.
+
+# %%
+torch.manual_seed(5)
+position_table = torch.randn(8, 4).round(decimals=1)  # for sentences of up to 8 tokens
+print("'the' as token 0:", table[1] + position_table[0])
+print("'the' as token 3:", table[1] + position_table[3])
+
+placed = embedded + F.embedding(torch.arange(5), position_table)
+first, second = attend(placed)
+print("'dog' bites:    ", first[1])
+print("'dog' is bitten:", second[4])
+
+# %% [markdown]
+# Now "dog" at place 1 and "dog" at place 4 are two different vectors, and attention can tell them apart. (Adding looks
+# like a loss: how should the model get the two parts back? In 512 dimensions there is room. Training can keep words
+# and places in different directions, and the projections of query and key can look at either.)
+#
+# In the sizes from above, as the page that they come from writes it (its N and L are our B and T):
+
+# %%
+torch.manual_seed(0)
+position_embedding = nn.Embedding(100, 512)  # sentences of up to 100 tokens
+N, L = src.shape
+positions = torch.arange(0, L).expand(N, L)
+pos_embed = position_embedding(positions)
+out = word_embedding(src) + pos_embed
+
+print("positions", tuple(positions.shape), " first row starts", positions[0, :4].tolist())
+print("position_embedding(positions)", tuple(pos_embed.shape))
+print("out", tuple(out.shape))
+
+lean = word_embedding(src) + position_embedding(torch.arange(L))
+print("without expand the same:", torch.equal(out, lean))
+print("numbers looked up:", pos_embed.numel(), "with expand,", position_embedding(torch.arange(L)).numel(), "without")
+
+# %% [markdown]
+# All sentences have the same positions. So one row of vectors, (L, E), is enough: broadcasting adds it to each
+# sentence.
+#
+# ### Exercise 2: `embed_with_positions`
+#
+# Difficulty 2 of 5 · about 8 minutes
+#
+# Token vectors plus position vectors. If a sentence has more tokens than the position table has rows, raise
+# `ValueError` with a message that names both lengths.
+#
+# (The paper also multiplies the token vectors by √d_model, section 3.4. Many programs don't, and here we don't.)
+#
+# <details><summary>"The size of tensor a must match the size of tensor b"</summary>
+#
+# The message also says at which axis. Write both shapes under each other, right-aligned. How many rows of the
+# position table do you need for this batch?
+#
+# </details>
+#
+# <details><summary>The check says that positions go by the token's id</summary>
+#
+# Which row should the first token get, if its id is 4? The index into the position table is made by counting, not
+# taken from `tokens`.
+#
+# </details>
+#
+# <details><summary>A sentence that is too long gives another error, or none</summary>
+#
+# A slice beyond the end of a table is no error in Python; it is just shorter. So compare the two lengths yourself,
+# before you add.
+#
+# </details>
+
+
+# %% exercise="embed_with_positions" role="solution"
+def embed_with_positions(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+    """Add to every token's vector the vector of its position.
+
+    tokens: (B, T); token_table: (V, E); position_table: (P, E). Returns (B, T, E).
+    Raises ValueError, naming both lengths, if T exceeds P.
+    """
+    ### BEGIN SOLUTION
+    seq_len, positions = tokens.shape[1], len(position_table)
+    if seq_len > positions:
+        raise ValueError(f"{seq_len} tokens, but the position table has {positions} rows only")
+    return embed_tokens(tokens, token_table) + position_table[:seq_len]
+    ### END SOLUTION
+
+
+# %% exercise="embed_with_positions" role="check"
+check(embed_with_positions)
+
+# %% role="try"
+# Try it: the same as above? And nine tokens for eight places?
+print(torch.allclose(embed_with_positions(tokens, table, position_table), placed))
+try:
+    embed_with_positions(torch.ones(1, 9, dtype=torch.long), table, position_table)
+except ValueError as error:
+    print("ValueError:", error)
+
+# %% [markdown]
+# ## 4 · Sines and cosines
+#
+# A learnt table has an end, and its rows know nothing of each other: that places 6 and 7 are neighbours has to be
+# learnt from examples. The paper's alternative is **computed**, not learnt.
+#
+# Think of a clock. The second hand tells moments apart that are close together, but it repeats every minute. The hour
+# hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A position is written in
+# the same way, with E/2 hands that turn at different speeds. Where a hand points is two numbers, a sine and a cosine.
+#
+# $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
+# \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
+#
+# i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers.
+
+# %%
+E = 8
+for i in range(E // 2):
+    divisor = 10000 ** (2 * i / E)
+    print(f"hand {i}: position / {divisor:<6g} a full turn takes {2 * math.pi * divisor:7.1f} positions")
+
+print("position 3:")
+for i in range(E // 2):
+    angle = 3 / 10000 ** (2 * i / E)
+    sine, cosine = math.sin(angle), math.cos(angle)
+    print(f"   columns {2 * i} and {2 * i + 1}: sin({angle:.3f}) = {sine:.3f}, cos({angle:.3f}) = {cosine:6.3f}")
+
+# %% role="draw"
+moments = torch.linspace(0, 40, 401)
+figure, axes = plt.subplots(figsize=(8.4, 2.8), layout="constrained")
+shades = plt.get_cmap("cividis")
+for hand, style in zip(range(3), ("-", "--", ":"), strict=True):
+    wave = torch.sin(moments / 10000 ** (2 * hand / 8))
+    axes.plot(moments, wave, style, color=shades(0.1 + 0.3 * hand), linewidth=2, label=f"column {2 * hand}")
+axes.set(xlabel="position", ylabel="value", ylim=(-1.1, 1.1))
+figure.legend(loc="outside upper center", ncols=3)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three waves over the positions 0 to 40. Column 0 goes up and down every six positions.
+# Column 2 takes 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a
+# straight line.
+#
+# Neighbours differ in the fast columns, positions far apart in the slow ones. Every number lies between −1 and 1, and
+# there is no end: position 5000 has a row as well.
+#
+# ### Exercise 3: `sinusoidal_encoding`
+#
+# Difficulty 3 of 5 · about 12 minutes
+#
+# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
+# come in pairs, so an odd `d_model` is a `ValueError`.
+#
+# <details><summary>Row 0 is right, the others aren't</summary>
+#
+# In row 0 every angle is 0, so it says nothing about the speeds. Take row 1 and go through it with the cell above:
+# which columns share an angle? Does `torch.arange(0, d_model, 2)` give you i or 2i?
+#
+# </details>
+#
+# <details><summary>How do I bring sines and cosines into alternate columns?</summary>
+#
+# A slice may have a step, on the left of an assignment too: `[:, 0::2]` are columns 0, 2, 4, …
+#
+# </details>
+#
+# <details><summary>How do I get all angles at once?</summary>
+#
+# Positions as a column (T, 1), speeds as a row (E/2,): broadcasting makes the table (T, E/2). `unsqueeze` makes the
+# column.
+#
+# </details>
+
+
+# %% exercise="sinusoidal_encoding" role="solution"
+def sinusoidal_encoding(seq_len: int, d_model: int) -> Tensor:
+    """Sine in even, cosine in odd columns, each pair with its own frequency (Vaswani et al. 2017, section 3.5).
+
+    Returns (T, E) with T = seq_len and E = d_model; positions count from 0. Raises ValueError for an odd d_model.
+    """
+    ### BEGIN SOLUTION
+    if d_model % 2 != 0:
+        raise ValueError(f"d_model={d_model} is odd, but sines and cosines come in pairs")
+    angles = torch.arange(seq_len).unsqueeze(1) / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    encoding = torch.empty(seq_len, d_model)
+    encoding[:, 0::2] = angles.sin()
+    encoding[:, 1::2] = angles.cos()
+    return encoding
+    ### END SOLUTION
+
+
+# %% exercise="sinusoidal_encoding" role="check"
+check(sinusoidal_encoding)
+
+# %% role="try"
+# Try it: is the last row the one that was computed by hand?
+print(sinusoidal_encoding(4, 8))
+
+# %% [markdown]
+# ## 5 · Only the distance counts
+#
+# Why sines *and* cosines? Take the dot product of two positions' rows. Hand i contributes
+#
+# $$\sin a \, \sin b + \cos a \, \cos b = \cos(a - b)$$
+#
+# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends on
+# their **distance only**: places 2 and 5 are related as places 102 and 105 are. Below, the rows are made as hands,
+# points on a circle at an angle; a learnt table, here still random, has no such property.
+
+# %%
+speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)  # d_model = 64: 32 hands
+angles = torch.outer(torch.arange(200, dtype=torch.float64), speeds)
+hands = torch.cat([angles.sin(), angles.cos()], dim=1)  # the order of columns doesn't matter to a dot product
+
+torch.manual_seed(0)
+learnt = torch.randn(200, 64, dtype=torch.float64)
+print("distance  sinusoidal, from places 2, 50 and 150   random table, same places")
+for distance in (0, 1, 2, 5, 20, 40):
+    rows = [f"{encoding[p] @ encoding[p + distance]:8.2f}" for encoding in (hands, learnt) for p in (2, 50, 150)]
+    print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
+
+# %% [markdown]
+# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1), and less
+# as the distance grows. Nothing of the kind on the right.
+#
+# In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
+# keys. The curve on the left shows the column that you are in; the one on the right, the product of the selected
+# position with all others, by distance, over the curves of all other positions. Try this:
+#
+# - *sinusoidal*: go down from position to position. The curve on the right doesn't move: all 32 lie on one line. Go
+#   right, and the waves get slower.
+# - *random table*: the same. Now every position has a curve of its own.
+# - Move the base down to 10. Which columns change, and what happens to far distances?
+# - *rotary* belongs to section 7. Come back then.
+
+# %% role="draw"
+from widgets import PositionExplorer
+
+PositionExplorer()
+
+# %% [markdown]
+# So a query that holds a position can find "whoever stands three places before me", if its projections turn the hands
+# back by three places. And they can: a shift by k turns every hand by a fixed angle, and that is a matrix which does
+# not depend on the position.
+
+# %%
+k = 3
+turned_back = torch.zeros(64, 64, dtype=torch.float64)
+for i, speed in enumerate(speeds.tolist()):
+    c, s = math.cos(k * speed), math.sin(k * speed)
+    turned_back[i, i], turned_back[i, 32 + i] = c, -s  # sin(a - b) = sin a cos b - cos a sin b
+    turned_back[32 + i, i], turned_back[32 + i, 32 + i] = s, c  # cos(a - b) = cos a cos b + sin a sin b
+
+for p in (10, 77, 199):
+    print(f"row {p} turned back is row {p - k}:", torch.allclose(turned_back @ hands[p], hands[p - k]))
+
+# %% [markdown]
+# ## 6 · A bias for each distance
+#
+# If it is distance that counts, why go through positions at all? (Some pages on attention end with the exercise
+# "implement relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as they
+# are and adds a learnt number to each *score*, depending on how far the key stands from the query. The offset is
+# key − query: −1 is the token before, +1 the one after.
+
+# %%
+query_len, key_len, m = 5, 5, 2
+offsets = torch.arange(key_len) - torch.arange(query_len).unsqueeze(1)
+print("offsets, key - query", offsets, sep="\n")
+
+# %% [markdown]
+# Each diagonal has one number: one distance. Sentences may be long, so there is a limit m: everything farther than m
+# counts as m away. That leaves 2m + 1 different offsets, from −m to m. Every head has a learnt number for each, a
+# table (H, 2m + 1): column 0 belongs to −m, column m to the token itself, column 2m to +m.
+#
+# One head, m = 2. Its table prefers the token before:
+
+# %%
+one_head = torch.tensor([0.0, 4.0, 1.0, 0.0, -1.0])
+for offset, bias in zip(range(-m, m + 1), one_head.tolist(), strict=True):
+    print(f"offset {offset:2}: column {offset + m}, bias {bias:4.1f}")
+print("query 3, key 2: offset -1, bias", one_head[1].item())
+print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
+
+# %% [markdown]
+# ### Exercise 4: `relative_position_bias`
+#
+# Difficulty 3 of 5 · about 12 minutes
+#
+# The bias of every head for every pair: entry [h, q, k] is row h of the table, column clip(k − q, −m, m) + m. The
+# number m follows from the table's width. Queries and keys may differ in number; both count from 0.
+#
+# <details><summary>"index 5 is out of bounds"</summary>
+#
+# Print your columns for 5 queries and 7 keys. None may be below 0 or above 2m. Which comes first, clipping or looking
+# up?
+#
+# </details>
+#
+# <details><summary>The bias of the token before comes from the far end of the table</summary>
+#
+# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so that −m
+# becomes column 0?
+#
+# </details>
+#
+# <details><summary>The shape is (Tq, Tk, H)</summary>
+#
+# You picked rows of a table that was turned round. A tensor of indices on the *second* axis gives (H, Tq, Tk) at once:
+# `table[:, ...]`.
+#
+# </details>
+
+
+# %% exercise="relative_position_bias" role="solution"
+def relative_position_bias(table: Tensor, query_len: int, key_len: int) -> Tensor:
+    """Bias on the scores by distance, clipped to m on either side (after Shaw et al. 2018, section 3.2).
+
+    table: (H, 2 * m + 1), one row for each head. Positions of queries and keys both count from 0.
+    Returns (H, Tq, Tk): for query q and key k, column clip(k - q, -m, m) + m of the table.
+    """
+    ### BEGIN SOLUTION
+    m = table.shape[1] // 2
+    offsets = torch.arange(key_len) - torch.arange(query_len).unsqueeze(1)
+    return table[:, offsets.clamp(-m, m) + m]
+    ### END SOLUTION
+
+
+# %% exercise="relative_position_bias" role="check"
+check(relative_position_bias)
+
+# %% role="try"
+# Try it: the head from above. Each diagonal should hold one number, and row 3, column 2 the bias 4.
+print(relative_position_bias(one_head.unsqueeze(0), 5, 5))
+
+# %% [markdown]
+# The bias goes where a mask goes: onto the scores, before the softmax. `F.scaled_dot_product_attention` has one
+# argument for both. A bool mask hides, a float mask is added. Here are five equal tokens, so all scores are equal and
+# the bias alone decides. It is written down by hand; each diagonal holds one number.
+
+# %%
+equal = torch.ones(1, 5, 4)
+bias = torch.tensor(
+    [
+        [1.0, 0.0, -1.0, -1.0, -1.0],
+        [4.0, 1.0, 0.0, -1.0, -1.0],
+        [0.0, 4.0, 1.0, 0.0, -1.0],
+        [0.0, 0.0, 4.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 4.0, 1.0],
+    ]
+)
+weights = F.scaled_dot_product_attention(equal, equal, torch.eye(5).unsqueeze(0), attn_mask=bias)[0]
+print("weights", weights, sep="\n")
+
+# %% [markdown]
+# (With the identity as values, the output *is* the weights.) From row 1 on, nine tenths of the weight go to the token
+# before. This head needed five numbers for it, and they serve sentences of any length.
+#
+# ## 7 · Turning queries and keys
+#
+# The last idea joins the two before it. Sinusoidal positions are hands that turn; what counts in the end is the angle
+# *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers of a query or a
+# key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the token's position:
+#
+# $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
+# \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
+#
+# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. The speeds are those of section 4, with base =
+# 10000.
+#
+# A query at position p is turned by pω, a key at position q by qω (ω is the speed). Their dot product depends on the
+# angle between them, and that has changed by (p − q)ω. Where they stand has dropped out; their distance is left. One
+# pair, with numbers:
+
+
+# %%
+def turn(pair, angle):
+    """One pair, turned by an angle."""
+    a, b = pair
+    c, s = math.cos(angle), math.sin(angle)
+    return torch.tensor([a * c - b * s, a * s + b * c])
+
+
+query_pair, key_pair, speed = (2.0, 1.0), (1.0, 3.0), 0.5
+for p in (0, 1, 2):
+    a, b = turn(key_pair, speed * p)
+    print(f"key at {p}: ({a:5.2f}, {b:.2f}), its length {torch.hypot(a, b):.2f}")
+for p, q in ((1, 0), (5, 4), (101, 100), (5, 3), (4, 5)):
+    product = turn(query_pair, speed * p) @ turn(key_pair, speed * q)
+    print(f"query at {p:3}, key at {q:3}: offset {q - p:2}, product {product:6.3f}")
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 2, figsize=(7.4, 3.7), layout="constrained")
+circle = torch.linspace(0, 2 * math.pi, 200)
+for axes, (name, speed_shown) in zip(panels, (("fast", 0.5), ("slow", 0.05)), strict=True):
+    axes.plot(circle.cos(), circle.sin(), color="0.7", linewidth=1)
+    for p in range(6):
+        tip = turn((1.0, 0.0), speed_shown * p)
+        axes.plot([0, tip[0]], [0, tip[1]], color=shades(0.9 * p / 5), linewidth=2)
+        if speed_shown > 0.1 or p in (0, 5):
+            axes.text(1.14 * tip[0], 1.14 * tip[1], str(p), ha="center", va="center")
+    axes.set(title=f"a {name} pair: ω = {speed_shown}", aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to yellow; all
+# start from the right, the direction (1, 0). In the fast pair they spread over almost half the circle. In the slow pair
+# they lie close together.
+#
+# Three things to know before you write it:
+#
+# - Queries and keys are turned, in every head, after the split. **Values are not**: they carry what is said, and the
+#   weights already know from where.
+# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time has only the
+#   newest in hand, and that stands at, say, position 17.
+# - There are two conventions for which columns make a pair: neighbours, as here and in the paper, or column i with
+#   column i + D/2, as in many published programs. Both work. But a model's weights are made for one of them.
+#
+# ### Exercise 5: `apply_rope`
+#
+# Difficulty 4 of 5 · about 15 minutes
+#
+# Turn every pair of every token by the angle of its position and pair. The result has the shape of `x`.
+#
+# <details><summary>How do I take the columns in pairs?</summary>
+#
+# `x[..., 0::2]` are all the a, `x[..., 1::2]` all the b. The dots stand for any leading axes.
+#
+# </details>
+#
+# <details><summary>How do I put the pairs together again?</summary>
+#
+# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will alternate.
+# With `cat` they would stand in two halves.
+#
+# </details>
+#
+# <details><summary>The first column of each pair is right, the second isn't</summary>
+#
+# Did you overwrite a before b was computed? Both formulas need the old numbers.
+#
+# </details>
+#
+# <details><summary>It works for one sequence, not with heads in front</summary>
+#
+# The angles are (T, D/2). Right-aligned under (B, H, T, D/2) they fit as they are. Don't name the leading axes.
+#
+# </details>
+
+
+# %% exercise="apply_rope" role="solution"
+def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Turn every pair of columns by an angle that grows with the position (Su et al. 2021, section 3.2).
+
+    x: (..., T, D); positions: (T,). The pair (a, b) of columns 2i and 2i + 1 becomes
+    (a cos t - b sin t, a sin t + b cos t) with t = position * base ** (-2i / D). Returns the shape of x.
+    """
+    ### BEGIN SOLUTION
+    head_dim = x.shape[-1]
+    speeds = base ** (-torch.arange(0, head_dim, 2, dtype=x.dtype) / head_dim)
+    angles = positions.unsqueeze(-1) * speeds  # (T, D / 2)
+    cos, sin = angles.cos(), angles.sin()
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    ### END SOLUTION
+
+
+# %% exercise="apply_rope" role="check"
+check(apply_rope)
+
+# %% role="try"
+# Try it: scores of turned queries and keys, at two places of a text. Only distances count, so they should be equal.
+torch.manual_seed(0)
+my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
+for start in (0, 100):
+    q_places, k_places = start + torch.arange(4), start + torch.arange(6)
+    my_scores = apply_rope(my_query, q_places) @ apply_rope(my_key, k_places).T
+    print(my_scores.round(decimals=2))
+
+# %% [markdown]
+# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied with
+# one query, turned likewise. The curves of all positions lie on one line again. But now the line isn't the same to the
+# left and to the right: what a query finds before it need not be what it finds behind it.
+#
+# ## 8 · The four side by side
+#
+# | | learnt | sinusoidal | relative bias | rotary |
+# | --- | --- | --- | --- | --- |
+# | where | added to the tokens | added to the tokens | added to the scores | queries and keys are turned |
+# | how often | once, at the start | once, at the start | in every layer | in every layer |
+# | parameters | P · E | none | H · (2m + 1) | none |
+# | longer sentences than in training | not beyond P tokens | possible | possible | possible |
+# | besides the words, a score depends on | both places | both places | the distance | the distance |
+#
+# *Possible* isn't *good*: a model that has never seen position 5000 may do badly there, whatever the table says. And
+# with sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
+# of word plus position, so that both places have a say. Only the last two guarantee it.
+#
+# In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias.
+
+# %%
+print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "parameters")
+
+# %% [markdown]
+# ## 9 · Quiz
+#
+# ### Exercise 6: `quiz_06`
+#
+# Difficulty 2 of 5 · about 10 minutes
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `embedded_shape` (a shape): 32 sentences of 20 tokens go through an embedding table (500, 256). What shape comes
+#    out?
+# 2. `learnt_numbers` (a whole number): that model also learns a table of positions, for up to 100 tokens. How many
+#    numbers are in it?
+# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with tokens 1 and
+#    4 exchanged. What happens to its outputs?
+#    - a. nothing at all: they are as before;
+#    - b. outputs 1 and 4 are exchanged, the others stay as they are;
+#    - c. all of them change, because every token sees every other;
+#    - d. outputs 1 and 4 get new values, the others stay as they are.
+# 4. `own_product` (a number, to two decimals): the dot product of row 7 of a sinusoidal encoding with itself, for
+#    d_model = 64?
+# 5. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
+#    used for query 6 and key 4?
+# 6. `bias_table` (a shape): what shape has the table of a relative position bias with 8 heads and offsets from −16 to
+#    16?
+# 7. `turned` (a number, to two decimals): a pair (3, 1) stands at position 2 and turns at the speed 0.5. What is its
+#    first number afterwards?
+# 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have some score. The same two vectors
+#    have the same score when they stand at
+#    - a. 4 and 7;
+#    - b. 107 and 104;
+#    - c. 14 and 8;
+#    - d. none of these places.
+# 9. `where_turned` (a letter): which tensors does a Transformer with rotary positions turn?
+#    - a. the embedded tokens, before the first layer;
+#    - b. the queries only;
+#    - c. queries and keys;
+#    - d. the weights, after the softmax.
+#
+# <details><summary>I don't know how to find the product of a row with itself</summary>
+#
+# It is the sum of the squares of its numbers. Take two neighbouring columns: sin² of an angle plus cos² of the same
+# angle.
+#
+# </details>
+#
+# <details><summary>My turned pair isn't right</summary>
+#
+# The angle is position times speed, in radians. On a small sheet of paper: does the hand turn to the left or to the
+# right, and does the first number grow or fall?
+#
+# </details>
+
+# %% exercise="quiz_06" role="solution"
+quiz_06 = {
+    "embedded_shape": ...,  # a shape, for example (2, 3, 4)
+    "learnt_numbers": ...,  # a whole number
+    "permuted": ...,  # "a", "b", "c" or "d"
+    "own_product": ...,  # a number, to two decimals
+    "bias_column": ...,  # a whole number
+    "bias_table": ...,  # a shape
+    "turned": ...,  # a number, to two decimals
+    "same_score": ...,  # "a", "b", "c" or "d"
+    "where_turned": ...,  # "a", "b", "c" or "d"
+}
+### BEGIN SOLUTION
+quiz_06 = {
+    "embedded_shape": (32, 20, 256),
+    "learnt_numbers": 25600,
+    "permuted": "b",
+    "own_product": 32.0,
+    "bias_column": 1,
+    "bias_table": (8, 33),
+    "turned": 0.78,
+    "same_score": "b",
+    "where_turned": "c",
+}
+### END SOLUTION
+
+# %% exercise="quiz_06" role="check"
+check(quiz_06, "quiz_06")
+
+# %% [markdown]
+# ## What you can do now
+#
+# You can turn ids into vectors and give them a place. You know that attention alone doesn't see order, and you can
+# prove it by a permutation, which is also a good test of any model you build. You have four ways to put order in, and
+# you can say for each what a score depends on.
+#
+# **To read next**
+#
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: sines and cosines, with the reason why, in half a
+#   page.
+# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions, there as
+#   vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring
+#   the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
+# - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the
+#   derivation behind it.
+#
+# **Next lesson:** 07, *The whole Transformer*. What you wrote here is its first layer.
