@@ -9,6 +9,7 @@ from widgets.online_softmax import OnlineSoftmax
 from widgets.position_explorer import PositionExplorer
 from widgets.progress_table import ProgressTable
 from widgets.scaling_explorer import ScalingExplorer
+from widgets.shape_tracer import ShapeTracer
 from widgets.training_monitor import TrainingMonitor
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "PositionExplorer",
     "ProgressTable",
     "ScalingExplorer",
+    "ShapeTracer",
     "TrainingMonitor",
 ]

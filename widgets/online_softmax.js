@@ -189,25 +189,26 @@ class OnlineSoftmax {
     const labels = (name) => (name === "scores" || name === "output" ? this.queries : this.queries.map(() => ""));
     const gutters = all.reduce((sum, [name]) => sum + Heatmap.gutter(labels(name), 24, style) + 10, 0);
     const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, across);
-    const look = this.#lookOfScores();
+    const short = (_row, _column, value) => ({ text: written(value, 2) });
+    const look = this.#lookOfScores(short);
     for (const [name, { matrix, ends, columnLabels }] of all) {
       const [low, high] = ends;
       const marks = name === "output" ? { selected: this.selected } : { row: this.selected.row };
       const picture = { matrix, low, high, cell, rowLabels: labels(name), columnLabels, ...marks };
-      this.maps[name].draw(name === "scores" ? { ...picture, look } : picture, style);
+      this.maps[name].draw({ ...picture, look: name === "scores" ? look : short }, style);
     }
     const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and tell its arithmetic.`;
     this.maps.output.element.setAttribute("aria-label", name);
   }
 
   /** Scores of earlier blocks are gone, later ones are not there yet. */
-  #lookOfScores() {
+  #lookOfScores(otherwise) {
     const [first, end] = blockEnds(this.step, this.size, this.matrices.scores.columns);
-    return (_row, column) => {
+    return (row, column, value) => {
       if (column < first) {
         return { text: "", hatched: true };
       }
-      return column >= end ? { text: "", plain: true } : {};
+      return column >= end ? { text: "", plain: true } : otherwise(row, column, value);
     };
   }
 

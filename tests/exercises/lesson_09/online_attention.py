@@ -1,0 +1,549 @@
+# %% prelude
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+# %% right: a loop over blocks with running maximum, sum and output
+def online_attention(query, key, value, block_size):
+    maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    total = torch.zeros_like(maximum)
+    output = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    for start in range(0, key.shape[-2], block_size):
+        k = key[..., start : start + block_size, :]
+        v = value[..., start : start + block_size, :]
+        scores = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(maximum, scores.amax(-1, keepdim=True))
+        counts = torch.exp(scores - new)
+        factor = torch.exp(maximum - new)
+        total = total * factor + counts.sum(-1, keepdim=True)
+        output = output * factor + counts @ v
+        maximum = new
+    return output / total
+
+
+# %% right: the output divided at every step
+def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    q = query * query.size(-1) ** -0.5
+    out = l = m = None
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2), strict=True):
+        s = torch.einsum("...qd,...kd->...qk", q, k)
+        top = s.max(dim=-1).values
+        if m is None:
+            m, p = top, torch.exp(s - top.unsqueeze(-1))
+            l = p.sum(-1)
+            out = torch.einsum("...qk,...kv->...qv", p, v) / l.unsqueeze(-1)
+            continue
+        m_new = torch.max(m, top)
+        p = torch.exp(s - m_new.unsqueeze(-1))
+        l_new = l * torch.exp(m - m_new) + p.sum(-1)
+        out = (out * (l * torch.exp(m - m_new)).unsqueeze(-1) + p @ v) / l_new.unsqueeze(-1)
+        m, l = m_new, l_new
+    return out
+
+
+# %% right: a softmax for each block, merged by their logsumexp
+def online_attention(query, key, value, block_size):
+    lse, out = None, None
+    for at in range(0, key.shape[-2], block_size):
+        s = query @ key[..., at : at + block_size, :].transpose(-2, -1) / math.sqrt(key.shape[-1])
+        here = torch.logsumexp(s, -1, keepdim=True)
+        mixed = s.softmax(-1) @ value[..., at : at + block_size, :]
+        if lse is None:
+            lse, out = here, mixed
+        else:
+            both = torch.logaddexp(lse, here)
+            out = out * (lse - both).exp() + mixed * (here - both).exp()
+            lse = both
+    return out
+
+
+# %% right: two passes, first the maximum and the sum, then the mixture
+def online_attention(query, key, value, block_size):
+    q = query / math.sqrt(query.shape[-1])
+    m = torch.full_like(q[..., :1], -torch.inf)
+    for k in torch.split(key, block_size, dim=-2):
+        m = torch.maximum(m, (q @ k.mT).amax(-1, keepdim=True))
+    total = 0
+    mixed = 0
+    for k, v in zip(torch.split(key, block_size, dim=-2), torch.split(value, block_size, dim=-2)):
+        e = torch.exp(q @ k.mT - m)
+        total = total + e.sum(-1, keepdim=True)
+        mixed = mixed + e @ v
+    return mixed / total
+
+
+# %% right: blocks collected and merged at the end
+def online_attention(query, key, value, block_size):
+    tops, sums, outs = [], [], []
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        tops.append(s.amax(-1, keepdim=True))
+        e = (s - tops[-1]).exp()
+        sums.append(e.sum(-1, keepdim=True))
+        outs.append(e @ v)
+    top = torch.stack(tops).amax(0)
+    factors = [(t - top).exp() for t in tops]
+    total = sum(s * f for s, f in zip(sums, factors))
+    return sum(o * f for o, f in zip(outs, factors)) / total
+
+
+# %% right: a class keeps the state, the maximum starts very low
+class _State:
+    def __init__(self, query, width):
+        self.m = torch.full(query.shape[:-1], torch.finfo(query.dtype).min, dtype=query.dtype)
+        self.l = torch.zeros_like(self.m)
+        self.o = torch.zeros(*query.shape[:-1], width, dtype=query.dtype)
+
+    def see(self, scores, v):
+        m = torch.maximum(self.m, scores.amax(-1))
+        p = torch.exp(scores - m[..., None])
+        f = torch.exp(self.m - m)
+        self.l = self.l * f + p.sum(-1)
+        self.o = self.o * f[..., None] + p @ v
+        self.m = m
+
+
+def online_attention(query, key, value, block_size):
+    state = _State(query, value.shape[-1])
+    i = 0
+    while i < key.shape[-2]:
+        block = query @ key[..., i : i + block_size, :].mT * query.shape[-1] ** -0.5
+        state.see(block, value[..., i : i + block_size, :])
+        i += block_size
+    return state.o / state.l[..., None]
+
+
+# %% right: a column of ones keeps the sum, recursion over the blocks
+def online_attention(query, key, value, block_size):
+    ones = torch.cat([value, torch.ones_like(value[..., :1])], -1)
+
+    def walk(m, acc, k, v):
+        if k.shape[-2] == 0:
+            return acc
+        s = query @ k[..., :block_size, :].mT / math.sqrt(query.shape[-1])
+        top = s.amax(-1, keepdim=True) if m is None else torch.maximum(m, s.amax(-1, keepdim=True))
+        new = torch.exp(s - top) @ v[..., :block_size, :]
+        acc = new if m is None else acc * torch.exp(m - top) + new
+        return walk(top, acc, k[..., block_size:, :], v[..., block_size:, :])
+
+    acc = walk(None, None, key, ones)
+    return acc[..., :-1] / acc[..., -1:]
+
+
+# %% right: tiles of queries and keys, written in place into tensors of its own
+def online_attention(query, key, value, block_size):
+    out = query.new_empty(*query.shape[:-1], value.shape[-1])
+    for i in range(0, query.shape[-2], 8):
+        q = query[..., i : i + 8, :]
+        m = torch.full((*q.shape[:-1], 1), -torch.inf, dtype=q.dtype)
+        l, o = torch.zeros_like(m), torch.zeros((), dtype=q.dtype)
+        for j in range(0, key.shape[-2], block_size):
+            s = torch.matmul(q, key[..., j : j + block_size, :].swapaxes(-1, -2)).div(q.shape[-1] ** 0.5)
+            m_new = torch.maximum(m, s.max(-1, keepdim=True)[0])
+            p, f = torch.exp(s - m_new), torch.exp(m - m_new)
+            l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ value[..., j : j + block_size, :], m_new
+        out[..., i : i + 8, :] = o / l
+    return out
+
+
+# %% right: keys padded to whole blocks and hidden
+def online_attention(query, key, value, block_size):
+    length = key.shape[-2]
+    k = F.pad(key, (0, 0, 0, -length % block_size))
+    v = F.pad(value, (0, 0, 0, -length % block_size))
+    m = query.new_full((*query.shape[:-1], 1), -math.inf)
+    l = o = torch.zeros_like(m)
+    for start in range(0, k.shape[-2], block_size):
+        s = query @ k[..., start : start + block_size, :].mT / math.sqrt(query.shape[-1])
+        s = s.masked_fill(torch.arange(start, start + block_size) >= length, -math.inf)
+        top = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = (s - top).exp(), (m - top).exp()
+        l, o, m = f * l + p.sum(-1, keepdim=True), f * o + p @ v[..., start : start + block_size, :], top
+    return o / l
+
+
+# %% wrong no-rescaling: the old sums stay as they are
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l, o = 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        m = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - m)
+        l = l + p.sum(-1, keepdim=True)
+        o = o + p @ v
+    return o / l
+
+
+# %% wrong no-rescaling: only the sum is rescaled
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o + p @ value[..., i : i + block_size, :]
+        m = new
+    return o / l
+
+
+# %% wrong no-rescaling: only the output is rescaled
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l += p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+        m = new
+    return o / l
+
+
+# %% wrong no-rescaling: every block has a maximum of its own
+def online_attention(query, key, value, block_size):
+    top_part, bottom_part = 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = torch.einsum("...qd,...kd->...qk", query, k) / query.shape[-1] ** 0.5
+        e = torch.exp(s - s.amax(-1, keepdim=True))
+        top_part, bottom_part = top_part + e @ v, bottom_part + e.sum(-1, keepdim=True)
+    return top_part / bottom_part
+
+
+# %% wrong no-rescaling: the factor is computed after the maximum is overwritten
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -1e30)
+    l, o = torch.zeros_like(m), 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        m = torch.maximum(m, s.amax(-1, keepdim=True))
+        factor = torch.exp(m - torch.maximum(m, s.amax(-1, keepdim=True)))
+        p = torch.exp(s - m)
+        l, o = l * factor + p.sum(-1, keepdim=True), o * factor + p @ v
+    return o / l
+
+
+# %% wrong last-block-lost: floor division
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(key.shape[-2] // block_size):
+        at = slice(i * block_size, (i + 1) * block_size)
+        s = query @ key[..., at, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ value[..., at, :], new
+    return o / l
+
+
+# %% wrong last-block-lost: the range ends too early
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = torch.zeros_like(m)
+    o = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    for i in range(0, key.shape[-2] - block_size, block_size):
+        s = query @ key[..., i : i + block_size, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ value[..., i : i + block_size, :], new
+    return o / l
+
+
+# %% wrong last-block-lost: blocks that are too short are skipped
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = torch.zeros_like(m)
+    o = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        if k.shape[-2] < block_size:
+            break
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l.clamp(min=1e-30)
+
+
+# %% wrong blocks-normalised-apart: added up
+def online_attention(query, key, value, block_size):
+    out = 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        out = out + torch.softmax(query @ k.mT / math.sqrt(query.shape[-1]), -1) @ v
+    return out
+
+
+# %% wrong blocks-normalised-apart: averaged
+def online_attention(query, key, value, block_size):
+    outs = []
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT * query.shape[-1] ** -0.5
+        outs.append(F.softmax(s, dim=-1) @ value[..., i : i + block_size, :])
+    return torch.stack(outs).mean(0)
+
+
+# %% wrong never-divided: the sum is forgotten
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    o = 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        o = o * torch.exp(m - new) + torch.exp(s - new) @ v
+        m = new
+    return o
+
+
+# %% wrong never-divided: the sum is kept and not used
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l, o = torch.zeros_like(m), torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ value[..., i : i + block_size, :], new
+    return o
+
+
+# %% wrong no-scaling: forgotten
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong no-scaling: merged by logsumexp
+def online_attention(query, key, value, block_size):
+    lse, out = None, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT
+        here = torch.logsumexp(s, -1, keepdim=True)
+        both = here if lse is None else torch.logaddexp(lse, here)
+        out = (s - both).exp() @ v + (0 if lse is None else out * (lse - both).exp())
+        lse = both
+    return out
+
+
+# %% wrong overflow: no maximum at all
+def online_attention(query, key, value, block_size):
+    l, o = 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        p = torch.exp(query @ k.mT / math.sqrt(query.shape[-1]))
+        l, o = l + p.sum(-1, keepdim=True), o + p @ v
+    return o / l
+
+
+# %% wrong overflow: the maximum is taken off and put back
+def online_attention(query, key, value, block_size):
+    l, o = 0, 0
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        m = s.amax(-1, keepdim=True)
+        p = torch.exp(s - m) * torch.exp(m)
+        l, o = l + p.sum(-1, keepdim=True), o + p @ value[..., i : i + block_size, :]
+    return o / l
+
+
+# %% wrong underflow: the maximum starts at zero
+def online_attention(query, key, value, block_size):
+    m = torch.zeros(*query.shape[:-1], 1, dtype=query.dtype)
+    l, o = torch.zeros_like(m), 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong underflow: negative maxima are cut off
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), 0.0)
+    l, o = torch.zeros_like(m), 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True).relu())
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / (l + 1e-20)
+
+
+# %% wrong queries-cut-instead: chunks of queries
+def online_attention(query, key, value, block_size):
+    size = min(block_size, 4)
+    return torch.cat(
+        [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(size, -2)], -2
+    )
+
+
+# %% wrong queries-cut-instead: one query at a time
+def online_attention(query, key, value, block_size):
+    rows = []
+    for t in range(query.shape[-2]):
+        s = query[..., t : t + 1, :] @ key.mT / math.sqrt(query.shape[-1])
+        rows.append(s.softmax(-1) @ value)
+    return torch.cat(rows, -2)
+
+
+# %% wrong full-matrix-made: no blocks at all
+def online_attention(query, key, value, block_size):
+    return torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1) @ value
+
+
+# %% wrong full-matrix-made: the scores before the loop
+def online_attention(query, key, value, block_size):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for s, v in zip(scores.split(block_size, -1), value.split(block_size, -2)):
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong full-matrix-made: blocks of scores are collected
+def online_attention(query, key, value, block_size):
+    blocks = [query @ k.mT / math.sqrt(query.shape[-1]) for k in key.split(block_size, -2)]
+    return torch.softmax(torch.cat(blocks, -1), -1) @ value
+
+
+# %% wrong full-matrix-made: all blocks on an axis of their own
+def online_attention(query, key, value, block_size):
+    pad = -key.shape[-2] % block_size
+    k = F.pad(key, (0, 0, 0, pad)).unflatten(-2, (-1, block_size))
+    v = F.pad(value, (0, 0, 0, pad)).unflatten(-2, (-1, block_size))
+    seen = (torch.arange(key.shape[-2] + pad) < key.shape[-2]).view(-1, 1, block_size)
+    s = query.unsqueeze(-3) @ k.mT / math.sqrt(query.shape[-1])
+    s = s.masked_fill(~seen, -torch.inf)
+    lse = s.logsumexp(-1, keepdim=True)
+    total = lse.logsumexp(-3, keepdim=True)
+    return ((s - total).exp() @ v).sum(-3)
+
+
+# %% wrong queries-cut-instead: chunks of as many queries as a block has keys
+def online_attention(query, key, value, block_size):
+    found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(block_size, -2)]
+    return torch.cat(found, -2)
+
+
+# %% wrong excluded-function: the fused attention
+def online_attention(query, key, value, block_size):
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong excluded-function: on each block
+def online_attention(query, key, value, block_size):
+    out = 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        out = out + torch.nn.functional.scaled_dot_product_attention(query, k, v)
+    return out
+
+
+# %% wrong -: zero keys in the last block take their share
+def online_attention(query, key, value, block_size):
+    pad = -key.shape[-2] % block_size
+    key, value = F.pad(key, (0, 0, 0, pad)), F.pad(value, (0, 0, 0, pad))
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong -: the factor the wrong way round
+def online_attention(query, key, value, block_size):
+    m, l, o = None, 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = s.amax(-1, keepdim=True) if m is None else torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), 1.0 if m is None else torch.exp(new - m)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong -: the first block is counted twice
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    keys, values = key.split(block_size, -2), value.split(block_size, -2)
+    for k, v in zip((keys[0], *keys), (values[0], *values)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong -: the running maximum comes back
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    for k in key.split(block_size, -2):
+        m = torch.maximum(m, (query @ k.mT / math.sqrt(query.shape[-1])).amax(-1, keepdim=True))
+    return m
+
+
+# %% wrong not-finite: minus infinity minus minus infinity
+def online_attention(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.minimum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong changes-argument: the query is scaled in place
+def online_attention(query, key, value, block_size):
+    query.div_(math.sqrt(query.shape[-1]))
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong dtype-changed: the sums have the default dtype
+def online_attention(query, key, value, block_size):
+    out = online(query, key, value, block_size)
+    return out.float()
+
+
+def online(query, key, value, block_size):
+    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    l = o = torch.zeros_like(m)
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
+# %% wrong returns-nothing: no return
+def online_attention(query, key, value, block_size):
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        torch.softmax(query @ k.mT / math.sqrt(query.shape[-1]), -1) @ v
