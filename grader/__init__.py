@@ -9,10 +9,19 @@ if TYPE_CHECKING:
     from grader.checking import check
     from grader.originals import reset, solution
     from grader.report import Report
+    from grader.specimens.attentions import broken_attentions
+    from grader.specimens.dates import trained_dates
 
-__all__ = ["Report", "check", "reset", "solution"]
+__all__ = ["Report", "broken_attentions", "check", "reset", "solution", "trained_dates"]
 
-_PLACES = {"check": "checking", "reset": "originals", "solution": "originals", "Report": "report"}
+_PLACES = {
+    "check": "checking",
+    "reset": "originals",
+    "solution": "originals",
+    "Report": "report",
+    "broken_attentions": "specimens.attentions",
+    "trained_dates": "specimens.dates",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,18 +10,19 @@ import sys
 from typing import Any
 
 from grader import progress
-from grader.engine import SECONDS, evaluate
+from grader.engine import evaluate
 from grader.registry import exercises
 from grader.report import CheckFailed, Report, Result
 from grader.subject.local import LocalSubject
 
 
-def check(obj: object, name: str | None = None, *, seconds: float = SECONDS, practice: bool = False) -> Report:
+def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> Report:
     """Check a solution, show what was found, and keep it in the learner's progress.
 
     `check(fn)` takes the exercise from the function's or class's own name; `check(obj, "name")` is for anything
-    else. `seconds` limits the whole check. Never raises for what a learner's code does; where nbgrader runs the
-    cell, a failed check raises `CheckFailed` after its report is shown, because nbgrader counts nothing else.
+    else. `seconds` limits the whole check; without it the exercise's own limit does. Never raises for what a learner's
+    code does; where nbgrader runs the cell, a failed check raises `CheckFailed` after its report is shown, because
+    nbgrader counts nothing else.
     `practice` is for looking at a report only: nothing is kept, nothing is raised.
     """
     report = _checked(obj, name, seconds, sys._getframe(1).f_globals)
@@ -34,7 +35,7 @@ def check(obj: object, name: str | None = None, *, seconds: float = SECONDS, pra
     return report
 
 
-def _checked(obj: object, name: str | None, seconds: float, globals_: dict[str, Any]) -> Report:
+def _checked(obj: object, name: str | None, seconds: float | None, globals_: dict[str, Any]) -> Report:
     known = exercises()
     if isinstance(obj, str) and (name is None or not isinstance(name, str)):
         return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from grader.cli_batch import autograde
 from grader.cli_course import course
 from grader.cli_insights import insights
 from grader.errors import CourseError
@@ -19,6 +20,7 @@ def main() -> None:
 
 
 main.add_command(doctor)
+main.add_command(autograde)
 main.add_command(course)
 main.add_command(insights)
 main.add_command(progress)

@@ -105,5 +105,7 @@ def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool 
 def _alike(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
     if left.shape != right.shape:
         return False
+    if tolerance.all_close(left, right):
+        return True
     both_nan = torch.isnan(left) & torch.isnan(right)
-    return bool((tolerance.close(left, right) | both_nan).all())
+    return bool(both_nan.any()) and bool((tolerance.close(left, right) | both_nan).all())

@@ -34,7 +34,8 @@ class Draw:
 
     def normal(self, shape: Sequence[int], scale: float = 1.0) -> Tensor:
         """Standard normal entries times `scale`, float32."""
-        return torch.randn(tuple(shape), generator=self.generator, dtype=torch.float32, device="cpu") * scale
+        drawn = torch.randn(tuple(shape), generator=self.generator, dtype=torch.float32, device="cpu")
+        return drawn if scale == 1.0 else drawn * scale
 
     def uniform(self, shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> Tensor:
         """Entries uniform in [low, high), float32."""

@@ -32,31 +32,67 @@ ACCIDENTS = frozenset(
 )
 
 
+class Check:
+    """One check of one exercise. Its inputs are drawn when it is made; `prepare` does what else needs no student."""
+
+    def __init__(self, exercise: Exercise, *, seed: str | bytes = "practice", larger: bool = False) -> None:
+        self.exercise = exercise
+        self._session: Session | None = None
+        self._broken = ""
+        warm_up()
+        try:
+            draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+            self._session = Session(exercise, None, draw, 0.0)
+        except Exception:
+            self._broken = traceback.format_exc(limit=-4)
+
+    def prepare(self) -> None:
+        """Put the questions that a right solution was asked before, and work out what is right about them."""
+        try:
+            if self._session is not None:
+                self._session.prepare()
+        except Exception:
+            self._session, self._broken = None, traceback.format_exc(limit=-4)
+
+    def run(
+        self,
+        subject: Subject,
+        *,
+        seconds: float | None = None,
+        earlier: Mapping[str, Exercise] | None = None,
+    ) -> Report:
+        """Check what is in `subject`. `earlier` gives the exercises that this one may build on. A fault of ours becomes
+        `Report.broken`, never a finding about the student's code."""
+        session = self._session
+        if session is None:
+            return self._report_broken("")
+        try:
+            session.begin(subject, seconds or self.exercise.seconds or SECONDS)
+            session.ahead()
+            results = _judge_parts(session)
+            if all(result.passed for result in results):
+                session.remember()
+                return _report(session, results)
+            return _explain(session, results, earlier or {})
+        except Exception:  # ours: whatever a student's code raises is inside an outcome
+            self._broken = traceback.format_exc(limit=-4)
+            return self._report_broken(session.output)
+
+    def _report_broken(self, output: str) -> Report:
+        return Report(self.exercise.name, self.exercise.points, (), output=output, broken=self._broken)
+
+
 def evaluate(
     exercise: Exercise,
     subject: Subject,
     *,
     seed: str | bytes = "practice",
     larger: bool = False,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     earlier: Mapping[str, Exercise] | None = None,
 ) -> Report:
-    """Check `exercise` in `subject`. `earlier` gives the exercises that it may build on; a fault of ours becomes
-    `Report.broken`, never a finding about the student's code."""
-    warm_up()
-    session = None
-    try:
-        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
-        session = Session(exercise, subject, draw, seconds)
-        session.ahead()
-        results = _judge_parts(session)
-        if all(result.passed for result in results):
-            session.remember_calls()
-            return _report(session, results)
-        return _explain(session, results, earlier or {})
-    except Exception:  # ours: whatever a student's code raises is inside an outcome
-        output = session.output if session is not None else ""
-        return Report(exercise.name, exercise.points, (), output=output, broken=traceback.format_exc(limit=-4))
+    """Check `exercise` in `subject`, within `seconds` (else the exercise's own, else `SECONDS`)."""
+    return Check(exercise, seed=seed, larger=larger).run(subject, seconds=seconds, earlier=earlier)
 
 
 def _judge_parts(session: Session) -> tuple[Result, ...]:
@@ -130,7 +166,7 @@ def _explain(session: Session, results: tuple[Result, ...], earlier: Mapping[str
 
 
 def _failing_piece(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
-    """The first exercise of the student's that this one calls and that fails its own check."""
+    """The first exercise of the student's that this one calls and that fails its own check, or what that one calls."""
     uses = set(session.description.get("uses", ()))
     for name in session.exercise.builds_on:
         if name not in earlier or name not in uses:
@@ -139,5 +175,5 @@ def _failing_piece(session: Session, earlier: Mapping[str, Exercise]) -> tuple[s
             return name, None
         report = evaluate(earlier[name], session.subject, earlier=earlier)
         if not report.passed and not report.broken:
-            return name, report
+            return report.first_fix or name, report
     return "", None

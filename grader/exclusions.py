@@ -16,6 +16,7 @@ FUSED_ATTENTION = _named("`F.scaled_dot_product_attention`", r"scaled_dot_produc
 MULTIHEAD_ATTENTION = _named(
     "`nn.MultiheadAttention`", r"MultiheadAttention|multi_head_attention|transformer_encoder_layer_fwd"
 )
+TRANSFORMER_MODULES = _named("torch's `nn.Transformer` modules", r"nn\.Transformer|transformer_\w+_layer_fwd")
 # Operators fused by torch's fast path hold them too; `F.normalize`, `renorm` and the norms of vectors are other things.
 NORMALISATION_KERNELS = _named(
     "the normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`)",

@@ -163,11 +163,11 @@ def _wrong_gradient(
     wrong = None
     for key, right in expected.items():
         got, name = found.get(key), names.get(key, key)
-        if got is None and bool(tolerance.close(torch.zeros_like(right), right).all()):
+        if got is None and tolerance.all_close(torch.zeros_like(right), right):
             continue
         if got is None:  # this explains wrong gradients of others
             return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
-        close = got.shape == right.shape and bool(tolerance.close(got, right).all())
+        close = got.shape == right.shape and tolerance.all_close(got, right)
         if not close and got.shape == right.shape and bool((right.abs() < 1e-8 * noise).all()):
             close = bool((got.abs() <= noise).all())
         if not close and wrong is None:

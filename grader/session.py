@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,51 +16,91 @@ from grader import compare
 from grader.draw import Draw
 from grader.spec import Case, Exercise, Setup
 from grader.subject import Given, Outcome, Request, Subject
-from grader.subject.protocol import AsksAhead
+from grader.subject.protocol import beside
 from grader.subject.values import GIVEN
 
 T = TypeVar("T")
 FATAL = ("time-limit", "died", "not-run")
-# By exercise: the calls (a case's name, with gradients or not) of a check that passed, in order.
-_CALLS: dict[str, tuple[tuple[str, bool], ...]] = {}
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What a check that passed asked and looked at, by the names of cases, in order."""
+
+    calls: tuple[tuple[str, bool], ...] = ()  # with gradients or not
+    expected: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+
+
+_COURSES: dict[str, _Course] = {}
 
 
 class Session:
     """Parts and mistakes see a student's code through this. `calls` logs the excluded functions that were seen."""
 
-    def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
+    def __init__(self, exercise: Exercise, subject: Subject | None, draw: Draw, seconds: float) -> None:
         self.exercise = exercise
-        self.subject = subject
         self.cases = {case.name: case for case in exercise.cases(draw)}
         self.draw = draw
         self.output = ""
         self.excluded_call: str | None = None
         self.stopped: Outcome | None = None
-        self._deadline = time.monotonic() + seconds
+        self._calls: set[str] = set()
         self._outcomes: dict[object, Outcome] = {}
         self._found: dict[object, Any] = {}
-        self._expected: dict[tuple[str, object], list[Tensor]] = {}
+        self._expected: dict[str, list[Tensor]] = {}
+        self._cotangents: dict[str, list[Tensor]] = {}
+        self._gradients: dict[str, dict[str, Tensor]] = {}
         self._requests: dict[tuple[str, bool], list[Request]] = {}
         self._ahead: deque[Request] = deque()
         self._arriving: Iterator[Outcome] = iter(())
         self._arrived: dict[int, Outcome] = {}
+        self._course = _COURSES.get(exercise.name, _Course())
+        if subject is not None:
+            self.begin(subject, seconds)
+
+    def begin(self, subject: Subject, seconds: float) -> None:
+        """From here on the student's code is asked, and the time counts."""
+        self.subject = subject
+        self._deadline = time.monotonic() + seconds
+
+    def prepare(self) -> None:
+        """Make the questions that this exercise's check asked about a right solution before, and what is right."""
+        self._put_questions()
+        for case in filter(None, map(self.cases.get, self._course.expected)):
+            self.expected(case)
+        for case in filter(None, map(self.cases.get, self._course.gradients)):
+            self.expected_gradients(case)
+
+    def _put_questions(self) -> None:
+        if not self._ahead:
+            known = (key for key in self._course.calls if key[0] in self.cases)
+            self._ahead.extend(request for key in known for request in self._requests_of(self.cases[key[0]], key[1]))
 
     def ahead(self) -> None:
-        """Send the calls that this exercise's check made of a right solution before: a student's process works on them
-        while this one compares what came first. Their outcomes are looked at when, and if, the check comes to them."""
-        if isinstance(self.subject, AsksAhead):
-            known = [key for key in _CALLS.get(self.exercise.name, ()) if key[0] in self.cases]
-            for name, gradients in known:
-                self._ahead.extend(self._requests_of(self.cases[name], gradients))
-            seconds = self._deadline - time.monotonic()
-            self._arriving = self.subject.ask_ahead([self._limited(request, seconds) for request in self._ahead])
+        """Send those questions: a student's process works on them while this one compares what came first. Their
+        outcomes are looked at when, and if, the check comes to them."""
+        subject = beside(self.subject)
+        if subject is None:
+            self._ahead.clear()
+            return
+        self._put_questions()
+        self._arriving = subject.ask_ahead(tuple(self._ahead), max(self._deadline - time.monotonic(), 1e-3))
 
-    def remember_calls(self) -> None:
-        """Note the calls of a check that passed, for the next student's."""
-        _CALLS[self.exercise.name] = tuple(self._requests)
+    def remember(self) -> None:
+        """Note what a check that passed asked and looked at, for the next student's."""
+        calls = tuple(key for key in self._requests if key[0] in self.cases)
+        expected = tuple(name for name in self._expected if name in self.cases)
+        gradients = tuple(name for name in self._gradients if name in self.cases)
+        _COURSES[self.exercise.name] = _Course(calls, expected, gradients)
 
     def ask(self, request: Request) -> Outcome:
         """One request, within what is left of the time. After a time-out, a death or an interrupt nothing is run."""
+        if request.op == "get":
+            return self.once(("get", request.target), lambda: self._ask(request))
+        return self._ask(request)
+
+    def _ask(self, request: Request) -> Outcome:
         if self.stopped is not None:
             return Outcome(status="not-run")
         left = self._deadline - time.monotonic()
@@ -71,8 +111,9 @@ class Session:
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
-            if self._ahead and isinstance(self.subject, AsksAhead):
-                self.subject.abandon()  # or it would work through all the others first
+            subject = beside(self.subject)
+            if self._ahead and subject is not None:
+                subject.abandon()  # or it would work through all the others first
         self.output = self.output or outcome.output
         self._note_excluded(outcome)
         return outcome
@@ -92,9 +133,11 @@ class Session:
 
     def _note_excluded(self, outcome: Outcome) -> None:
         for call in outcome.calls:
-            for exclusion in self.exercise.excluded:
-                if self.excluded_call is None and exclusion.matches(call):
-                    self.excluded_call = call
+            if call in self._calls:
+                continue
+            self._calls.add(call)
+            if self.excluded_call is None and any(e.matches(call) for e in self.exercise.excluded):
+                self.excluded_call = call
 
     def once(self, key: object, find: Callable[[], T]) -> T:
         """What `find` gives, found once and remembered under `key`: for what several parts and mistakes look at."""
@@ -123,7 +166,8 @@ class Session:
                 before = _building(self.exercise.name, case.setup, target, self.dtype(case))
                 target = "@" + target
             cotangents = tuple(self.cotangents(case)) if gradients else None
-            call = Request("call", target, tuple(case.args.values()), cotangents=cotangents)
+            watch = bool(self.exercise.excluded)
+            call = Request("call", target, tuple(case.args.values()), cotangents=cotangents, watch=watch)
             self._requests[key] = [*before, call]
         return self._requests[key]
 
@@ -144,29 +188,34 @@ class Session:
 
     def expected(self, case: Case) -> list[Tensor]:
         """What is right on a case, from the reference in float64."""
-        return self._evaluate(case, "reference", self.exercise.reference)
+        if self.exercise.reference is None:
+            raise TypeError(f"{self.exercise.name} has no reference")
+        if case.name not in self._expected:
+            with torch.no_grad():
+                args = (_copy(arg, torch.float64) for arg in case.args.values())
+                value = self.exercise.reference(*_setup(case, torch.float64), *args)
+            self._expected[case.name] = compare.expected_leaves(value, len(self.exercise.outputs))
+        return self._expected[case.name]
 
     def evaluate(self, case: Case, function: Callable[..., Any]) -> Any:
         """What one of our own functions gives on copies of a case's arguments (after its setup, if it has one)."""
         return function(*_setup(case), *(_copy(arg) for arg in case.args.values()))
 
-    def _evaluate(self, case: Case, key: object, function: Callable[..., Any] | None) -> list[Tensor]:
-        if function is None:
-            raise TypeError(f"{self.exercise.name} has no reference")
-        if (case.name, key) not in self._expected:
-            with torch.no_grad():
-                args = (_copy(arg, torch.float64) for arg in case.args.values())
-                value = function(*_setup(case, torch.float64), *args)
-            self._expected[case.name, key] = compare.expected_leaves(value, len(self.exercise.outputs))
-        return self._expected[case.name, key]
-
     def cotangents(self, case: Case) -> list[Tensor]:
         """Fixed weights for the outputs of a case, to take gradients with."""
-        weights = Draw(f"cotangents of {case.name}")
-        return [weights.normal(leaf.shape).to(self.dtype(case)) for leaf in self.expected(case)]
+        if case.name not in self._cotangents:
+            weights = Draw(f"cotangents of {case.name}")
+            drawn = [weights.normal(leaf.shape).to(self.dtype(case)) for leaf in self.expected(case)]
+            self._cotangents[case.name] = drawn
+        return self._cotangents[case.name]
 
     def expected_gradients(self, case: Case) -> dict[str, Tensor]:
         """The reference's gradients in float64: of arguments by their position, of a module's parameters by name."""
+        if case.name not in self._gradients:
+            self._gradients[case.name] = self._gradients_of_reference(case)
+        return self._gradients[case.name]
+
+    def _gradients_of_reference(self, case: Case) -> dict[str, Tensor]:
         reference = self.exercise.reference
         assert reference is not None
         with torch.enable_grad():
@@ -184,8 +233,9 @@ class Session:
 
     @staticmethod
     def dtype(case: Case) -> torch.dtype:
-        """The floating-point dtype of a case's arguments."""
-        found = [arg.dtype for arg in case.args.values() if isinstance(arg, Tensor) and arg.is_floating_point()]
+        """The floating-point dtype of a case's arguments, or else of its module's parameters (which take token ids)."""
+        values = (*case.args.values(), *(case.setup.state.values() if case.setup is not None else ()))
+        found = [value.dtype for value in values if isinstance(value, Tensor) and value.is_floating_point()]
         return found[0] if found else torch.get_default_dtype()
 
     def real_cases(self) -> list[Case]:

@@ -106,7 +106,8 @@ class Exclusion:
 @dataclass(frozen=True)
 class Exercise:
     """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to what is right (a tensor or a
-    tuple of tensors), `parts` come in the order in which a learner should read them."""
+    tuple of tensors), `parts` come in the order in which a learner should read them. `seconds` is what its check may
+    take, where that is not `grader.engine.SECONDS`."""
 
     name: str
     lesson: str
@@ -120,6 +121,7 @@ class Exercise:
     mistakes: tuple[Mistake, ...] = ()
     excluded: tuple[Exclusion, ...] = ()
     builds_on: tuple[str, ...] = ()
+    seconds: float | None = None
 
     @property
     def call(self) -> str:
@@ -150,6 +152,8 @@ def shape_of(axes: str, sizes: Mapping[str, int], leading: tuple[int, ...] = ())
     for axis in axes.split():
         if axis == "...":
             shape.extend(leading)
+        elif axis in sizes:
+            shape.append(sizes[axis])
         else:
             shape.append(math.prod(int(f) if f.isdigit() else sizes[f] for f in axis.split("*")))
     return tuple(shape)

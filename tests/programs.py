@@ -1,4 +1,5 @@
-"""Makes ready what the tests need: Chromium, node and npm, what package.json names, bubblewrap and libseccomp.
+"""Makes ready what the tests need: Chromium, node and npm, what package.json names, bubblewrap and libseccomp,
+PostgreSQL.
 
 Where apt-get is there and the user is root, missing programs are installed; else this says what to install, and fails.
 """
@@ -20,6 +21,7 @@ from tests.browser.lab import chromium
 ROOT = Path(__file__).parents[1]
 FONTS = "fonts-dejavu-core"  # a machine without a screen may have none at all
 NODE = 18  # Debian 12's
+POSTGRESQL = Path("/usr/lib/postgresql")
 
 
 def missing() -> list[str]:
@@ -33,7 +35,16 @@ def missing() -> list[str]:
         packages.append("bubblewrap")
     if not ctypes.util.find_library("seccomp"):
         packages.append("libseccomp2")
+    if not postgresql():
+        packages.append("postgresql")
     return packages
+
+
+def postgresql() -> Path | None:
+    """Where PostgreSQL's own programs lie; Debian puts them on nobody's path."""
+    initdb = shutil.which("initdb")
+    found = [Path(initdb)] if initdb else sorted(POSTGRESQL.glob("*/bin/initdb"))
+    return found[-1].parent if found else None
 
 
 def install(packages: list[str]) -> str:

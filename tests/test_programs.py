@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests import programs
@@ -12,13 +14,14 @@ def nothing_there(monkeypatch):
     monkeypatch.delenv("CHROMIUM", raising=False)
     monkeypatch.setattr(programs.shutil, "which", lambda _name: None)
     monkeypatch.setattr(programs.ctypes.util, "find_library", lambda _name: None)
+    monkeypatch.setattr(programs, "POSTGRESQL", Path("/nowhere"))
 
 
 def test_what_is_missing_is_told_with_the_command_that_installs_it(nothing_there, monkeypatch, capsys):
     monkeypatch.setattr(programs, "fetch", lambda: pytest.fail("fetches without npm"))
     assert programs.main() == 1
     assert (
-        "As root on Debian: apt-get install chromium fonts-dejavu-core nodejs npm bubblewrap libseccomp2"
+        "As root on Debian: apt-get install chromium fonts-dejavu-core nodejs npm bubblewrap libseccomp2 postgresql"
         in capsys.readouterr().err
     )
 

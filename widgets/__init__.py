@@ -2,6 +2,7 @@
 
 from widgets.alignment_view import AlignmentView
 from widgets.attention_explorer import AttentionExplorer
+from widgets.head_explorer import HeadExplorer
 from widgets.head_splitter import HeadSplitter
 from widgets.mask_painter import MaskPainter
 from widgets.norm_explorer import NormExplorer
@@ -15,6 +16,7 @@ from widgets.training_monitor import TrainingMonitor
 __all__ = [
     "AlignmentView",
     "AttentionExplorer",
+    "HeadExplorer",
     "HeadSplitter",
     "MaskPainter",
     "NormExplorer",

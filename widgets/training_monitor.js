@@ -1,0 +1,178 @@
+// A training, followed while it runs: a progress bar, the loss of each step and a score now and then.
+
+import { Announcer, listen, make, oncePerPicture, pageStyle, tableSwitch, watchPage } from "./frame.js";
+import { unpack } from "./numbers.js";
+import { between, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "./training_curves.js";
+
+const HEIGHT = 170;
+const MARGIN = { left: 46, right: 10, top: 10, bottom: 24 };
+const ROWS_IN_TABLE = 24;
+
+class TrainingMonitor {
+  constructor(model, element) {
+    this.model = model;
+    this.root = element;
+    this.announcer = new Announcer();
+    this.told = 0;
+    this.schedule = oncePerPicture(() => this.#draw());
+    this.#receive();
+    this.#build();
+    const news = () => {
+      this.#receive();
+      this.#tell();
+      this.schedule();
+    };
+    this.unlisten = listen(model, { "change:curves": news, "change:summary": this.schedule });
+    this.unwatch = watchPage(this.root, this.schedule);
+    this.schedule();
+  }
+
+  /** Ends everything that outlives the elements. */
+  close() {
+    this.unlisten();
+    this.unwatch();
+    this.schedule.cancel();
+  }
+
+  #receive() {
+    const { losses, scores } = unpack(this.model.get("layout_of_curves"), this.model.get("curves"));
+    this.losses = losses.values;
+    this.scores = Array.from({ length: scores.rows }, (_, at) => [scores.values[2 * at], scores.values[2 * at + 1]]);
+  }
+
+  #build() {
+    this.root.classList.add("att-view");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Training monitor");
+    this.bar = make("span", { class: "att-done" });
+    this.progress = make(
+      "div",
+      { class: "att-progress-bar", role: "progressbar", "aria-label": "Steps", "aria-valuemin": 0 },
+      this.bar,
+    );
+    this.steps = make("p", { class: "att-steps-done" });
+    const score = this.model.get("score");
+    this.charts = ["Loss, each line a tenth of the one above", `Share of ${score}`].map((title) => {
+      const canvas = make("canvas", { "aria-hidden": "true" });
+      const element = make("div", { class: "att-chart" }, make("span", { class: "att-caption", text: title }), canvas);
+      return { canvas, element };
+    });
+    this.figure = make("div", { class: "att-figure att-charts" }, ...this.charts.map(({ element }) => element));
+    this.tables = make("div", { class: "att-tables", hidden: true });
+    this.summary = make("p", { class: "att-summary" });
+    const foot = make("div", { class: "att-foot" }, tableSwitch(this.figure, this.tables, this.schedule), this.summary);
+    this.root.replaceChildren(this.progress, this.steps, this.figure, this.tables, foot, this.announcer.element);
+  }
+
+  /** Said aloud whenever there is a new score, not at every step. */
+  #tell() {
+    if (this.scores.length !== this.told) {
+      this.told = this.scores.length;
+      this.announcer.say(this.model.get("summary"));
+    }
+  }
+
+  #draw() {
+    const total = this.model.get("steps");
+    const done = this.losses.length;
+    this.progress.setAttribute("aria-valuemax", total);
+    this.progress.setAttribute("aria-valuenow", done);
+    this.bar.style.width = `${(100 * done) / total}%`;
+    this.steps.textContent = `${done} of ${total} steps`;
+    if (this.tables.hidden) {
+      this.#drawCharts(total);
+    } else {
+      this.tables.replaceChildren(this.#table());
+    }
+    this.summary.textContent = this.model.get("summary");
+    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  }
+
+  #drawCharts(total) {
+    const width = Math.floor(Math.min(460, (this.figure.clientWidth - 24) / (this.figure.clientWidth > 640 ? 2 : 1)));
+    if (width < 100) {
+      return; // out of the page: drawn when it comes back
+    }
+    const style = pageStyle(this.root);
+    const ends = decades(this.losses);
+    const lossTicks = Array.from({ length: ends[1] - ends[0] + 1 }, (_, at) => ends[0] + at);
+    const points = [...this.losses].map((loss, at) => [(at + 1) / total, lossShare(loss, ends)]);
+    const ticks = lossTicks.map((tick) => [between(tick, ends), powerOfTen(tick)]);
+    chart(this.charts[0].canvas, { width, ticks, points, total }, style);
+    const shares = this.scores.map(([step, share]) => [step / total, share]);
+    const percents = [0, 0.25, 0.5, 0.75, 1].map((share) => [share, `${100 * share} %`]);
+    chart(this.charts[1].canvas, { width, ticks: percents, points: shares, total, dots: true }, style);
+  }
+
+  #table() {
+    const at = new Map(this.scores.map(([step, share]) => [step, share]));
+    const scored = this.scores.map(([step]) => step).filter((step) => step > 0);
+    const steps = scored.length ? scored : chosenRows(this.losses.length, ROWS_IN_TABLE).map((row) => row + 1);
+    const head = ["step", "loss", this.model.get("score")].map((text) => make("th", { scope: "col", text }));
+    const rows = steps.map((step) => {
+      const share = at.has(step) ? `${Math.round(100 * at.get(step))} %` : "";
+      const cells = [lossInDigits(this.losses[step - 1]), share].map((text) => make("td", { text }));
+      return make("tr", {}, make("th", { scope: "row", text: String(step) }), ...cells);
+    });
+    const caption = make("caption", { text: "The training so far" });
+    return make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+  }
+}
+
+/** A curve in a frame: `points` are shares of width and height, `ticks` [share of height, label]. */
+function chart(canvas, { width, ticks, points, total, dots = false }, style) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(HEIGHT * ratio);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${HEIGHT}px`;
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const across = width - MARGIN.left - MARGIN.right;
+  const up = HEIGHT - MARGIN.top - MARGIN.bottom;
+  const place = ([x, y]) => [MARGIN.left + x * across, MARGIN.top + (1 - y) * up];
+  drawFrame(context, { ticks, total, place }, style);
+  context.strokeStyle = style.ink;
+  context.fillStyle = style.ink;
+  context.lineWidth = 2;
+  context.beginPath();
+  points.forEach((point, at) => {
+    context[at ? "lineTo" : "moveTo"](...place(point));
+  });
+  context.stroke();
+  for (const point of dots ? points : points.slice(-1)) {
+    context.beginPath();
+    context.arc(...place(point), 3, 0, 2 * Math.PI);
+    context.fill();
+  }
+}
+
+function drawFrame(context, { ticks, total, place }, style) {
+  context.font = `11px ${style.font}`;
+  context.fillStyle = style.muted;
+  context.strokeStyle = style.muted;
+  context.lineWidth = 0.5;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const [share, label] of ticks) {
+    const [x, y] = place([0, share]);
+    context.fillText(label, x - 6, y);
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(place([1, share])[0], y);
+    context.stroke();
+  }
+  context.textBaseline = "alphabetic";
+  for (const share of [0, 0.5, 1]) {
+    const [x, y] = place([share, 0]);
+    context.textAlign = share === 1 ? "right" : share === 0 ? "left" : "center";
+    context.fillText(`${share === 0 ? "step " : ""}${Math.round(share * total)}`, x, y + 16);
+  }
+}
+
+export default {
+  render({ model, el }) {
+    const view = new TrainingMonitor(model, el);
+    return () => view.close();
+  },
+};

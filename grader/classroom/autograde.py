@@ -14,19 +14,16 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 
+from grader.classroom.comments import comment_on
 from grader.classroom.files import read_regular
 from grader.classroom.rebuild import RESULT, rebuild
-from grader.judge.feedback import BROKEN, preface
 from grader.judge.grading import Place, grade
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable
-from grader.judge.result import ExerciseResult, Result
+from grader.judge.result import Result
 from grader.judge.sandbox import OpenZygote, Sandbox, SandboxUnavailable
-from grader.judge.text import clean
 from grader.subject.forked import ZygoteGone
-
-COMMENT_BYTES = 4000
 
 
 class JudgingExporter(NotebookExporter):
@@ -131,21 +128,6 @@ class RecordResult(NbGraderPreprocessor):
                 comment.auto_comment = comment_on(exercise, result)
             gradebook.db.commit()
         return nb, resources
-
-
-def comment_on(exercise: ExerciseResult, result: Result) -> str:
-    """What a student reads beside the exercise, short: the check's own output has the rest."""
-    said = preface(result) if result.unreadable or not result.sandboxed else []
-    if exercise.broken:
-        said.append(BROKEN)
-    if exercise.first_fix:
-        said.append(f"First mend {exercise.first_fix}.")
-    if exercise.symptom:
-        said.append(f"It looks like {exercise.diagnosis}: {exercise.symptom}")
-    else:
-        failed = next((part for part in exercise.parts if not part.passed), None)
-        said += [f"{failed.name}: {failed.message}"] if failed else []
-    return clean(" ".join(said), COMMENT_BYTES) or f"{exercise.mark:g} of {exercise.points:g} points."
 
 
 def remove_irregular(assignment: str, student: str, notebooks: list[str]) -> None:

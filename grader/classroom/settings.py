@@ -1,50 +1,38 @@
-"""The settings of a course directory: what its `nbgrader_config.py` calls."""
+"""The settings of a course directory: what its `nbgrader_config.py` calls.
+
+Everything is named, nothing imported: nbgrader imports what a command needs, and others that read the settings
+(`grader autograde`) don't wait for it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearHiddenTests,
-    ClearMarkScheme,
-    ComputeChecksums,
-    IncludeHeaderFooter,
-    LockCells,
-    OverwriteCells,
-    OverwriteKernelspec,
-    SaveAutoGrades,
-    SaveCells,
-)
-
-from grader.build.preprocessors import AllowErrors, ClearCourseSolutions, ClearStudentOutput
-from grader.classroom.autograde import JudgingExporter, RecordResult, remove_irregular
-from grader.classroom.exchange import CollectRegularFiles
+NBGRADER, BUILD, HERE = "nbgrader.preprocessors", "grader.build.preprocessors", "grader.classroom"
 
 # nbgrader's own list and order, with this course's ways of clearing in place of nbgrader's.
 GENERATE = [
-    IncludeHeaderFooter,
-    LockCells,
-    ClearCourseSolutions,  # knows the stub of a quiz
-    ClearStudentOutput,  # worked examples keep their outputs
-    AllowErrors,
-    CheckCellMetadata,
-    ComputeChecksums,
-    SaveCells,
-    ClearHiddenTests,
-    ClearMarkScheme,
-    ComputeChecksums,
-    CheckCellMetadata,
+    f"{NBGRADER}.IncludeHeaderFooter",
+    f"{NBGRADER}.LockCells",
+    f"{BUILD}.ClearCourseSolutions",  # knows the stub of a quiz
+    f"{BUILD}.ClearStudentOutput",  # worked examples keep their outputs
+    f"{BUILD}.AllowErrors",
+    f"{NBGRADER}.CheckCellMetadata",
+    f"{NBGRADER}.ComputeChecksums",
+    f"{NBGRADER}.SaveCells",
+    f"{NBGRADER}.ClearHiddenTests",
+    f"{NBGRADER}.ClearMarkScheme",
+    f"{NBGRADER}.ComputeChecksums",
+    f"{NBGRADER}.CheckCellMetadata",
 ]
 # Of what the exporter has rebuilt: the gradebook has the last word on points and locked text.
-SANITIZE = [OverwriteKernelspec, OverwriteCells, CheckCellMetadata]
+SANITIZE = [f"{NBGRADER}.OverwriteKernelspec", f"{NBGRADER}.OverwriteCells", f"{NBGRADER}.CheckCellMetadata"]
 # nbgrader's Execute is not there: nothing of a student runs outside the judge's sandbox.
 AUTOGRADE = [
-    SaveAutoGrades,  # makes the rows of the gradebook; what it reads from outputs is replaced at once
-    RecordResult,
-    AssignLatePenalties,  # from the marks just stored
-    CheckCellMetadata,
+    f"{NBGRADER}.SaveAutoGrades",  # makes the rows of the gradebook; what it reads from outputs is replaced at once
+    f"{HERE}.autograde.RecordResult",
+    f"{NBGRADER}.AssignLatePenalties",  # from the marks just stored
+    f"{NBGRADER}.CheckCellMetadata",
 ]
 
 
@@ -53,9 +41,10 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
     c.GenerateAssignment.preprocessors = GENERATE
-    c.Autograde.exporter_class = JudgingExporter
+    c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
-    c.Autograde.pre_convert_hook = remove_irregular
-    c.ExchangeFactory.collect = CollectRegularFiles
-    c.HTMLExporter.filters = {"markdown2html": "grader.classroom.safe_html.markdown2html"}
+    c.Autograde.pre_convert_hook = f"{HERE}.autograde.remove_irregular"
+    c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
+    c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
+    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.safe_html.markdown2html"}

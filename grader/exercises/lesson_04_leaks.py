@@ -218,6 +218,7 @@ LEAKS_FUTURE = Exercise(
     lesson="04_masking",
     points=4,
     signature=("attention",),
+    seconds=30,  # every call of `attention` is a question to the judge
     cases=_cases,
     parts=(
         _judges("tells causal attention from attention without a mask", 3),

@@ -12,7 +12,6 @@ from markupsafe import Markup
 
 from grader.insights.alike import Pair
 from grader.insights.summary import Summary
-from grader.page import inline
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
@@ -93,6 +92,8 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 
 def as_html(title: str, lessons: Sequence[Lesson], names: bool) -> str:
     """The page. It holds no script and loads nothing."""
+    from grader.page import inline  # not above: it imports torch, and the text needs none
+
     source = resources.files("grader.insights").joinpath("page.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(source).render(

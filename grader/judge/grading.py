@@ -7,7 +7,7 @@ import hmac
 import time
 from collections.abc import Mapping
 
-from grader.engine import evaluate
+from grader.engine import Check, evaluate
 from grader.judge import plan
 from grader.judge.feedback import judged
 from grader.judge.limits import Limits
@@ -49,23 +49,23 @@ def grade(
     except Unreadable as error:
         nothing = tuple(ExerciseResult(e.name, e.points, 0.0) for e in mine)
         return Result(nothing, unreadable=str(error), sandboxed=place.sandboxed)
-    work = plan.make(outline, cells)
-    found: dict[str, ExerciseResult] = {}
     with Runner(place, limits, known) as runner:
-        for step in _lean(runner, work).steps:
+        work = plan.make(outline, cells)
+        checks = _Checks(runner, work, known, secret, student)
+        for step in _lean(runner, work, checks).steps:
             if isinstance(step, plan.Run):
                 runner.run(step)
             else:
-                found[step.exercise] = _check(runner, known[step.exercise], secret, student)
+                checks.run(step.exercise)
     return Result(
-        tuple(found[e.name] for e in mine),
+        tuple(checks.found[e.name] for e in mine),
         odd=(*work.odd, *runner.odd),
         sandboxed=place.sandboxed,
         seconds=round(time.monotonic() - start, 4),
     )
 
 
-def _lean(runner: Runner, work: plan.Plan) -> plan.Plan:
+def _lean(runner: Runner, work: plan.Plan, checks: _Checks) -> plan.Plan:
     """The plan without the worked examples that nothing needs. The names come from a process in which nothing of the
     student's has run yet."""
     own = tuple(step.source for step in work.steps if isinstance(step, plan.Run) and not step.example)
@@ -74,7 +74,7 @@ def _lean(runner: Runner, work: plan.Plan) -> plan.Plan:
         for i, step in enumerate(work.steps)
         if isinstance(step, plan.Run) and step.example
     }
-    names = runner.names(own)
+    names = runner.names(own, meanwhile=checks.prepare)
     return work if names is None else work.without(examples.keys() - needed(names, examples))
 
 
@@ -83,28 +83,46 @@ def seed(secret: bytes, student: str, exercise: str) -> bytes:
     return hmac.new(secret, f"{student}\0{exercise}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
 
 
-def _check(runner: Runner, exercise: Exercise, secret: bytes, student: str) -> ExerciseResult:
-    if not runner.ready():
-        return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
-    report = evaluate(
-        exercise,
-        runner.subject,
-        seed=seed(secret, student, exercise.name),
-        larger=True,
-        seconds=runner.seconds_for_check(),
-        earlier=runner.known,
-    )
-    told = report if report.passed else _practice(runner, exercise)
-    printed = "\n".join(text for text in (runner.printed_by(exercise.name), told.output if told else "") if text)
-    return judged(report, told, printed, runner.limits.output_bytes)
+class _Checks:
+    """The checks of one submission."""
 
+    def __init__(
+        self, runner: Runner, work: plan.Plan, known: Mapping[str, Exercise], secret: bytes, student: str
+    ) -> None:
+        self.runner, self.known, self.secret, self.student = runner, known, secret, student
+        self.found: dict[str, ExerciseResult] = {}
+        self._order = [step.exercise for step in work.steps if isinstance(step, plan.Check)]
+        self._ready: dict[str, Check] = {}
 
-def _practice(runner: Runner, exercise: Exercise) -> Report | None:
-    """What the learner's own check says: only from there come words that could carry anything of the inputs."""
-    if runner.subject.ended:
-        return None
-    report = evaluate(exercise, runner.subject, seconds=runner.seconds_for_check(), earlier=runner.known)
-    return None if report.broken else report
+    def prepare(self) -> None:
+        """Do what needs no student: while the process is being made, there is time for it."""
+        for name in self._order:
+            made = seed(self.secret, self.student, name)
+            self._ready[name] = Check(self.known[name], seed=made, larger=True)
+            self._ready[name].prepare()
+
+    def run(self, name: str) -> None:
+        """Check an exercise as it now is in the student's process."""
+        self.found[name] = self._run(self._ready.pop(name))
+
+    def _run(self, check: Check) -> ExerciseResult:
+        exercise, runner = check.exercise, self.runner
+        if not runner.ready():
+            return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
+        seconds = runner.seconds_for_check(exercise)
+        report = check.run(runner.subject, seconds=seconds, earlier=runner.known)
+        told = report if report.passed else self._practice(exercise)
+        printed = "\n".join(text for text in (runner.printed_by(exercise.name), told.output if told else "") if text)
+        return judged(report, told, printed, runner.limits.output_bytes)
+
+    def _practice(self, exercise: Exercise) -> Report | None:
+        """What the learner's own check says: only from there come words that could carry anything of the inputs."""
+        runner = self.runner
+        if runner.subject.ended:
+            return None
+        seconds = runner.seconds_for_check(exercise)
+        report = evaluate(exercise, runner.subject, seconds=seconds, earlier=runner.known)
+        return None if report.broken else report
 
 
 __all__ = ["Place", "ZygoteGone", "grade", "seed"]

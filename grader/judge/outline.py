@@ -36,13 +36,19 @@ class Outline:
         return (
             {cell.grade_id: i for i, cell in numbered if cell.grade_id},
             {cell.id: i for i, cell in numbered if cell.id},
-            {normal(cell.source): i for i, cell in numbered if cell.role != "solution" and cell.source.strip()},
+            {self.texts[i]: i for i, cell in numbered if cell.role != "solution" and cell.source.strip()},
         )
 
-    def match(self, cell: Cell) -> int | None:
-        """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source."""
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The normal text of each cell."""
+        return tuple(normal(cell.source) for cell in self.cells)
+
+    def match(self, cell: Cell, text: str = "") -> int | None:
+        """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source (`text` is its
+        normal text, where that is known)."""
         by_grade_id, by_id, by_source = self._index
-        for index, key in ((by_grade_id, cell.grade_id), (by_id, cell.id), (by_source, normal(cell.source))):
+        for index, key in ((by_grade_id, cell.grade_id), (by_id, cell.id), (by_source, text or normal(cell.source))):
             if key and key in index:
                 return index[key]
         return None
@@ -51,8 +57,3 @@ class Outline:
 def normal(source: str) -> str:
     """The text of a cell without what an editor may change: white space at the ends of lines."""
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
-
-
-def same_source(left: str, right: str) -> bool:
-    """Whether two cells hold the same text, but for white space at the ends of lines."""
-    return normal(left) == normal(right)

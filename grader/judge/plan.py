@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from grader.judge.outline import EXAMPLES, SKIPPED, Outline, same_source
+from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
 from grader.judge.reader import Cell
 
 
@@ -55,14 +55,18 @@ def make(outline: Outline, cells: list[Cell]) -> Plan:
 class _Maker:
     def __init__(self, outline: Outline, cells: list[Cell]) -> None:
         self.outline, self.cells = outline, cells
-        self.matches = [outline.match(cell) for cell in cells]
+        self.texts = [normal(cell.source) for cell in cells]
+        self.matches = [outline.match(cell, text) for cell, text in zip(cells, self.texts, strict=True)]
+        self.roles = [self._role(found) for found in self.matches]
         self.odd: list[str] = []
 
-    def _is_example(self, i: int) -> bool:
-        """Whether a cell is a worked example that the student left as it was."""
+    def _role(self, found: int | None) -> tuple[str, str]:
+        return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
+
+    def _unchanged(self, i: int) -> bool:
+        """Whether the student left a cell of the course's as it was."""
         found = self.matches[i]
-        own = None if found is None else self.outline.cells[found]
-        return own is not None and own.role in EXAMPLES and same_source(self.cells[i].source, own.source)
+        return found is not None and self.texts[i] == self.outline.texts[found]
 
     def plan(self) -> Plan:
         before, after = self._places_of_checks()
@@ -75,28 +79,22 @@ class _Maker:
         steps += [Check(name) for name in after.get(len(self.cells), ())]
         return Plan(tuple(steps), tuple(dict.fromkeys(self.odd)))
 
-    def _role(self, i: int) -> tuple[str, str]:
-        found = self.matches[i]
-        return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
-
     def _runs(self, i: int, cell: Cell) -> list[Run]:
-        role, exercise = self._role(i)
-        found = self.matches[i]
-        own = self.outline.cells[found] if found is not None else None
-        if role == "given" and own is not None:
-            first = self.matches.index(found) == i
-            if not same_source(cell.source, own.source):
+        (role, exercise), found, unchanged = self.roles[i], self.matches[i], self._unchanged(i)
+        if role == "given" and found is not None:
+            if not unchanged:
                 self.odd.append("A locked cell that the course gives was changed: the course's own was used.")
-            return [Run(own.source)] if first else []
-        if role == "check" and own is not None:
-            if same_source(cell.source, own.source):
-                return []
+            return [Run(self.outline.cells[found].source)] if self.matches.index(found) == i else []
+        if role == "check" and unchanged:
+            return []
+        if role == "check":
             self.odd.append(f"The check cell of `{exercise}` was changed: the course's own check was used.")
-        if role in SKIPPED and (role != "try" or same_source(cell.source, own.source if own else "")):
-            return [Run(cell.source, definitions=True, example=self._is_example(i))]
+        example = unchanged and role in EXAMPLES
+        if role in SKIPPED and (role != "try" or unchanged):
+            return [Run(cell.source, definitions=True, example=example)]
         if not cell.source.strip():
             return []
-        return [Run(cell.source, exercise=exercise if role == "solution" else "", example=self._is_example(i))]
+        return [Run(cell.source, exercise=exercise if role == "solution" else "", example=example)]
 
     def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
         """For every cell the exercises that are checked there: where their check cell stands, and where it had to be
@@ -104,7 +102,7 @@ class _Maker:
         before: dict[int, list[str]] = {}
         after: dict[int, list[str]] = {}
         for name in self.outline.exercises:
-            mine = [i for i in range(len(self.cells)) if self._role(i) == ("check", name)]
+            mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
             defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
             if len(mine) > 1:
                 self.odd.append(f"The check cell of `{name}` is there {len(mine)} times: one of them counts.")
@@ -120,7 +118,7 @@ class _Maker:
         return before, after
 
     def _defines(self, i: int, cell: Cell, name: str) -> bool:
-        return self._role(i) == ("solution", name) or (name in cell.source and defines(cell.source, name))
+        return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))
 
     def _original(self, places: list[int]) -> int:
         """Of copies, the one that still has the cell's own id; else the first."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from grader.engine import SECONDS
 from grader.judge.limits import Limits
 from grader.judge.plan import Run
 from grader.spec import Exercise
@@ -28,9 +29,9 @@ class Timed:
     def ask(self, request: Request) -> Outcome:
         return next(self.ask_ahead([request]))
 
-    def ask_ahead(self, requests: Sequence[Request]) -> Iterator[Outcome]:
+    def ask_ahead(self, requests: Sequence[Request], seconds: float = math.inf) -> Iterator[Outcome]:
         left = max(self._deadline - time.monotonic(), LEAST_SECONDS)
-        return self._inner.ask_ahead([replace(r, seconds=min(r.seconds, left)) for r in requests])
+        return self._inner.ask_ahead(requests, min(seconds, left))
 
     def abandon(self) -> None:
         self._inner.abandon()
@@ -78,9 +79,12 @@ class Runner:
                     self._done.append(step)
         return False
 
-    def names(self, sources: tuple[str, ...]) -> set[str] | None:
-        """The names that sources use, without running them; None if that can't be told."""
-        outcome = self.subject.ask(Request("names", args=sources, seconds=self.limits.cell_seconds))
+    def names(self, sources: tuple[str, ...], meanwhile: Callable[[], object]) -> set[str] | None:
+        """The names that sources use, without running them; None if that can't be told. `meanwhile` is called while the
+        child looks."""
+        asked = self.subject.ask_ahead([Request("names", args=sources, seconds=self.limits.cell_seconds)])
+        meanwhile()
+        outcome = next(asked)
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
     def run(self, step: Run) -> None:
@@ -113,9 +117,11 @@ class Runner:
         """What an exercise's own cell printed when it ran, and how it failed if it did."""
         return self._printed.get(exercise, "")
 
-    def seconds_for_check(self) -> float:
-        """How long the next check may take."""
-        return max(min(self.limits.check_seconds, self.left()), LEAST_SECONDS)
+    def seconds_for_check(self, exercise: Exercise) -> float:
+        """How long the next check may take. The setting is for an exercise without a limit of its own; one that may
+        take twice as long as others does so here too."""
+        share = (exercise.seconds or SECONDS) / SECONDS
+        return max(min(self.limits.check_seconds * share, self.left()), LEAST_SECONDS)
 
     def __enter__(self) -> Runner:
         return self

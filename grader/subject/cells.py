@@ -73,24 +73,37 @@ def compile_cell(source: str, name: str, definitions_only: bool = False) -> Code
     """Code of a cell. What isn't Python as it stands is handed to IPython's transformer (magics, `!`, `?`)."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     try:
-        tree = ast.parse(source, name)
+        return _code(source, name, definitions_only)
     except SyntaxError:
         transformed = _without_magics(source)
         if transformed == source:
             raise
-        tree = ast.parse(transformed, name)
-    if definitions_only:
-        tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
-    return compile(tree, name, "exec")
+        return _code(transformed, name, definitions_only)
 
 
-def names_used(source: str) -> set[str]:
-    """The names of a cell that aren't local to its functions, attributes too; every word where it can't be told."""
+def _code(source: str, name: str, definitions_only: bool) -> CodeType:
+    """Without this file's own `from __future__`, which a notebook doesn't have."""
+    if not definitions_only:
+        return compile(source, name, "exec", dont_inherit=True)
+    tree = ast.parse(source, name)
+    tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
+    return compile(tree, name, "exec", dont_inherit=True)
+
+
+def compiled(source: str, name: str) -> CodeType | None:
+    """Code of a cell, or None if it has none."""
     try:
-        codes = [compile_cell(source, "<names>")]
+        return compile_cell(source, name)
     except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def names_used(source: str, code: CodeType | None) -> set[str]:
+    """The names of a cell that aren't local to its functions, attributes too; every word where it has no code."""
+    if code is None:
         return set(WORD.findall(unicodedata.normalize("NFKC", source)))
     names: set[str] = set()
+    codes = [code]
     while codes:
         code = codes.pop()
         names.update(code.co_names)

@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Any
 
-from grader.subject.wire import decode, encode, read_frame
+from grader.subject.wire import HEADER, WireError, decode, encode, frame_size
 
 
 class Closed(Exception):
@@ -22,6 +22,7 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
+        self._read = bytearray()  # of frames to come
 
     def send(self, value: object, seconds: float | None = None) -> None:
         """Send one value; `Late` if the other end doesn't take it within `seconds`."""
@@ -39,27 +40,29 @@ class Channel:
         frame.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        frame = read_frame(lambda size: self._read(size, deadline))
-        if frame is None:
-            raise Closed("the other end closed the pipe")
+        self._fill(HEADER.size, deadline)
+        size = frame_size(self._read)
+        self._fill(size, deadline)
+        frame = self._read[:size]
+        del self._read[:size]
         return decode(frame)
 
     def close(self) -> None:
         """Close this end."""
         self._socket.close()
 
-    def _read(self, size: int, deadline: float | None) -> bytes:
-        parts: list[bytes] = []
-        while size > 0:
+    def _fill(self, size: int, deadline: float | None) -> None:
+        """Read until there are `size` bytes at least; several small frames may come at once."""
+        while len(self._read) < size:
             try:
                 self._socket.settimeout(None if deadline is None else max(deadline - time.monotonic(), 1e-3))
-                part = self._socket.recv(min(size, 2**20))
+                part = self._socket.recv(2**16)
             except TimeoutError:
                 raise Late from None
             except OSError:
-                break
+                part = b""
+            if not part and self._read:
+                raise WireError("the sender stopped in the middle of a frame")
             if not part:
-                break
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+                raise Closed("the other end closed the pipe")
+            self._read += part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import socket
@@ -26,8 +27,8 @@ class ZygoteGone(RuntimeError):
     """The zygote itself has ended. Nothing is wrong with any submission: start another one."""
 
 
-# In large pages a fork copies one entry in place of 512: 1 ms in place of 8. Elsewhere these are ignored.
-LARGE_PAGES = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+# In large pages a fork copies one entry in place of 512. This is for torch's memory; the zygote itself moves Python's.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -39,6 +40,7 @@ class Zygote:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
+        self._forks, self._unanswered = 0, False
         with theirs:
             self._process = self._start(theirs.fileno())
         self._answer()
@@ -54,6 +56,13 @@ class Zygote:
 
     def fork(self) -> tuple[socket.socket, int]:
         """A new child: our end of its pipe, and its number."""
+        begun = self.begin_fork()
+        self._answered()
+        return begun
+
+    def begin_fork(self) -> tuple[socket.socket, int]:
+        """As `fork`, but without waiting for the child: what is sent to it waits for it."""
+        self._answered()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -61,7 +70,14 @@ class Zygote:
             except OSError as error:
                 ours.close()
                 raise ZygoteGone("the zygote is gone") from error
-        return ours, int(self._answer())
+        self._forks, self._unanswered = self._forks + 1, True
+        return ours, self._forks
+
+    def _answered(self) -> None:
+        """Wait for the last fork."""
+        if self._unanswered:
+            self._answer()
+            self._unanswered = False
 
     def kill(self, number: int) -> None:
         """End a child, whatever it is doing. Doesn't wait: the next fork comes after it."""
@@ -70,6 +86,8 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and every child."""
+        with contextlib.suppress(ZygoteGone):
+            self._answered()
         self._control.close()
         self._process.wait()
 
@@ -97,7 +115,7 @@ class ForkedSubject:
         self._answer: Answer | None = None
         self._ended = ""
         self._open: Iterator[Outcome] = iter(())
-        end, self._number = zygote.fork()
+        end, self._number = zygote.begin_fork()
         self._channel: Channel | None = Channel(end)
 
     def answer_with(self, answer: Answer) -> None:
@@ -108,17 +126,18 @@ class ForkedSubject:
         """Carry out one request in the child. After a death or a time-out every outcome is "not-run"."""
         return next(self.ask_ahead([request]))
 
-    def ask_ahead(self, requests: Sequence[Request]) -> Iterator[Outcome]:
-        """Send all requests at once and give their outcomes one by one, while the child is at work on the next. What
-        isn't taken before the next request is dropped."""
+    def ask_ahead(self, requests: Sequence[Request], seconds: float = math.inf) -> Iterator[Outcome]:
+        """Send all requests at once and give their outcomes one by one, while the child is at work on the next. Each
+        has `seconds` at most. What isn't taken before the next request is dropped."""
         for _ in self._open:
             pass
         # Every answer bears its question's number, which nobody can know before: what comes ahead of time is no answer.
         tokens = [secrets.randbits(60) for _ in requests]
+        limits = [min(request.seconds, seconds) for request in requests]
         if self._channel is not None and requests:
-            messages = [(token, to_plain(request)) for token, request in zip(tokens, requests, strict=True)]
-            self._send(messages, requests[0].seconds + GRACE)
-        self._open = (self._collect(token, request) for token, request in zip(tokens, requests, strict=True))
+            plain = ({**to_plain(r), "seconds": limit} for r, limit in zip(requests, limits, strict=True))
+            self._send(list(zip(tokens, plain, strict=True)), limits[0] + GRACE)
+        self._open = (self._collect(token, limit) for token, limit in zip(tokens, limits, strict=True))
         return self._open
 
     def abandon(self) -> None:
@@ -126,12 +145,12 @@ class ForkedSubject:
         self._ended = self._ended or "died"
         self.close()
 
-    def _collect(self, token: int, request: Request) -> Outcome:
+    def _collect(self, token: int, seconds: float) -> Outcome:
         if self._channel is None:
             return Outcome(status="not-run")
         try:
             if not self._ended:
-                return self._outcome(token, time.monotonic() + request.seconds + GRACE)
+                return self._outcome(token, time.monotonic() + seconds + GRACE)
         except Late:
             self._ended = "time-limit"
         except (Closed, WireError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
@@ -92,52 +92,68 @@ class Outcome:
 def to_plain(message: Request | Outcome) -> dict[str, Any]:
     """A request or an outcome as a dict of plain data, ready for the wire: fields at their defaults are left out."""
     data: dict[str, Any] = {}
-    for name, default in _DEFAULTS[type(message)].items():
-        value = getattr(message, name)
-        # A student's value is never compared with anything; an empty tuple or text is told by its type and length.
-        empty = type(value) is type(default) and type(value) in (int, str, tuple) and not value and not default
-        if value is not default and not empty:
-            data[name] = value
+    defaults = _DEFAULTS[type(message)]
+    for name, value in vars(message).items():
+        default = defaults[name]
+        # The default of a student's value is None: it is compared with nothing.
+        if value is default or (type(value) is type(default) and type(value) in _SIMPLE and value == default):
+            continue
+        data[name] = value
     raised = data.get("raised")
     if raised is not None:
-        data["raised"] = {f.name: getattr(raised, f.name) for f in fields(raised)}
+        data["raised"] = dict(vars(raised))
     return data
+
+
+_SIMPLE = frozenset({int, str})
 
 
 def outcome_from(data: Any) -> Outcome:
     """The outcome that a student's process sent; anything malformed is a ValueError."""
     if not isinstance(data, dict) or not data.keys() <= _DEFAULTS[Outcome].keys():
         raise ValueError("an outcome has its fields and no others")
-    data = {**_DEFAULTS[Outcome], **data}
-    raised = data["raised"]
+    for name, value in data.items():
+        if name in _SOUND and not _SOUND[name](value):
+            raise ValueError(f"an outcome's {name} is malformed")
+    raised = data.get("raised")
+    if data.get("status") == "raised" and raised is None:
+        raise ValueError("an outcome's raised is malformed")
     if raised is not None:
-        _expect(isinstance(raised, dict) and raised.keys() == {f.name for f in fields(Raised)}, "raised")
-        _expect(_all(raised["types"], str) and isinstance(raised["line_number"], int), "raised")
-        _expect(isinstance(raised["message"], str) and isinstance(raised["line"], str), "raised")
         raised = Raised(tuple(raised["types"]), raised["message"], raised["line"], raised["line_number"])
-    # Only the judge says that a process died or that nothing was run.
-    _expect(data["status"] in ("ok", "raised", "time-limit", "missing", "misbuilt"), "status")
-    _expect(data["status"] != "raised" or raised is not None, "raised")
-    _expect(_all(data["changed"], int) and _all(data["calls"], str), "changed, calls")
-    _expect(isinstance(data["operations"], int), "operations")
-    _expect(isinstance(data["largest"], int) and _all(data["largest_shape"], int), "largest")
-    _expect(isinstance(data["output"], str), "output")
-    gradients = data["gradients"]
-    if gradients is not None:
-        _expect(isinstance(gradients, dict), "gradients")
-        _expect(all(isinstance(v, Tensor) or v is None for v in gradients.values()), "gradients")
-    return Outcome(**{**data, "raised": raised, "output": data["output"][:OUTPUT_BYTES]})
+    return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_BYTES]})
 
 
 def _all(items: Any, kind: type) -> bool:
     return isinstance(items, tuple) and all(type(item) is kind for item in items)
 
 
-def _expect(condition: bool, field_name: str) -> None:
-    if not condition:
-        raise ValueError(f"an outcome's {field_name} is malformed")
+def _is_raised(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, dict)
+        and value.keys() == {f.name for f in fields(Raised)}
+        and _all(value["types"], str)
+        and isinstance(value["message"], str)
+        and isinstance(value["line"], str)
+        and isinstance(value["line_number"], int)
+    )
 
 
+def _are_gradients(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(isinstance(v, Tensor | None) for v in value.values()))
+
+
+_SOUND: dict[str, Callable[[Any], bool]] = {
+    # Only the judge says that a process died or that nothing was run.
+    "status": lambda value: isinstance(value, str) and value in ("ok", "raised", "time-limit", "missing", "misbuilt"),
+    "raised": _is_raised,
+    "changed": lambda value: _all(value, int),
+    "gradients": _are_gradients,
+    "calls": lambda value: _all(value, str),
+    "operations": lambda value: isinstance(value, int),
+    "largest": lambda value: isinstance(value, int),
+    "largest_shape": lambda value: _all(value, int),
+    "output": lambda value: isinstance(value, str),
+}
 _DEFAULTS: dict[type, dict[str, Any]] = {
     kind: {f.name: f.default if f.default is not MISSING else None for f in fields(kind)} for kind in (Request, Outcome)
 }
@@ -158,14 +174,18 @@ class Subject(Protocol):
         ...
 
 
-@runtime_checkable
 class AsksAhead(Subject, Protocol):
     """A subject at work beside us: it takes several requests at once."""
 
-    def ask_ahead(self, requests: Sequence[Request]) -> Iterator[Outcome]:
+    def ask_ahead(self, requests: Sequence[Request], seconds: float = ...) -> Iterator[Outcome]:
         """Send all requests and give their outcomes one by one. What isn't taken is lost with the next request."""
         ...
 
     def abandon(self) -> None:
         """Don't wait for what was asked: end the student's process."""
         ...
+
+
+def beside(subject: Subject) -> AsksAhead | None:
+    """`subject`, if it works beside us."""
+    return subject if hasattr(subject, "ask_ahead") else None  # type: ignore[return-value]

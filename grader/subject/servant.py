@@ -11,16 +11,18 @@ import inspect
 import io
 import random
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.subject.callbacks import answered
-from grader.subject.cells import compile_cell, names_used
+from grader.subject.cells import compile_cell, compiled, names_used
 from grader.subject.limits import TimeLimit, time_limit
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
+from grader.subject.translator import Translator
 from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
@@ -38,9 +40,19 @@ class Servant:
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
+        self.compiled: dict[tuple[str, bool], CodeType] = {}
         self.log = Log()
 
     def handle(self, request: Request) -> Outcome:
+        """Carry out one request and leave the random state as it was: for a notebook that goes on afterwards."""
+        python_state, torch_state = random.getstate(), torch.default_generator.get_state()
+        try:
+            return self.carry_out(request)
+        finally:
+            random.setstate(python_state)
+            torch.default_generator.set_state(torch_state)
+
+    def carry_out(self, request: Request) -> Outcome:
         """Carry out one request. Whatever the student's code raises becomes part of the outcome."""
         self.log, output = Log(), _CappedText()
         facts: dict[str, Any] = {}
@@ -71,29 +83,36 @@ class Servant:
 
     def _run(self, request: Request) -> dict[str, Any]:
         self.cells += 1
-        code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
+        code = self.compiled.pop((request.source, "definitions" in request.args), None)
+        if code is None:
+            code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
         exec(code, self.namespace)  # the student's code is what we are here to run
         return {}
 
-    @staticmethod
-    def _names(request: Request) -> dict[str, Any]:
-        return {"value": sorted(set().union(*(names_used(source) for source in request.args)))}
+    def _names(self, request: Request) -> dict[str, Any]:
+        names: set[str] = set()
+        for number, source in enumerate(request.args, 1):
+            code = compiled(source, f"<cell {number} of the notebook>")
+            names |= names_used(source, code)
+            if code is not None:
+                self.compiled[source, False] = code
+        return {"value": sorted(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
         function = self._find(request.target)
         wanted = request.cotangents is not None
-        given = [self._prepare(arg, wanted) for arg in request.args]
-        passed = [self._prepare_copy(arg) for arg in given]
+        passed = [self._prepare(arg, wanted) for arg in request.args]
         keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
         with watch(self.log) if request.watch else contextlib.nullcontext():
             value = function(*passed, **keywords)
-        facts: dict[str, Any] = {
-            "value": plain(value),
-            "changed": tuple(i for i, arg in enumerate(given) if not same(plain(arg), plain(passed[i]))),
-        }
-        if wanted:
-            parameters = dict(function.named_parameters()) if isinstance(function, nn.Module) else {}
-            facts["gradients"] = _gradients(value, given, parameters, request.cotangents or ())
+        facts: dict[str, Any] = {"value": plain(value)}
+        if not wanted:  # a change in place of what gradients are wanted of is an error of torch's own
+            facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
+            return facts
+        # A parameter that has two names, as a layer of its own and inside a Sequential, is found under both.
+        named = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
+        parameters = dict(named)
+        facts["gradients"] = _gradients(value, passed, parameters, request.cotangents or ())
         return facts
 
     def _prepare(self, arg: Any, differentiable: bool) -> Any:
@@ -107,14 +126,6 @@ class Servant:
             return GIVEN[arg.kind](arg.data)
         if isinstance(arg, Callback):
             return self._callback(arg)
-        return arg
-
-    def _prepare_copy(self, arg: Any) -> Any:
-        """What is really passed: kept apart from `arg`, which stays to be compared with afterwards."""
-        if isinstance(arg, Tensor):
-            return arg if arg.requires_grad else arg.clone()
-        if isinstance(arg, tuple | list):
-            return type(arg)(self._prepare_copy(item) for item in arg)
         return arg
 
     def _callback(self, callback: Callback) -> Callable[..., Any]:
@@ -165,6 +176,15 @@ class Servant:
 
     def _describe(self, request: Request) -> dict[str, Any]:
         return {"value": describe(self._find(request.target))}
+
+
+def _changed(before: Any, after: Any) -> bool:
+    """Whether the student's code changed an argument in place. Of the callables only a module has something to change."""
+    if isinstance(before, Given | Callback):
+        return isinstance(after, Translator) and after.changed()
+    if isinstance(before, tuple | list):
+        return len(before) != len(after) or any(_changed(b, a) for b, a in zip(before, after, strict=True))
+    return not same(before, plain(after) if not isinstance(after, Tensor) else after)
 
 
 def _misfit(own: dict[str, Tensor], state: dict[str, Tensor]) -> str:
@@ -238,9 +258,7 @@ def _gradients(
 
 @contextlib.contextmanager
 def _guarded(request: Request, output: io.TextIOBase) -> Iterator[None]:
-    """The same surroundings for every call, and none of the student's notebook disturbed by it: random state, gradient
-    mode, printed output."""
-    python_state, torch_state = random.getstate(), torch.default_generator.get_state()
+    """The same surroundings for every call: random numbers, gradient mode, and what is printed goes to `output`."""
     with (
         contextlib.redirect_stdout(output),
         contextlib.redirect_stderr(output),
@@ -249,11 +267,7 @@ def _guarded(request: Request, output: io.TextIOBase) -> Iterator[None]:
     ):
         torch.default_generator.manual_seed(request.seed)  # `torch.manual_seed` also asks for CUDA: ten times slower
         random.seed(request.seed)
-        try:
-            yield
-        finally:
-            random.setstate(python_state)
-            torch.default_generator.set_state(torch_state)
+        yield
 
 
 class _CappedText(io.StringIO):

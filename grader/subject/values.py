@@ -14,8 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from grader.subject.translator import Translator
+
 # Held at import, so that a notebook which replaces torch's functions replaces nothing here.
-_equal = torch.equal
+_equal, _isnan, _where = torch.equal, torch.isnan, torch.where
 # What a subclass of a plain type really holds, whatever its own methods say.
 _BARE: dict[type, Callable[[Any], Any]] = {int: int.__index__, float: float.__float__, str: str.__str__}
 MAX_DEPTH = 12
@@ -27,6 +29,9 @@ class Opaque:
     """Something that can't cross: only the name of its type does."""
 
     type_name: str
+
+
+_PLAIN = frozenset({type(None), bool, int, float, str, Opaque})
 
 
 @dataclass(frozen=True)
@@ -66,20 +71,22 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "linear": _linear,
     "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,
+    "translator": Translator,  # a module, with a mode
 }
 
 
 def plain(value: object, depth: int = 0) -> Any:
     """`value` as plain data: detached copies of tensors, tuples and lists of plain data, `Opaque` for the rest."""
-    if value is None or type(value) in (bool, int, float, str, Opaque):
+    kind = type(value)
+    if kind in _PLAIN:
         return value
+    if kind is Tensor or kind is nn.Parameter:
+        return _plain_tensor(value)  # type: ignore[arg-type]
     if isinstance(value, np.generic):
         return plain(value.item(), depth + 1)
     for base, bare in _BARE.items():
         if isinstance(value, base):
             return bare(value)
-    if type(value) in (Tensor, nn.Parameter):
-        return _plain_tensor(value)  # type: ignore[arg-type]
     if depth >= MAX_DEPTH:
         return Opaque("deeply nested data")
     if isinstance(value, tuple | list) and len(value) <= MAX_ITEMS:
@@ -93,7 +100,12 @@ def plain(value: object, depth: int = 0) -> Any:
 def _plain_tensor(tensor: Tensor) -> Tensor | Opaque:
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.device.type == "meta":
         return Opaque(f"{tensor.layout} tensor on {tensor.device.type}")
-    return tensor.detach().cpu().clone().contiguous()
+    return tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+
+
+def _equal_with_nan(left: Tensor, right: Tensor) -> bool:
+    nan = _isnan(left)
+    return _equal(nan, _isnan(right)) and _equal(_where(nan, 0, left), _where(nan, 0, right))
 
 
 def tensors_in(value: object) -> list[Tensor]:
@@ -112,7 +124,7 @@ def same(left: object, right: object) -> bool:
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if left.shape != right.shape or left.dtype != right.dtype:
             return False
-        return _equal(torch.nan_to_num(left), torch.nan_to_num(right)) and _equal(torch.isnan(left), torch.isnan(right))
+        return _equal(left, right) or _equal_with_nan(left, right)
     if type(left) is not type(right):
         return False
     if isinstance(left, tuple | list) and isinstance(right, tuple | list):

@@ -88,10 +88,15 @@ class _Operators(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.log.add(f"aten::{str(func).removeprefix('aten.').split('.')[0]}")
+        self.log.add(_operator_name(func))
         self.log.operations += 1
         self.log.measure(result)
         return result
+
+
+@cache
+def _operator_name(func: Any) -> str:
+    return f"aten::{str(func).removeprefix('aten.').split('.')[0]}"
 
 
 def _asking_module(frame: FrameType | None) -> str:
@@ -103,6 +108,7 @@ def _asking_module(frame: FrameType | None) -> str:
     return ""
 
 
+@cache
 def function_name(func: Callable[..., Any]) -> str:
     """A torch function as a student would write it: `F.softmax`, `torch.softmax`, `Tensor.softmax`."""
     name = getattr(func, "__name__", None) or str(func).split(".")[-1]

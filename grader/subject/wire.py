@@ -1,7 +1,7 @@
 """The wire between judge and student's process: typed, framed, size-limited; never pickle.
 
-A frame is two lengths, a JSON tree and the raw bytes of its tensors. Strings, booleans, integers and None stand for
-themselves in the tree; everything else is a list whose first item names its type.
+A frame is two lengths, a JSON tree and the raw bytes of its tensors. Strings, booleans, numbers, None and dicts with
+text for keys stand for themselves in the tree; everything else is a list whose first item names its type.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,8 +30,11 @@ DTYPES = {
 }
 
 
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 # What stands for itself in the tree.
 _BARE = frozenset({bool, int, str, type(None)})
+# Tensors start at multiples of it, so that they can be read where they lie.
+ALIGNED = 16
 
 
 class WireError(ValueError):
@@ -42,14 +44,14 @@ class WireError(ValueError):
 def encode(value: object) -> bytes:
     """One frame holding `value` (plain data of `grader.subject.values`)."""
     blobs: list[bytes] = []
-    head = json.dumps(_pack(value, blobs), allow_nan=False, separators=(",", ":")).encode()
+    head = _to_json(_pack(value, blobs)).encode()
     body = b"".join(blobs)
     if len(head) + len(body) > MAX_FRAME or len(head) > MAX_TREE:
         raise WireError(f"a frame of {len(head)} + {len(body)} bytes, the limits are {MAX_TREE} and {MAX_FRAME}")
     return HEADER.pack(len(head), len(body)) + head + body
 
 
-def decode(frame: bytes) -> Any:
+def decode(frame: bytes | bytearray) -> Any:
     """The value in one frame; WireError for anything that isn't exactly that."""
     if len(frame) < HEADER.size:
         raise WireError("a frame shorter than its header")
@@ -60,28 +62,22 @@ def decode(frame: bytes) -> Any:
         tree = json.loads(frame[HEADER.size : HEADER.size + head_size])
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame's tree is no JSON: {type(error).__name__}") from None
-    reader = _Reader(memoryview(frame)[HEADER.size + head_size :])
+    reader = _Reader(bytearray(frame[HEADER.size + head_size :]))
     value = reader.unpack(tree, 0)
     if reader.offset != body_size:
         raise WireError("a frame holds bytes that no tensor claims")
     return value
 
 
-def read_frame(read: Callable[[int], bytes], limit: int = MAX_FRAME) -> bytes | None:
-    """The next frame from `read(n)` (which gives exactly n bytes, or fewer at the end); None at a clean end."""
-    header = read(HEADER.size)
-    if not header:
-        return None
-    if len(header) < HEADER.size:
-        raise WireError("the sender stopped in the middle of a frame")
-    head_size, body_size = HEADER.unpack(header)
-    size = head_size + body_size
-    if size > limit or head_size > MAX_TREE:
-        raise WireError(f"a frame of {size} bytes, the limit is {limit}")
-    body = read(size)
-    if len(body) < size:
-        raise WireError("the sender stopped in the middle of a frame")
-    return header + body
+def frame_size(header: bytes | bytearray, limit: int = MAX_FRAME) -> int:
+    """The whole length of the frame that opens with `header`; WireError if it is too large."""
+    head_size, body_size = HEADER.unpack_from(header)
+    if head_size + body_size > limit or head_size > MAX_TREE:
+        raise WireError(f"a frame of {head_size + body_size} bytes, the limit is {limit}")
+    return int(HEADER.size + head_size + body_size)
+
+
+_to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
 
 
 def _pack(value: object, blobs: list[bytes]) -> Any:
@@ -89,14 +85,17 @@ def _pack(value: object, blobs: list[bytes]) -> Any:
     if kind in _BARE:
         return value
     if kind is tuple or kind is list:
-        items = value if all(type(item) in _BARE for item in value) else (_pack(item, blobs) for item in value)  # type: ignore[attr-defined]
-        return ["l" if kind is list else "t", *items]  # type: ignore[misc]
+        return ["l" if kind is list else "t", *[_pack(item, blobs) for item in value]]  # type: ignore[attr-defined]
     if isinstance(value, Tensor):
+        if value.dtype not in _NAMES:
+            raise WireError(f"a tensor of {value.dtype} can't cross the wire")
         blobs.append(_bytes_of(value.detach()))
-        return ["T", str(value.dtype).removeprefix("torch."), list(value.shape)]
+        return ["T", _NAMES[value.dtype], *value.shape]
     if isinstance(value, float):
-        return ["f", value if math.isfinite(value) else str(value)]
+        return value if math.isfinite(value) else ["f", str(value)]
     if isinstance(value, dict):
+        if all(type(key) is str for key in value):
+            return {key: _pack(item, blobs) for key, item in value.items()}
         return ["d", *([_key(k), _pack(v, blobs)] for k, v in value.items())]
     if isinstance(value, bool | int | str):
         return value
@@ -112,10 +111,11 @@ def _pack(value: object, blobs: list[bytes]) -> Any:
 
 
 def _bytes_of(tensor: Tensor) -> bytes:
-    """A tensor's elements in order. NumPy knows all its dtypes but one."""
+    """A tensor's elements in order, padded. NumPy knows all its dtypes but one."""
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.contiguous().view(torch.int16)
-    return tensor.numpy().tobytes()
+    data = tensor.numpy().tobytes()
+    return data + bytes(-len(data) % ALIGNED)
 
 
 def _key(key: object) -> str | int | bool:
@@ -125,37 +125,39 @@ def _key(key: object) -> str | int | bool:
 
 
 class _Reader:
-    """Takes a tree apart; tensors take their bytes from the body in the order in which they stand."""
+    """Takes a tree apart; tensors are read where they lie in the body, in the order in which they stand."""
 
-    def __init__(self, body: memoryview) -> None:
+    def __init__(self, body: bytearray) -> None:
         self.body = body
         self.offset = 0
 
     def unpack(self, node: Any, depth: int) -> Any:
-        if node is None or isinstance(node, bool | int | str):
+        kind = type(node)
+        if kind in _BARE or kind is float:
             return node
-        if depth > MAX_DEPTH + 4 or not isinstance(node, list) or not node:
+        if depth > MAX_DEPTH + 4:
             raise WireError("a frame's tree is malformed")
-        kind, rest = node[0], node[1:]
-        if kind in ("l", "t") and all(
-            type(item) in _BARE for item in rest
-        ):  # most are: don't go through them one by one
-            return rest if kind == "l" else tuple(rest)
-        if kind == "l":
-            return [self.unpack(item, depth + 1) for item in rest]
-        if kind == "t":
-            return tuple(self.unpack(item, depth + 1) for item in rest)
+        if kind is dict:
+            return {key: self.unpack(item, depth + 1) for key, item in node.items()}
+        if not node or type(node[0]) is not str:
+            raise WireError("a frame's tree is malformed")
+        return self._tagged(node[0], node[1:], depth)
+
+    def _tagged(self, kind: str, rest: list[Any], depth: int) -> Any:
+        if kind == "T":
+            return self._tensor(rest)
+        if kind in ("l", "t"):
+            items = [item if type(item) in _BARE else self.unpack(item, depth + 1) for item in rest]
+            return items if kind == "l" else tuple(items)
         if kind == "d":
             return self._dict(rest, depth)
-        if kind == "T" and len(rest) == 2:
-            return self._tensor(*rest)
         if kind == "f" and len(rest) == 1:
             return self._float(rest[0])
         if kind == "o" and len(rest) == 1 and isinstance(rest[0], str):
             return Opaque(rest[0][:200])
         if kind == "c" and len(rest) == 1 and isinstance(rest[0], int):
             return Callback(rest[0])
-        if kind == "g" and len(rest) == 2 and isinstance(rest[0], str):
+        if kind == "g" and len(rest) == 2 and isinstance(rest[0], str) and isinstance(rest[1], dict):
             return Given(rest[0], self.unpack(rest[1], depth + 1))
         raise WireError("a frame's tree is malformed")
 
@@ -169,26 +171,28 @@ class _Reader:
 
     @staticmethod
     def _float(node: object) -> float:
-        if type(node) in (int, float) or node in ("nan", "inf", "-inf"):
-            return float(node)  # type: ignore[arg-type]
+        if node in ("nan", "inf", "-inf"):
+            return float(node)
         raise WireError("a float in a frame is malformed")
 
-    def _tensor(self, dtype_name: object, shape: object) -> Tensor:
-        dtype = DTYPES.get(dtype_name) if isinstance(dtype_name, str) else None
-        if dtype is None or not isinstance(shape, list) or len(shape) > MAX_AXES:
+    def _tensor(self, rest: list[Any]) -> Tensor:
+        dtype = DTYPES.get(rest[0]) if rest and isinstance(rest[0], str) else None
+        if dtype is None or len(rest) > MAX_AXES + 1:
             raise WireError("a tensor in a frame is malformed")
-        if not all(type(n) is int and 0 <= n <= MAX_FRAME for n in shape):
+        shape, count, axes = rest[1:], 1, 1
+        for n in shape:
+            if type(n) is not int or not 0 <= n <= MAX_FRAME:
+                raise WireError("a tensor's shape in a frame is malformed")
+            count, axes = count * n, axes * (n or 1)
+        if axes > MAX_FRAME:  # of an empty tensor too: torch multiplies them
             raise WireError("a tensor's shape in a frame is malformed")
-        size = math.prod(shape) * dtype.itemsize
-        if math.prod(n for n in shape if n) > MAX_FRAME:  # of an empty tensor too: torch multiplies them
-            raise WireError("a tensor's shape in a frame is malformed")
-        if self.offset + size > len(self.body):
-            raise WireError("a tensor in a frame is larger than the frame")
-        raw = self.body[self.offset : self.offset + size]
-        self.offset += size
-        if size == 0:
+        if count == 0:
             return torch.empty(shape, dtype=dtype)
+        start, size = self.offset, count * dtype.itemsize
+        self.offset += size + -size % ALIGNED
+        if self.offset > len(self.body):
+            raise WireError("a tensor in a frame is larger than the frame")
         # A bool of 2 is undefined behaviour in torch: read bytes, then compare.
         if dtype is torch.bool:
-            return torch.frombuffer(bytearray(raw), dtype=torch.uint8).reshape(shape) != 0
-        return torch.frombuffer(bytearray(raw), dtype=dtype).reshape(shape)
+            return torch.frombuffer(self.body, dtype=torch.uint8, count=count, offset=start).reshape(shape) != 0
+        return torch.frombuffer(self.body, dtype=dtype, count=count, offset=start).reshape(shape)

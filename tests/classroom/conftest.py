@@ -1,25 +1,32 @@
-"""A course directory with one lesson, two students and an exchange, as on a machine that they share."""
+"""A course directory made of the course's own `solutions/`, two students and an exchange, as on a machine that they
+share.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.course import create
-from tests.judge import notebooks as nb
 
+ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
+LESSON, EXERCISE = "00_start_here", "first_steps"
+SOLVED = ROOT / "solutions" / f"{LESSON}.ipynb"
+STUDENTS = ("ann", "bo")
 
 
 @dataclass
 class Classroom:
-    """`run` is the teacher's shell in the course directory, `student` a student's in theirs."""
+    """`run` is the teacher's shell in the course directory; `steps` are nbgrader's commands in any folder."""
 
     root: Path
     environment: dict[str, str]
@@ -28,60 +35,84 @@ class Classroom:
     def course(self) -> Path:
         return self.root / "course"
 
-    def run(self, *command: str, cwd: Path | None = None, check: bool = True) -> str:
+    def run(self, *command: str, check: bool = True, **environment: str) -> str:
+        """A command as a shell starts it; what it said."""
+        return self._run([str(BIN / command[0]), *command[1:]], check, environment)
+
+    def steps(self, *steps: tuple[str, ...]) -> str:
+        """nbgrader's commands, each with the folder that it is given in first, in one process."""
+        commands = json.dumps([[str(self.root / folder), *arguments] for folder, *arguments in steps])
+        return self._run([sys.executable, str(Path(__file__).with_name("commands.py")), commands], True, {})
+
+    def _run(self, command: list[str], check: bool, environment: dict[str, str]) -> str:
         done = subprocess.run(
-            [str(BIN / command[0]), *command[1:]],
-            cwd=cwd or self.course,
-            env=self.environment,
+            command,
+            cwd=self.course,
+            env=self.environment | environment,
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=240,
+            timeout=400,
             check=False,
         )
         said = done.stdout + done.stderr
         assert not check or done.returncode == 0, said
         return said
 
-    def student(self, name: str, *command: str, check: bool = True) -> str:
-        home = self.root / name
-        home.mkdir(exist_ok=True)
-        return self.run(*command, cwd=home, check=check)
-
     def submit_directly(self, name: str, data: bytes) -> Path:
         """Put a submission where collect would have put it."""
-        folder = self.course / "submitted" / name / nb.LESSON
+        folder = self.course / "submitted" / name / LESSON
         folder.mkdir(parents=True)
-        (folder / f"{nb.LESSON}.ipynb").write_bytes(data)
+        (folder / f"{LESSON}.ipynb").write_bytes(data)
         return folder
 
-    def marks(self) -> dict[str, dict[str, float]]:
-        """By student and exercise, as the gradebook has them."""
+    def marks(self) -> dict[str, float]:
+        """By student, as the gradebook has them; every cell has one."""
         from nbgrader.api import Gradebook
 
-        found: dict[str, dict[str, float]] = {}
+        found: dict[str, float] = {}
         with Gradebook(f"sqlite:///{self.course}/gradebook.db") as gradebook:
-            for one in gradebook.assignment_submissions(nb.LESSON):
-                grades = {g.name.removesuffix("-check"): g.score for n in one.notebooks for g in n.grades}
-                assert not any(g.auto_score is None for n in one.notebooks for g in n.grades)
-                found[one.student.id] = grades
+            for one in gradebook.assignment_submissions(LESSON):
+                assert not any(grade.auto_score is None for notebook in one.notebooks for grade in notebook.grades)
+                found[one.student.id] = one.score
         return found
+
+    def page(self, student: str) -> str:
+        """A student's feedback."""
+        return (self.course / "feedback" / student / LESSON / f"{LESSON}.html").read_text()
+
+
+def answered(notebook: dict[str, Any], source: str) -> dict[str, Any]:
+    """A student at work: the exercise's cell replaced."""
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("course", {}).get("role") == "solution":
+            cell["source"] = source
+    return notebook
+
+
+def solved(source: str | None = None) -> dict[str, Any]:
+    """The course's own notebook with the model solution, or with another answer."""
+    notebook = json.loads(SOLVED.read_text())
+    return notebook if source is None else answered(notebook, source)
+
+
+def as_solution(notebook: bytes) -> bytes:
+    """With the kernel that the build writes."""
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    return json.dumps({**json.loads(notebook), "metadata": {"kernelspec": kernel}}).encode()
 
 
 def classroom_at(root: Path) -> Classroom:
-    solutions = root / "solutions"
+    solutions, exchange = root / "solutions", root / "exchange"
     solutions.mkdir()
-    (solutions / f"{nb.LESSON}.ipynb").write_bytes(as_solution(nb.instructor()))
-    exchange = root / "exchange"
-    exchange.mkdir(mode=0o777)
+    shutil.copy(SOLVED, solutions)
+    exchange.mkdir()
     exchange.chmod(0o777)
     create(root / "course", solutions, "attention", str(exchange))
-    student_config = (
-        f"c = get_config()\nc.CourseDirectory.course_id = 'attention'\nc.Exchange.root = {str(exchange)!r}\n"
-    )
-    for name in ("ann", "bo"):
+    config = f"c = get_config()\nc.CourseDirectory.course_id = 'attention'\nc.Exchange.root = {str(exchange)!r}\n"
+    for name in STUDENTS:
         (root / name).mkdir()
-        (root / name / "nbgrader_config.py").write_text(student_config)
+        (root / name / "nbgrader_config.py").write_text(config)
     environment = {
         **os.environ,
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
@@ -90,18 +121,14 @@ def classroom_at(root: Path) -> Classroom:
         "JUPYTER_CONFIG_DIR": str(root / "jupyter_config"),
         "IPYTHONDIR": str(root / "ipython"),
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": str(ROOT),
     }
     return Classroom(root, environment)
 
 
-def as_solution(notebook: bytes) -> bytes:
-    """With the kernel that the build writes."""
-    data = json.loads(notebook)
-    data["metadata"] = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}}
-    return json.dumps(data).encode()
-
-
-@pytest.fixture
-def classroom(tmp_path: Path) -> Classroom:
-    return classroom_at(tmp_path)
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A course whose assignment is generated and released."""
+    made = classroom_at(tmp_path_factory.mktemp("classroom"))
+    made.steps(("course", "generate_assignment", LESSON), ("course", "release_assignment", LESSON))
+    return made

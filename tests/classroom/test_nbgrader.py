@@ -1,4 +1,6 @@
-"""nbgrader's own commands in a course directory of ours, from assignment to feedback, with two students."""
+"""nbgrader's own commands in a course directory of ours, from assignment to feedback: two students who use the
+exchange, and beside them submissions that try to stop the batch, to reach a file or to run in a teacher's browser.
+"""
 
 from __future__ import annotations
 
@@ -8,60 +10,132 @@ import stat
 
 import pytest
 
-from grader.registry import exercises
-from tests.judge import notebooks as nb
+from tests.classroom.conftest import EXERCISE, LESSON, STUDENTS, answered, classroom_at, solved
 
-TRANSPOSED = "def attention_scores(query, key):\n    print('I was here')\n    return key @ query.mT"
-POINTS = {name: e.points for name, e in exercises().items() if e.lesson == nb.LESSON}
+pytestmark = pytest.mark.timeout(900)
+WRONG = "def first_steps(x):\n    print('I was here')\n    return 2 * (x + 1)"
+ANSWERS = {"ann": "def first_steps(x):\n    return x + x + 1", "bo": WRONG}
+SCRIPT = "<script>alert('md')</script>"
+IMAGE = "<img src=x onerror=alert('p')>"
 
 
-def write_answers(path, **answers):
-    """A student at work: solves everything, but for `answers`."""
-    notebook = json.loads(path.read_text())
-    right = {c["metadata"]["course"]["exercise"]: c["source"] for c in nb.solved() if role(c) == "solution"}
+def code(source, **more):
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None, **more}
+
+
+def doubled(notebook):
+    check = next(cell for cell in notebook["cells"] if cell["metadata"].get("course", {}).get("role") == "check")
+    notebook["cells"].append(dict(check))
+
+
+def other_metadata(notebook):
     for cell in notebook["cells"]:
-        if role(cell) == "solution":
-            name = cell["metadata"]["course"]["exercise"]
-            cell["source"] = answers.get(name, right[name])
-    path.write_text(json.dumps(notebook))
+        if "nbgrader" in cell["metadata"]:
+            cell["metadata"]["nbgrader"].update(schema_version=1, points=50, solution=True)
 
 
-def role(cell):
-    return cell["metadata"].get("course", {}).get("role")
+def active(notebook):
+    answered(notebook, f'def first_steps(x):\n    print("{IMAGE}")\n    return x')
+    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/html": "<script>alert('out')</script>"}}
+    notebook["cells"].insert(0, code("1", outputs=[shown]))
+    notebook["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": f"**kept**\n\n{SCRIPT}\n\n{IMAGE}"})
 
 
-@pytest.mark.timeout(600)
-def test_every_command_with_two_students(classroom):
-    lesson = nb.LESSON
-    classroom.run("nbgrader", "generate_assignment", lesson)
-    released = json.loads((classroom.course / "release" / lesson / f"{lesson}.ipynb").read_text())
-    assert "BEGIN SOLUTION" not in json.dumps(released)
-    classroom.run("nbgrader", "release_assignment", lesson)
-    for name, answers in (("ann", {}), ("bo", {"attention_scores": TRANSPOSED})):
-        classroom.student(name, "nbgrader", "fetch_assignment", lesson)
-        notebook = classroom.root / name / lesson / f"{lesson}.ipynb"
-        write_answers(notebook, **answers)
-        classroom.student(name, "nbgrader", "submit", lesson, f"--student={name}")
-    validated = classroom.student("bo", "nbgrader", "validate", f"{lesson}/{lesson}.ipynb")
-    assert "attention_scores" in validated
-    classroom.run("nbgrader", "collect", lesson)
-    classroom.run("nbgrader", "autograde", lesson)
-    marks = classroom.marks()
-    assert marks["ann"] == POINTS
-    assert marks["bo"]["attention_scores"] == 0
-    assert marks["bo"]["project_qkv"] == POINTS["project_qkv"]
-    classroom.run("nbgrader", "generate_feedback", lesson)
-    page = (classroom.course / "feedback" / "bo" / lesson / f"{lesson}.html").read_text()
-    assert "scores-transposed" in page
+def exits(notebook):
+    notebook["cells"].insert(0, code("import os\nos._exit(1)"))
+
+
+HOSTILE = {"doubled": doubled, "metadata": other_metadata, "active": active, "exits": exits}
+
+
+@pytest.fixture(scope="module")
+def handed_in(classroom):
+    """Everybody's submission is collected."""
+    classroom.steps(*((name, "fetch_assignment", LESSON) for name in STUDENTS))
+    for name, answer in ANSWERS.items():
+        path = classroom.root / name / LESSON / f"{LESSON}.ipynb"
+        path.write_text(json.dumps(answered(json.loads(path.read_text()), answer)))
+    classroom.steps(*((name, "submit", LESSON, f"--student={name}") for name in STUDENTS))
+    for path in classroom.root.glob("exchange/attention/inbound/ann+*/timestamp.txt"):
+        path.write_bytes(b"\xff")  # it is ann's file: she can
+    classroom.steps(("course", "collect", LESSON))
+    for name, change in HOSTILE.items():
+        notebook = solved()
+        change(notebook)
+        classroom.submit_directly(name, json.dumps(notebook).encode())
+    broken = classroom.submit_directly("broken", b'{"cells": [')
+    (broken / "leak.txt").symlink_to(classroom.course / "judge_secret")
+    linked = classroom.submit_directly("linked", b"") / f"{LESSON}.ipynb"
+    linked.unlink()
+    linked.symlink_to(classroom.course / "source" / LESSON / f"{LESSON}.ipynb")
+    return classroom
+
+
+@pytest.fixture(scope="module")
+def graded(handed_in):
+    """Everything is graded, and every student has feedback."""
+    handed_in.run("nbgrader", "autograde", LESSON)
+    handed_in.steps(
+        ("course", "generate_feedback", LESSON),
+        ("course", "release_feedback", LESSON),
+        ("bo", "fetch_feedback", LESSON),
+        ("course", "export"),
+    )
+    return handed_in
+
+
+def test_students_get_the_exercises_without_their_solutions(classroom):
+    released = (classroom.course / "release" / LESSON / f"{LESSON}.ipynb").read_text()
+    assert EXERCISE in released
+    assert "BEGIN SOLUTION" not in released
+
+
+def test_validate_tells_a_wrong_answer(handed_in):
+    said = handed_in.steps(("bo", "validate", f"{LESSON}/{LESSON}.ipynb"))
+    assert "CheckFailed" in said
+    assert "added-before-doubling" in said
+
+
+def test_marks_are_the_judges(graded):
+    marks = graded.marks()
+    assert marks["ann"] == 1
+    assert 0 < marks["bo"] < 0.5  # the right shape, and nothing else
+    rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader((graded.course / "grades.csv").open())}
+    assert rows == {**marks, **{name: rows[name] for name in rows.keys() - marks.keys()}}
+
+
+def test_feedback_names_the_mistake_and_comes_back_to_the_student(graded):
+    page = graded.page("bo")
+    assert "added-before-doubling" in page
     assert "I was here" in page
-    assert "rows and columns are swapped" in page
-    classroom.run("nbgrader", "release_feedback", lesson)
-    classroom.student("bo", "nbgrader", "fetch_feedback", lesson)
-    assert list((classroom.root / "bo" / lesson / "feedback").rglob("*.html"))
-    classroom.run("nbgrader", "export")
-    rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader((classroom.course / "grades.csv").open())}
-    assert rows["ann"] == sum(POINTS.values())
-    assert rows["bo"] < rows["ann"]
+    assert "one is added first" in page
+    assert len(list((graded.root / "exchange" / "attention" / "feedback").glob("*.html"))) >= len(STUDENTS)
+    fetched = list((graded.root / "bo" / LESSON / "feedback").rglob("*.html"))
+    assert [path.name for path in fetched] == [f"{LESSON}.html"]
+    assert "added-before-doubling" in fetched[0].read_text()
+
+
+def test_no_submission_stops_the_batch_or_stays_without_a_mark(graded):
+    marks = graded.marks()
+    assert all(marks[name] == 1 for name in HOSTILE.keys() - {"active"}), marks
+    assert marks["active"] < 0.5
+    assert marks["broken"] == marks["linked"] == 0
+    assert "not valid JSON" in graded.page("broken")
+    assert "link is not followed" in graded.page("linked")
+
+
+def test_links_in_a_submission_reach_no_file(graded):
+    assert not list((graded.course / "autograded").rglob("leak.txt"))
+    secret = (graded.course / "judge_secret").read_text().strip()
+    assert not any(secret in path.read_text() for path in (graded.course / "feedback").rglob("*.html"))
+
+
+def test_what_a_student_wrote_is_shown_and_does_nothing(graded):
+    page = graded.page("active")
+    assert "<strong>kept</strong>" in page
+    assert "&lt;img src=x" in page  # printed: as text
+    for harmful in ("<script>alert", "<img src=x onerror", "alert('out')"):
+        assert harmful not in page
 
 
 def test_course_directory_has_a_secret_of_its_own(classroom):
@@ -72,72 +146,15 @@ def test_course_directory_has_a_secret_of_its_own(classroom):
     assert "is not empty" in again
 
 
-def hostile(kind):
-    """A submission's bytes."""
-    cells = nb.solved()
-    check = nb.place_of(cells, "attention_scores", "check")
-    if kind == "doubled":
-        cells.insert(check, dict(cells[check]))
-    if kind == "metadata":
-        cells[check]["metadata"]["nbgrader"].update(schema_version=1, points=50, solution=True)
-    if kind == "active":
-        cells.insert(0, {"cell_type": "markdown", "metadata": {}, "source": "**kept**\n\n<script>alert('md')</script>"})
-        cells.insert(0, nb.code("1"))
-        script = {"output_type": "display_data", "metadata": {}, "data": {"text/html": "<script>alert('out')</script>"}}
-        cells[0]["outputs"] = [script]
-        cells[nb.place_of(cells, "attention_scores", "solution")]["source"] = (
-            "def attention_scores(query, key):\n    print(\"<img src=x onerror=alert('p')>\")\n    return key"
-        )
-    if kind == "exits":
-        cells.insert(0, nb.code("import os\nos._exit(1)"))
-    return nb.dump(cells)
-
-
-KINDS = ("doubled", "metadata", "active", "exits")
-
-
-@pytest.mark.timeout(600)
-def test_no_submission_stops_the_batch_or_stays_without_a_mark(classroom):
-    classroom.run("nbgrader", "generate_assignment", nb.LESSON)
-    for kind in KINDS:
-        classroom.submit_directly(kind, hostile(kind))
-    broken = classroom.submit_directly("broken", b'{"cells": [')
-    (broken / "leak.txt").symlink_to(classroom.course / "judge_secret")
-    linked = classroom.submit_directly("linked", b"")
-    (linked / f"{nb.LESSON}.ipynb").unlink()
-    (linked / f"{nb.LESSON}.ipynb").symlink_to(classroom.course / "source" / nb.LESSON / f"{nb.LESSON}.ipynb")
-    classroom.submit_directly("zoe", nb.submission())
-    classroom.run("nbgrader", "autograde", nb.LESSON)
-    marks = classroom.marks()
-    for name in ("doubled", "metadata", "exits", "zoe"):
-        assert marks[name] == POINTS, name
-    for name in ("broken", "linked"):
-        assert set(marks[name].values()) == {0}
-    assert marks["active"]["attention_scores"] < POINTS["attention_scores"]
-    assert not list((classroom.course / "autograded").rglob("leak.txt"))
-    classroom.run("nbgrader", "generate_feedback", nb.LESSON)
-    page = (classroom.course / "feedback" / "active" / nb.LESSON / f"{nb.LESSON}.html").read_text()
-    assert "<strong>kept</strong>" in page
-    for active in ("<script>alert", "<img src=x onerror", "alert('out')"):
-        assert active not in page
-    said = (classroom.course / "feedback" / "broken" / nb.LESSON / f"{nb.LESSON}.html").read_text()
-    assert "not valid JSON" in said
-    said = (classroom.course / "feedback" / "linked" / nb.LESSON / f"{nb.LESSON}.html").read_text()
-    assert "link is not followed" in said
-
-
-def test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so(classroom):
-    classroom.run("nbgrader", "generate_assignment", nb.LESSON)
-    classroom.submit_directly("ann", nb.submission())
-    classroom.environment["PATH"] = "/nowhere"
-    refused = classroom.run("nbgrader", "autograde", nb.LESSON, check=False)
+def test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so(tmp_path):
+    classroom = classroom_at(tmp_path)
+    classroom.submit_directly("ann", json.dumps(solved()).encode())
+    classroom.steps(("course", "generate_assignment", LESSON))
+    refused = classroom.run("nbgrader", "autograde", LESSON, check=False, PATH="/nowhere")
     assert "apt-get install bubblewrap" in refused
-    classroom.environment["PATH"] = str(classroom.root / "bin")
-    from tests.classroom.conftest import BIN
-
-    (classroom.root / "bin").symlink_to(BIN)
-    classroom.run("nbgrader", "autograde", nb.LESSON, "--JudgingExporter.unsafe_no_sandbox=True")
-    assert classroom.marks()["ann"] == POINTS
-    classroom.run("nbgrader", "generate_feedback", nb.LESSON)
-    page = (classroom.course / "feedback" / "ann" / nb.LESSON / f"{nb.LESSON}.html").read_text()
-    assert "Graded without a sandbox" in page
+    classroom.steps(
+        ("course", "autograde", LESSON, "--JudgingExporter.unsafe_no_sandbox=True"),
+        ("course", "generate_feedback", LESSON),
+    )
+    assert classroom.marks()["ann"] == 1
+    assert "Graded without a sandbox" in classroom.page("ann")

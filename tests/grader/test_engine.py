@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from grader.engine import evaluate
+from grader.subject import Request
+from grader.subject.forked import ForkedSubject
 from tests.grader.toy import TOYS
 
 MODULES = ("import sys", "import threading", "import numpy as np", "import torch", "import torch.nn as nn")
@@ -80,6 +84,32 @@ def test_endless_loop_is_stopped_and_told_once(report_of):
 def test_loop_that_swallows_exceptions_is_stopped(report_of):
     body = "while True:\n    try:\n        left = left + 1\n    except Exception:\n        pass"
     assert report_of("product", product(body), seconds=0.5).diagnosis == "time-limit"
+
+
+def test_an_exercise_may_have_a_time_limit_of_its_own(subject_of):
+    subject = subject_of(IMPORTS + "import time\n" + product("time.sleep(0.6)\nreturn left @ right"))
+    assert evaluate(replace(TOYS["product"], seconds=0.3), subject).diagnosis == "time-limit"
+
+
+def test_what_a_passed_check_asked_is_asked_at_once_of_the_next(zygote, monkeypatch):
+    """The same report either way, and of a wrong answer too."""
+    sent = []
+    ask_ahead = ForkedSubject.ask_ahead
+    monkeypatch.setattr(
+        ForkedSubject, "ask_ahead", lambda self, asked, *more: sent.append(len(asked)) or ask_ahead(self, asked, *more)
+    )
+    monkeypatch.setattr("grader.session._COURSES", {})
+    found = []
+    for body in ("return left @ right", "return left @ right", "return 2 * left @ right"):
+        with ForkedSubject(zygote) as subject:
+            subject.ask(Request("run", source=IMPORTS + product(body)))
+            sent.clear()
+            found.append((evaluate(TOYS["product"], subject, seed=b"one", larger=True), max(sent)))
+    (first, one), (second, many), (wrong, _) = found
+    assert (first, one) == (second, 1)
+    assert many > 5
+    assert wrong.diagnosis == "doubled"
+
 
 
 def test_unwritten_and_undefined_functions(report_of):

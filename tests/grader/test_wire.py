@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 
 import pytest
 import torch
 
 from grader.subject import Callback, Given, Opaque, Outcome, Raised
+from grader.subject.channel import Channel, Closed, Late
 from grader.subject.protocol import outcome_from, to_plain
 from grader.subject.values import plain, same
-from grader.subject.wire import HEADER, MAX_FRAME, WireError, decode, encode, read_frame
+from grader.subject.wire import HEADER, MAX_FRAME, MAX_TREE, WireError, decode, encode, frame_size
 
 VALUES = [
     None,
@@ -69,17 +71,19 @@ BROKEN = {
     "no JSON": (frame(b"\xff\xfe"), "no JSON"),
     "deep JSON": (frame(b"[" * 100_000 + b"]" * 100_000), "no JSON"),
     "bare list": (frame([]), "malformed"),
-    "bare dict": (frame({"a": 1}), "malformed"),
+    "bare dict in a dict": (frame({"a": {"b": []}}), "malformed"),
+    "deep dict": (frame(json.loads('{"a":' * 40 + "1" + "}" * 40)), "malformed"),
+    "given without a dict": (frame(["g", "linear", 3]), "malformed"),
     "unknown kind": (frame(["x", 1]), "malformed"),
     "deep tree": (frame(json.loads('["l",' * 40 + "1" + "]" * 40)), "malformed"),
     "float": (frame(["f", "1e5"]), "float in a frame is malformed"),
     "dict pair": (frame(["d", [1, 2, 3]]), "dict in a frame is malformed"),
     "dict key": (frame(["d", [[1], 2]]), "dict in a frame is malformed"),
-    "dtype": (frame(["T", "object", [1]], b"x"), "tensor in a frame is malformed"),
-    "negative shape": (frame(["T", "uint8", [-1]], b"x"), "shape in a frame is malformed"),
-    "overflowing shape": (frame(["T", "uint8", [2**40, 2**40]], b"x"), "shape in a frame is malformed"),
-    "many axes": (frame(["T", "uint8", [1] * 50], b"x"), "tensor in a frame is malformed"),
-    "larger than the frame": (frame(["T", "float32", [1000]], b"xxxx"), "larger than the frame"),
+    "dtype": (frame(["T", "object", 1], b"x"), "tensor in a frame is malformed"),
+    "negative shape": (frame(["T", "uint8", -1], b"x"), "shape in a frame is malformed"),
+    "overflowing shape": (frame(["T", "uint8", 2**40, 2**40], b"x"), "shape in a frame is malformed"),
+    "many axes": (frame(["T", "uint8", *[1] * 50], b"x"), "tensor in a frame is malformed"),
+    "larger than the frame": (frame(["T", "float32", 1000], b"xxxx"), "larger than the frame"),
     "claimed by none": (frame(1, b"xxxx"), "no tensor claims"),
 }
 
@@ -90,22 +94,38 @@ def test_broken_frame_is_refused(data, message):
         decode(data)
 
 
-def test_frames_are_read_one_by_one_and_limited():
-    data = encode("one") + encode("two")
-    position = 0
+@pytest.fixture
+def ends():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield Channel(ours), theirs
 
-    def read(size):
-        nonlocal position
-        position += size
-        return data[position - size : position]
 
-    assert decode(read_frame(read)) == "one"
-    assert decode(read_frame(read)) == "two"
-    assert read_frame(read) is None
+def test_frames_are_read_one_by_one_and_limited(ends):
+    channel, other = ends
+    data = encode("one") + encode(torch.arange(3)) + encode("two")
+    other.sendall(data[:30])
+    other.sendall(data[30:])
+    assert channel.receive(1) == "one"
+    assert channel.receive(1).tolist() == [0, 1, 2]
+    assert channel.receive(1) == "two"
+    with pytest.raises(Late):
+        channel.receive(0.01)
+    other.sendall(HEADER.pack(MAX_FRAME, 1))
     with pytest.raises(WireError, match="limit"):
-        read_frame(lambda size: HEADER.pack(MAX_FRAME, 1))
-    with pytest.raises(WireError, match="middle of a frame"):
-        read_frame(lambda size: b"xx")
+        channel.receive(1)
+    with pytest.raises(WireError, match="limit"):
+        frame_size(HEADER.pack(MAX_TREE + 1, 0))
+
+
+@pytest.mark.parametrize(("rest", "error"), [(b"", Closed), (b"xx", WireError), (encode("one")[:-1], WireError)])
+def test_an_end_is_clean_or_in_the_middle_of_a_frame(ends, rest, error):
+    channel, other = ends
+    other.sendall(encode("one") + rest)
+    other.shutdown(socket.SHUT_WR)
+    assert channel.receive(1) == "one"
+    with pytest.raises(error):
+        channel.receive(1)
 
 
 GOOD = to_plain(Outcome(status="raised", raised=Raised(("ValueError",), "no", "x = 1", 3), changed=(0,)))

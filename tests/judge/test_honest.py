@@ -147,3 +147,15 @@ def test_output_and_result_survive_json(judge):
     result = judge(cells(product="print('\\ud800 x \\x00')\n" + RIGHT))
     assert Result.from_plain(json.loads(json.dumps(result.to_plain()))) == result
     assert result["product"].output.strip() == "? x"
+
+
+def test_the_setting_scales_a_limit_of_an_exercises_own(sandbox):
+    from dataclasses import replace
+
+    from grader.judge.runner import Runner
+    from tests.grader.toy import TOYS
+    from tests.judge.conftest import LIMITS
+
+    with Runner(sandbox, LIMITS, TOYS) as runner:
+        assert runner.seconds_for_check(TOYS["product"]) == LIMITS.check_seconds
+        assert runner.seconds_for_check(replace(TOYS["product"], seconds=30.0)) == 3 * LIMITS.check_seconds

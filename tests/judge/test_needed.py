@@ -9,7 +9,7 @@ import pytest
 from grader.judge import plan
 from grader.judge.needed import needed
 from grader.judge.outline import Outline
-from grader.subject.cells import names_used
+from grader.subject.cells import compiled, names_used
 from tests.judge import notebooks as nb
 from tests.judge.conftest import RIGHT, cells
 
@@ -40,7 +40,9 @@ SOURCES = {
 )
 def test_what_a_text_needs(text, wanted):
     names = list(SOURCES)
-    found = needed(names_used(text), {i: (source, False) for i, source in enumerate(SOURCES.values())})
+    found = needed(
+        names_used(text, compiled(text, "<cell>")), {i: (source, False) for i, source in enumerate(SOURCES.values())}
+    )
     assert {names[i] for i in found} == wanted
 
 

@@ -1,0 +1,132 @@
+"""Lesson 08's training: seconds to 99 % over five seeds, and its model beside the same one built from `nn.Transformer`.
+
+Everything that is measured is made by the lesson's own cells. Seconds are those of the steps; judging held-out dates
+every 20 steps is not counted. Processor seconds stand beside them, since other programs make the clock run on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from models.train_dates import SIZES, run_lesson
+
+SEEDS = range(5)
+EVERY = 20
+ROUNDS = 25
+
+
+class FromPyTorch(nn.Module):
+    """The lesson's model with `nn.Transformer` inside: post-norm, ReLU, no norm behind the last layers."""
+
+    def __init__(self, lesson: dict[str, Any]) -> None:
+        super().__init__()
+        width, layers = SIZES["d_model"], SIZES["num_layers"]
+        sizes = (width, SIZES["num_heads"], SIZES["d_ff"], SIZES["dropout"])
+        embed = nn.Embedding
+        self.tokens = nn.ModuleList(embed(len(lesson[name]), width) for name in ("SOURCE", "TARGET"))
+        self.positions = nn.ModuleList(embed(SIZES["max_length"], width) for _ in range(2))
+        encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(*sizes, batch_first=True), layers, enable_nested_tensor=False
+        )
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), layers)
+        self.transformer = nn.Transformer(*sizes[:2], custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
+        self.fc_out = nn.Linear(width, len(lesson["TARGET"]))
+        self.pad = lesson["PAD"]
+
+    def forward(self, src: Tensor, trg: Tensor) -> Tensor:
+        """As the lesson's: logits (B, T, V)."""
+        both = zip((src, trg), self.tokens, self.positions, strict=True)
+        embedded = [token(ids) + position(torch.arange(ids.shape[1])) for ids, token, position in both]
+        future = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).triu(1)
+        hidden, trg_hidden = src == self.pad, trg == self.pad
+        return self.fc_out(
+            self.transformer(
+                *embedded,
+                tgt_mask=future,
+                src_key_padding_mask=hidden,
+                tgt_key_padding_mask=trg_hidden,
+                memory_key_padding_mask=hidden,
+            )
+        )
+
+
+def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float]:
+    """Seconds and processor seconds until 99 %, the step, seconds of the whole run, the share at its end."""
+    training = lesson["Training"](lesson["new_model"](seed), seed=seed)
+    clock = work = 0.0
+    reached = (float("inf"), float("inf"), 0)
+    share = 0.0
+    while training.step < training.steps:
+        start, start_work = time.perf_counter(), time.process_time()
+        for _ in range(EVERY):
+            training.one_step()
+        clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
+        share = lesson["share_right"](training.model, lesson["test_data"])
+        if share >= 0.99 and not reached[2]:
+            reached = (clock, work, training.step)
+    return *reached, clock, share
+
+
+def side_by_side(*actions: Callable[[], object]) -> list[float]:
+    """The median milliseconds of each action, in turns, so that a busy moment meets all of them."""
+    times: list[list[float]] = [[] for _ in actions]
+    for _ in range(ROUNDS):
+        for action, taken in zip(actions, times, strict=True):
+            start = time.perf_counter()
+            action()
+            taken.append(1000 * (time.perf_counter() - start))
+    return [statistics.median(taken) for taken in times]
+
+
+def compare(lesson: dict[str, Any]) -> None:
+    """A training step and greedy decoding, ours beside PyTorch's."""
+    models = [lesson["new_model"](0), FromPyTorch(lesson)]
+    counts = [sum(parameter.numel() for parameter in model.parameters()) for model in models]
+    print(f"\n{'milliseconds, median':26}{'the lesson':>12}{'nn.Transformer':>16}{'ratio':>8}   parameters {counts}")
+    batch = [tensor[:64] for tensor in lesson["train_data"]]
+    src = lesson["test_data"][0][:64]
+
+    def step(model: nn.Module) -> Callable[[], object]:
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
+        return lambda: lesson["learn"](model.train(), optimizer, batch)
+
+    def decode(model: nn.Module) -> Callable[[], object]:
+        # No id is -1: all twelve columns are written, whatever the untrained model says.
+        return lambda: lesson["greedy_decode"](model, src, lesson["BOS"], -1, 12)
+
+    for title, made in (("a training step, 64 dates", step), ("greedy decoding, 64 dates", decode)):
+        ours, theirs = side_by_side(*(made(model) for model in models))
+        print(f"{title:26}{ours:12.1f}{theirs:16.1f}{ours / theirs:8.2f}")
+
+
+def main() -> None:
+    """Print both tables."""
+    torch.set_num_threads(2)
+    with contextlib.redirect_stdout(io.StringIO()):
+        lesson = run_lesson(until="exact_match", training=False)
+    print(f"{'seed':>4}{'to 99 %, s':>12}{'processor s':>13}{'at step':>9}{'whole run, s':>14}{'right at the end':>18}")
+    found = []
+    for seed in SEEDS:
+        found.append(to_99(lesson, seed))
+        clock, work, step, whole, share = found[-1]
+        print(f"{seed:4}{clock:12.1f}{work:13.1f}{step:9}{whole:14.1f}{share:18.1%}", flush=True)
+    seconds, worked = ([one[i] for one in found] for i in (0, 1))
+    print(f"seconds to 99 %: median {statistics.median(seconds):.1f}, worst {max(seconds):.1f}")
+    print(f"processor seconds to 99 %: median {statistics.median(worked):.1f}, worst {max(worked):.1f}")
+    compare(lesson)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The files under `autograded/`, as Formgrader and `nbgrader generate_feedback` take them."""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from grader.batch.course import ClassDirectory, Submission
+from grader.batch.models import nbgrader
+from grader.classroom.files import MAX_FILES, read_regular
+from grader.judge.reader import Unreadable
+
+TIMESTAMP = "timestamp.txt"
+
+
+class Autograded:
+    """Writes the folders of a lesson."""
+
+    def __init__(self, course: ClassDirectory) -> None:
+        self._course = course
+        layout: Any = course.layout
+        self._step = layout.autograded_directory
+        self._ignored = [*layout.ignore, "*.ipynb"]
+        self._most = 1000 * int(layout.max_dir_size)
+        default = 664 if layout.groupshared else 444
+        self._mode = int(str(course.config.Autograde.get("permissions", default)), 8)
+        self._own = list(self._others(course.folder(layout.source_directory)))
+
+    def path(self, submission: Submission) -> Path:
+        """Where a student's notebook goes."""
+        return self._course.folder(self._step, submission.student) / f"{submission.name}.ipynb"
+
+    def there(self, submission: Submission) -> bool:
+        """Whether it lies there."""
+        with contextlib.suppress(OSError):
+            return self.path(submission).stat().st_size > 0
+        return False
+
+    def write(self, submission: Submission, notebook: bytes) -> None:
+        """Write a student's folder: other files first, the course's own above the student's, the notebook last."""
+        target = self.path(submission)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for name, data in (*self._others(submission.folder), *self._own):
+            self._put(target.parent / name, data)
+        self._put(target, notebook)
+
+    def _put(self, path: Path, data: bytes) -> None:
+        """Write a file whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name[:100]}.partial")
+        with contextlib.suppress(FileNotFoundError):
+            partial.unlink()
+        try:
+            partial.write_bytes(data)
+            partial.chmod(self._mode)
+            os.replace(partial, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise
+
+    def _others(self, folder: Path) -> Iterator[tuple[Path, bytes]]:
+        """The regular files of a folder that are no notebooks."""
+        count = room = 0
+        for place, folders, names in os.walk(folder):
+            folders[:] = sorted(name for name in folders if not self._is_ignored(name))
+            for name in sorted(names):
+                path = Path(place, name)
+                if self._is_ignored(name):
+                    continue
+                with contextlib.suppress(Unreadable):
+                    data = read_regular(path, self._most - room)
+                    count, room = count + 1, room + len(data)
+                    if count > MAX_FILES or room > self._most:
+                        return
+                    yield path.relative_to(folder), data
+
+    def _is_ignored(self, name: str) -> bool:
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self._ignored)
+
+
+def timestamp(folder: Path) -> datetime | None:
+    """When a submission was handed in, as nbgrader's exchange noted it; None if that can't be told."""
+    try:
+        text = read_regular(folder / TIMESTAMP, 100).decode().strip()
+        found: datetime | None = nbgrader("utils").parse_utc(text) if text else None
+    except (Unreadable, ValueError, OverflowError):
+        return None
+    return found

@@ -1,0 +1,173 @@
+"""The workers: a cluster of this machine's, or any Dask cluster by its scheduler's address."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import signal
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+
+from grader.batch.finish import Finished, Release
+from grader.batch.key import Terms, specifications
+from grader.batch.worker import Judge, Task, judge
+from grader.errors import CourseError, FoundWanting
+from grader.judge.result import Result
+
+# More than a worker has at once, so that none waits for the command; few, because submissions lie in memory.
+AHEAD = 3
+CONNECT_SECONDS = 20
+SETTINGS: dict[str, Any] = {
+    # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
+    "distributed.scheduler.worker-ttl": None,
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.admin.tick.limit": "60s",
+    "distributed.worker.multiprocessing-method": "forkserver",
+    # No pages for whoever is on this machine.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+}
+
+
+class SchedulerLost(RuntimeError):
+    """The scheduler is gone, and with it what was under way."""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What came back for one submission: a result, or why there is none."""
+
+    task: Task
+    result: Result | None = None
+    finished: Finished | None = None
+    failed: str = ""
+
+
+@contextlib.contextmanager
+def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
+    """A client of the scheduler at that address, or of a cluster made for this run."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", message="Sending large graph")
+    with contextlib.ExitStack() as stack, dask.config.set(SETTINGS):
+        if scheduler is None:
+            cluster = _local(workers)
+            stack.callback(_end, cluster)
+            client = Client(cluster)
+            stack.callback(client.close)
+            yield client
+            return
+        try:
+            client = Client(scheduler, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            raise CourseError(f"There is no Dask scheduler at {scheduler}: {error}") from None
+        stack.callback(client.close, timeout=5)
+        if not client.scheduler_info()["workers"]:
+            raise FoundWanting(f"The scheduler at {scheduler} has no workers.")
+        yield client
+
+
+def _local(workers: int) -> LocalCluster:
+    """Processes on this machine. With TLS: whoever can talk to a scheduler can run code as its owner, and on a machine
+    that students use too, that would be everyone."""
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        security=True,
+        dashboard_address=None,
+        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        silence_logs=logging.CRITICAL,
+        memory_limit=None,
+    )
+
+
+def _end(cluster: LocalCluster) -> None:
+    """At once: there is nothing left to lose, and a worker that is asked to close takes a second over it. Sandboxes end
+    with their worker."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(nanny.pid, signal.SIGKILL)
+    cluster.close()
+
+
+class Judges:
+    """The judges on a client's workers; a context manager. They are ended with it, and the secret is forgotten."""
+
+    def __init__(self, client: Client, terms: Terms) -> None:
+        self._client = client
+        # The same terms, the same name: after a run that was killed its judges are found again and taken over.
+        self._name = f"attention-course-{terms.name[:16]}"
+        try:
+            client.register_plugin(Judge(terms, specifications()), name=self._name)
+        except Exception as error:
+            raise FoundWanting(f"The workers can't grade: {error}") from error
+
+    def __enter__(self) -> Judges:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._client.cluster is None and self._client.status == "running":
+            with contextlib.suppress(Exception):
+                self._client.unregister_worker_plugin(self._name)
+
+    def grade(self, tasks: Iterable[Task], release: Release) -> Iterator[list[Graded]]:
+        """Grade; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
+        ahead = AHEAD * len(self._client.scheduler_info()["workers"]) + 1
+        first = _Pass(self._client, self._name, release)
+        yield from first.run(tasks, ahead)
+        # A worker that died had other submissions at hand: each of them gets another chance, alone.
+        for task in first.killers:
+            alone = _Pass(self._client, self._name, release)
+            yield from alone.run([task], 1)
+            yield [Graded(one, failed="Every worker that graded it died.") for one in alone.killers]
+
+
+class _Pass:
+    """Grades submissions once; `killers` are those on which workers died, again and again."""
+
+    def __init__(self, client: Client, name: str, release: Release) -> None:
+        self._client, self._name, self._release = client, name, release
+        self._under_way: dict[Future, Task] = {}
+        self._waiting = as_completed()
+        self.killers: list[Task] = []
+
+    def run(self, tasks: Iterable[Task], ahead: int) -> Iterator[list[Graded]]:
+        """Never more than `ahead` at a time."""
+        left = iter(tasks)
+        while True:
+            for task in itertools.islice(left, ahead - len(self._under_way)):
+                future = self._client.submit(judge, self._name, task, self._release, pure=False)
+                self._under_way[future] = task
+                self._waiting.add(future)
+            if not self._under_way:
+                return
+            yield [graded for future in next(self._waiting.batches()) for graded in self._collected(future)]
+
+    def _collected(self, future: Future) -> list[Graded]:
+        if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again
+            self._waiting.add(future)
+            return []
+        task = self._under_way.pop(future)
+        try:
+            plain, finished = future.result()
+        except CancelledError:
+            raise SchedulerLost from None
+        except KilledWorker:
+            self.killers.append(task)
+            return []
+        except Exception as error:
+            return [Graded(task, failed=f"The judge failed: {type(error).__name__}: {error}"[:300])]
+        finally:
+            future.release()
+        return [Graded(task, Result.from_plain(plain), finished)]

@@ -1,0 +1,52 @@
+"""Starts the workers while the command opens the gradebook: both take a second or two, and neither needs the other."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import forkserver
+from typing import TYPE_CHECKING
+
+from grader.batch.key import Terms
+
+if TYPE_CHECKING:
+    from grader.batch.cluster import Judges
+
+
+def _serve_forks() -> None:
+    """Start the process that this machine's workers are forked from: it imports torch while this one imports the rest,
+    and once for all of them."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # a process with more threads must not be forked
+    forkserver.set_forkserver_preload(["grader.batch.ready"])
+    forkserver.ensure_running()
+
+
+class Starting:
+    """A context manager around workers with their judges, in the making."""
+
+    def __init__(self, scheduler: str | None, workers: int, terms: Terms) -> None:
+        self._scheduler, self._workers, self._terms = scheduler, workers, terms
+        self._stack = contextlib.ExitStack()
+        self._pool = ThreadPoolExecutor(1)
+        if scheduler is None:
+            _serve_forks()
+        self._started = self._pool.submit(self._start)
+
+    def _start(self) -> Judges:
+        from grader.batch.cluster import Judges, connected
+
+        client = self._stack.enter_context(connected(self._scheduler, self._workers))
+        return self._stack.enter_context(Judges(client, self._terms))
+
+    def judges(self) -> Judges:
+        """The judges, once they are ready; raises what kept them from it."""
+        return self._started.result()
+
+    def __enter__(self) -> Starting:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._started.exception()
+        self._stack.close()
+        self._pool.shutdown()

@@ -1,0 +1,103 @@
+"""Where results go: the log first, then the files, then the gradebook, a batch at a time."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.batch.autograded import Autograded, timestamp
+from grader.batch.course import Submission
+from grader.batch.finish import Finished
+from grader.batch.gradebook import Entry, Gradebook, Unavailable
+from grader.batch.results import Record, ResultsLog
+from grader.errors import FoundWanting
+
+BATCH, BATCH_SECONDS = 100, 5.0
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One result on its way."""
+
+    submission: Submission
+    record: Record
+    finished: Finished
+
+
+class Store:
+    """Takes results. `problems` has by student what could not be stored, and why."""
+
+    # How long to wait for a database that is locked, once all is graded.
+    patience = 60.0
+
+    def __init__(self, log: ResultsLog, files: Autograded, book: Gradebook, tell: Callable[[str], None]) -> None:
+        self._log, self._files, self._book, self._tell = log, files, book, tell
+        self._waiting: dict[str, Entry] = {}
+        self._keys: dict[str, str] = {}
+        self._last = time.monotonic()
+        self.problems: dict[str, str] = {}
+
+    def add_new(self, items: Sequence[Item]) -> None:
+        """Log results that have just come in, and store them with their batch."""
+        with _FullDisk():
+            self._log.add(item.record for item in items)
+        for item in items:
+            self.add(item)
+
+    def add(self, item: Item) -> None:
+        """Store a result that the log has already."""
+        student = item.submission.student
+        try:
+            with _FullDisk():
+                self._files.write(item.submission, item.finished.notebook)
+            self._keys[student] = item.record.key
+        except OSError as error:
+            self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
+        handed_in = timestamp(item.submission.folder)
+        self._waiting[student] = Entry(student, item.record.result, item.finished.comments, handed_in)
+        if len(self._waiting) >= BATCH or time.monotonic() - self._last > BATCH_SECONDS:
+            self._try()
+
+    def _try(self) -> str:
+        """Store what is waiting; why it could not be done, if so. Then it waits on."""
+        self._last = time.monotonic()
+        if not self._waiting:
+            return ""
+        try:
+            self._book.store(list(self._waiting.values()))
+        except Unavailable as error:
+            self._last = time.monotonic()
+            return str(error)
+        with _FullDisk():
+            self._log.mark_stored(self._keys)
+        self._waiting, self._keys = {}, {}
+        return ""
+
+    def end(self) -> None:
+        """Store what is left; a database that is locked is waited for."""
+        until, told = time.monotonic() + self.patience, False
+        while why := self._try():
+            if time.monotonic() > until:
+                for student in self._waiting:
+                    self.problems[student] = f"Graded, but not in the gradebook yet ({why}). Run it again."
+                return
+            if not told:
+                self._tell(f"The gradebook can't be written ({why}); waiting up to {self.patience:g} s.")
+                told = True
+            time.sleep(0.2)
+
+
+class _FullDisk:
+    """Turns "no space left" into an end with words: going on would only lose what comes in."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise FoundWanting(
+                f"{error.strerror}. What was graded before is kept: make room and run it again."
+            ) from error

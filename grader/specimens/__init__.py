@@ -1,0 +1,1 @@
+"""What lesson 10 looks into: a trained model (`dates`) and broken attentions (`attentions`)."""

@@ -1,0 +1,1279 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 08 · Training it
+#
+# Lesson 07 built a Transformer. Its numbers were random, and so was what it said. Now it learns something: to
+# read a date as people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it,
+# 2024-03-03. That is a translation, a small one, and two cores learn it in less than half a minute. You watch
+# the loss fall, and the cross-attention turn from noise into a reader who knows where to look.
+#
+# **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of
+# PyTorch's `optim`: an optimiser changes the parameters so that the loss gets smaller.
+#
+# **Afterwards you can**
+#
+# - say what the decoder is given, what it should say, and why the two are one token apart;
+# - write a loss that minds no padding, a learning rate with a warm-up, and greedy decoding for a batch;
+# - train a model, stop it and go on, save its weights and load them;
+# - name three bugs that give a lower loss than the right code does, and find them.
+#
+# **Time:** about 130 minutes, half of it for the exercises. The plan: the dates → the shift → the loss → the learning
+# rate → the model → training → writing → where it looks → dropout → three bugs → saving → a quiz.
+#
+# | letter | meaning | here |
+# | --- | --- | --- |
+# | `B` | batch: dates handled together | 64 |
+# | `S` | characters of the written date, the source, with padding | up to 18 |
+# | `T` | tokens of the ISO date, the target, with bos, eos and padding | up to 12 |
+# | `V` | `vocab_size` of the target: ten digits, "-", padding, bos, eos | 14 |
+
+# %%
+import datetime
+import math
+import random
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader import check
+
+torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · The dates
+#
+# Nobody has to collect this data: a few lines write it. Six forms, of which the last gives no day. ISO 8601 then
+# stops after the month, so that not all answers are equally long.
+
+# %%
+MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October"]
+MONTHS += ["November", "December"]
+
+
+def ordinal(day):
+    """3 as "3rd"."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+    return f"{day}{'th' if day in (11, 12, 13) else ending}"
+
+
+def written(date, form):
+    """A date as people write it, in one of six forms."""
+    day, month, year = date.day, MONTHS[date.month - 1], date.year
+    words = (f"{day} {month} {year}", f"{month} {day}, {year}", f"{day} {month[:3]} {year}")
+    return (*words, f"{month[:3]} {ordinal(day)}, {year}", f"{day}.{date.month}.{year}", f"{month} {year}")[form]
+
+
+# %%
+for form in range(6):
+    leap_day = datetime.date(2024, 2, 29)
+    print(f"{written(leap_day, form):20} -> {leap_day.isoformat()[: 10 if form < 5 else 7]}")
+
+# %% [markdown]
+# All days of two centuries, each in a form drawn at random. 1000 are **held out**: the model never sees them while
+# it learns. They will tell whether it has understood the dates or learnt them by heart. For that, no answer may stand
+# on both sides, so whatever has the answer of a held-out one is left out of the training.
+#
+# Leap years come for free: `datetime` knows that 2000 was one and 1900 wasn't.
+
+# %%
+first, last = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
+days = [first + datetime.timedelta(days=n) for n in range((last - first).days + 1)]
+
+shuffled = random.Random(224)
+shuffled.shuffle(days)
+forms = [shuffled.randrange(6) for _ in days]
+pairs = [(written(day, form), day.isoformat()[: 10 if form < 5 else 7]) for day, form in zip(days, forms, strict=True)]
+
+held_out = pairs[:1000]
+answers = {answer for _, answer in held_out}
+train_pairs = [pair for pair in pairs[1000:] if pair[1] not in answers]
+print("days:", len(days), " of them 29 February:", sum(day.month == 2 and day.day == 29 for day in days))
+print("to learn from:", len(train_pairs), " held out:", len(held_out))
+print("answers on both sides:", len(answers & {answer for _, answer in train_pairs}))
+print("leap days that are held out:", [text for text, answer in held_out if answer.endswith("-02-29")])
+
+# %% [markdown]
+# ### From characters to numbers
+#
+# A token is one character here. The vocabulary of the source has every character that occurs, that of the target has
+# digits and the dash. In front stand the tokens that nobody writes: **padding**, **bos** (begin of sequence) and
+# **eos** (end of sequence).
+
+# %%
+PAD, BOS, EOS = 0, 1, 2
+SOURCE = ["<pad>", *sorted(set(" ,.0123456789stndrdth" + "".join(MONTHS)))]
+TARGET = ["<pad>", "<bos>", "<eos>", *"-0123456789"]
+print(len(SOURCE), "source tokens:", " ".join(SOURCE))
+print(len(TARGET), "target tokens:", " ".join(TARGET))
+
+# %%
+source_ids = {token: i for i, token in enumerate(SOURCE)}
+target_ids = {token: i for i, token in enumerate(TARGET)}
+
+
+def padded(rows):
+    """Lists of ids as one tensor, the short ones filled up with padding."""
+    width = max(len(row) for row in rows)
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+
+
+def encode(texts):
+    """Written dates as ids (B, S)."""
+    return padded([[source_ids[character] for character in text] for text in texts])
+
+
+print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
+
+# %% [markdown]
+# Three sources of different lengths, and padding at the end of two of them. Lesson 04's mask hides it.
+#
+# ## 2 · One token apart
+#
+# While it learns, the decoder isn't left to itself. It is given the right answer, and asked at every position: *what
+# comes next?* This is called **teacher forcing**: even where the model would have said something wrong, it goes
+# on from the right beginning. All positions are asked at once, since the causal mask lets each see only what stands
+# before.
+#
+# So there are two sequences. What it is given starts with bos, what it should say ends with eos:
+
+# %%
+answer = ["<bos>", *"2024-02", "<eos>"]
+print("position     ", *(f"{position:6}" for position in range(len(answer) - 1)))
+print("is given     ", *(f"{token:>6}" for token in answer[:8]))
+print("should say   ", *(f"{token:>6}" for token in answer[1:9]))
+
+# %% [markdown]
+# Read column by column. At position 0 it has seen bos, and should say 2. At position 7 it has seen all of the date,
+# and should say that it is over.
+#
+# If both lines were the same, it would only have to copy what it is given. Section 10 shows how well that goes.
+#
+# ### Exercise 1: `shift_target`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# From a batch of targets, bos and eos included, make the two tensors. Both have one column less than the target.
+# Padding is a token like any other here.
+#
+# <details><summary>I don't know which end to cut off</summary>
+#
+# Which token of the answer is never given, since nothing comes after it? Which one is never to be said?
+#
+# </details>
+#
+# <details><summary>The shape is wrong</summary>
+#
+# The first axis is the batch, and all of it stays: `trg[:, ...]`.
+#
+# </details>
+
+
+# %% exercise="shift_target" role="solution"
+def shift_target(trg: Tensor) -> tuple[Tensor, Tensor]:
+    """What the decoder is given, and what it should say at each position.
+
+    trg: ids (B, T), bos and eos included. Returns (decoder_input, labels), each (B, T-1).
+    """
+    ### BEGIN SOLUTION
+    return trg[:, :-1], trg[:, 1:]
+    ### END SOLUTION
+
+
+# %% exercise="shift_target" role="check"
+check(shift_target)
+
+# %% role="try"
+# Try it: the two lines of the table above, as ids.
+my_trg = padded([[target_ids[token] for token in answer]])
+for my_row in shift_target(my_trg):
+    print(my_row)
+
+# %% [markdown]
+# ## 3 · How wrong is it?
+#
+# At every position the model gives 14 scores, one for each token, the **logits**. Softmax makes probabilities
+# of them. The loss of one position is minus the logarithm of the probability that the *right* token got: 0 if it
+# was sure and right, large if it was sure and wrong. This is **cross-entropy**.
+
+# %%
+for probability in (1.0, 0.9, 0.5, 1 / 14, 0.001):
+    print(f"probability of the right token {probability:.3f}: loss {math.log(1 / probability):.2f}")
+
+# %% [markdown]
+# Who has no idea and gives all 14 tokens the same probability pays 2.64. Remember the number: a training that
+# starts far above it, or doesn't get below it, has a fault.
+#
+# The loss of a batch is the mean over all positions. Over all *real* positions: where the label is padding, there is
+# nothing to say. Here are two answers, one of which ends early. The model is unsure about the tokens and very sure
+# about the padding; that is easy to learn.
+
+# %%
+labels = torch.tensor([[5, 3, 5, 7, 2], [6, 2, 0, 0, 0]])  # 2 is eos, 0 is padding
+logits = torch.zeros(2, 5, 14)
+logits[0, :, 5], logits[1, 2:, 0] = 1.0, 9.0
+
+each = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+print("loss of each position", each, sep="\n")
+print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 10: {each.mean():.2f}")
+
+# %% [markdown]
+# Counting the padding makes the loss smaller and the model no better. The longer the padding, the nicer it looks.
+#
+# There are several ways to take the mean. They agree where nothing is padded, and part where something is. Ours: add
+# up the losses of all real labels of the batch, divide by how many there are. A label counts the same in a short
+# answer as in a long one.
+#
+# ### Exercise 2: `sequence_loss`
+#
+# Difficulty 3 of 5 · about 15 minutes
+#
+# The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
+# axes, so that it can be differentiated. `F.cross_entropy` is allowed.
+#
+# <details><summary>"Expected target size [...], got [...]"</summary>
+#
+# `F.cross_entropy` wants the vocabulary on axis 1, behind the batch: (B, V, T), or, with all positions in one
+# long row, (B·T, V) and (B·T,). Swap axes or flatten; don't `view` one shape into the other.
+#
+# </details>
+#
+# <details><summary>The loss is right without padding, and too small with it</summary>
+#
+# Leaving the padding out of the sum is one half. What do you divide by?
+#
+# </details>
+#
+# <details><summary>The loss is NaN if everything is padding</summary>
+#
+# Zero losses, divided by zero labels. Keep the divisor from being 0, or treat this case by itself.
+#
+# </details>
+#
+# <details><summary>The loss doesn't get near 0, however sure the model is</summary>
+#
+# `F.cross_entropy` takes logits and applies the softmax itself. Twice is once too often.
+#
+# </details>
+
+
+# %% exercise="sequence_loss" role="solution"
+def sequence_loss(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """Mean cross-entropy over the labels that are not padding; 0 if all are.
+
+    logits: (B, T, V); labels: ids (B, T); pad_idx: the id of the padding. Returns a 0-d tensor.
+    """
+    ### BEGIN SOLUTION
+    total = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum")
+    return total / (labels != pad_idx).sum().clamp(min=1)
+    ### END SOLUTION
+
+
+# %% exercise="sequence_loss" role="check"
+check(sequence_loss)
+
+# %% role="try"
+# Try it: the example from above, as it is and with twenty more columns of padding. Both should be 2.44.
+my_labels, my_logits = F.pad(labels, (0, 20)), F.pad(logits, (0, 0, 0, 20))
+print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, my_labels, PAD):.2f}")
+
+# %% [markdown]
+# ## 4 · How fast should it learn?
+#
+# The **learning rate** says how far one step changes the parameters. At the start the gradients are wild, and large
+# steps lead astray; at the end large steps jump about the goal. So the rate rises first, during the **warm-up**, and
+# falls afterwards. The paper (section 5.3) has one formula for both:
+#
+# $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
+# \text{warmup}^{-1.5}\right)$$
+#
+# People call it *Noam*, after one of the authors. The second term is a straight line upwards, the first one falls.
+# Both are equal at the last step of the warm-up.
+#
+# ### Exercise 3: `noam_rate`
+#
+# Difficulty 1 of 5 · about 5 minutes
+#
+# The formula as a function of numbers, with steps counted from 1. It returns a plain number (a float).
+#
+# <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
+#
+# No tensor is needed. Python's own `**` and `min` work on numbers, and `x**-0.5` is 1 divided by the root of x.
+#
+# </details>
+
+
+# %% exercise="noam_rate" role="solution"
+def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
+    """The learning rate of Vaswani et al. (2017), equation 3.
+
+    step: counted from 1. It rises in a straight line for warmup_steps steps, then falls with the root of the step.
+    """
+    ### BEGIN SOLUTION
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+    ### END SOLUTION
+
+
+# %% exercise="noam_rate" role="check"
+check(noam_rate)
+
+# %% role="try"
+# Try it: the paper's own numbers. Where is it highest?
+for my_step in (1, 1000, 4000, 16000, 100000):
+    print(f"step {my_step:6}: {noam_rate(my_step, 512, 4000):.6f}")
+
+# %% [markdown]
+# The paper trained for 100 000 steps. This lesson's run has 360, and so few don't suffice for a root to fall
+# far. Ours rises in a straight line for 60 steps to 0.003, and then goes down in a straight line to nothing.
+
+# %%
+STEPS, WARM_UP, PEAK = 360, 60, 0.003
+
+
+def line_rate(step, steps=STEPS):
+    """Up to the peak for the warm-up, then down to zero behind the last step."""
+    return PEAK * min(step / WARM_UP, (steps + 1 - step) / (steps + 1 - WARM_UP))
+
+
+print([round(line_rate(step), 5) for step in (1, 30, 60, 210, 360)])
+
+# %% [markdown]
+# ## 5 · The model
+#
+# Lesson 07's Transformer, with what it takes from lessons 03 and 04. These cells are given.
+
+
+# %% role="given"
+def causal_mask(seq_len: int) -> Tensor:
+    """Which keys each query may attend to if it must not see the future.
+
+    Returns bool (T, T) with T = seq_len: True on and below the diagonal.
+    """
+    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
+
+
+def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
+    """Which keys are tokens and not padding.
+
+    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for tokens.
+    """
+    return (tokens != pad_idx)[:, None, None, :]
+
+
+def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
+    """Which keys each query may attend to: tokens that are not in the future.
+
+    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
+    """
+    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1])
+
+
+# %% role="given"
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """Cut the last axis into heads and bring the heads in front of the tokens.
+
+    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to (h+1)*D - 1.
+    Raises ValueError, naming both numbers, if num_heads does not divide E.
+    """
+    *leading, seq_len, d_model = x.shape
+    if d_model % num_heads != 0:
+        raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}")
+    return x.reshape(*leading, seq_len, num_heads, d_model // num_heads).transpose(-3, -2)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """Put the heads of every token side by side: the inverse of split_heads.
+
+    x: (..., H, T, D). Returns (..., T, H * D).
+    """
+    *leading, num_heads, seq_len, head_dim = x.shape
+    return x.transpose(-3, -2).reshape(*leading, seq_len, num_heads * head_dim)
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention with parameters of its own, for self- and cross-attention.
+
+    Has q_proj, k_proj, v_proj and out_proj, each nn.Linear(d_model, d_model). forward takes query (B, Tq, E), key and
+    value (B, Tk, E) and mask, bool, broadcastable to (B, H, Tq, Tk), True = may attend, or None.
+    It returns (output (B, Tq, E), weights (B, H, Tq, Tk)).
+    """
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        q = split_heads(self.q_proj(query), self.num_heads)
+        k = split_heads(self.k_proj(key), self.num_heads)
+        v = split_heads(self.v_proj(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(dim=-1)
+        return self.out_proj(merge_heads(weights @ v)), weights
+
+
+# %% role="given"
+class FeedForward(nn.Module):
+    """The same two layers for every token by itself: wider, ReLU, back again (Vaswani et al. 2017, section 3.3).
+
+    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff, d_model). forward: (..., E) to (..., E).
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.linear1(x).relu())
+
+
+class TransformerBlock(nn.Module):
+    """Attention, then the feed-forward layers, each followed by dropout, addition and LayerNorm (post-norm).
+
+    Has attention (MultiHeadAttention), norm1 and norm2 (nn.LayerNorm), feed_forward (FeedForward) and dropout
+    (nn.Dropout). forward takes value and key (B, Tk, E), query (B, Tq, E) and mask, bool, broadcastable to
+    (B, H, Tq, Tk), True = may attend, or None. It returns (B, Tq, E).
+    """
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value: Tensor, key: Tensor, query: Tensor, mask: Tensor | None = None) -> Tensor:
+        attended, _ = self.attention(query, key, value, mask)
+        x = self.norm1(query + self.dropout(attended))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% role="given"
+class Encoder(nn.Module):
+    """Embedding plus position, dropout, then num_layers blocks, one after the other.
+
+    Has token_embedding and position_embedding (nn.Embedding), layers (nn.ModuleList of TransformerBlock) and dropout.
+    forward takes tokens, integer ids (B, T), and mask, bool, broadcastable to (B, H, T, T), or None; it returns
+    (B, T, E). Raises ValueError, naming both numbers, if T exceeds max_length.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        max_length: int = 100,
+    ) -> None:
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
+        seq_len = tokens.shape[1]
+        if seq_len > self.max_length:
+            raise ValueError(f"seq_len={seq_len} exceeds max_length={self.max_length}")
+        positions = torch.arange(seq_len, device=tokens.device)
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% role="given"
+class DecoderBlock(nn.Module):
+    """Masked self-attention over the target, then a TransformerBlock whose query looks at the encoder's output.
+
+    Has attention (MultiHeadAttention), norm (nn.LayerNorm), block (TransformerBlock) and dropout (nn.Dropout). forward
+    takes x (B, Tq, E), memory (B, Tk, E), src_mask, broadcastable to (B, H, Tq, Tk), and trg_mask, broadcastable to
+    (B, H, Tq, Tq), bool, True = may attend, or None. It returns (B, Tq, E).
+    """
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
+        attended, _ = self.attention(x, x, x, trg_mask)
+        query = self.norm(x + self.dropout(attended))
+        return self.block(memory, memory, query, src_mask)
+
+
+class Decoder(nn.Module):
+    """As the encoder, with DecoderBlocks, and a last layer that gives every position a score for every word.
+
+    Has token_embedding, position_embedding, layers (nn.ModuleList of DecoderBlock), dropout and fc_out, nn.Linear(
+    d_model, vocab_size). forward takes tokens, integer ids (B, T), memory (B, Tk, E), src_mask and trg_mask as
+    DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming both numbers, if T exceeds max_length.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        max_length: int = 100,
+    ) -> None:
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
+        seq_len = tokens.shape[1]
+        if seq_len > self.max_length:
+            raise ValueError(f"seq_len={seq_len} exceeds max_length={self.max_length}")
+        positions = torch.arange(seq_len, device=tokens.device)
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% role="given"
+class Transformer(nn.Module):
+    """Encoder and decoder, with the masks made from the tokens (Vaswani et al. 2017).
+
+    Has encoder (Encoder) and decoder (Decoder). forward takes src, integer ids (B, Ts), and trg, integer ids (B, Tt);
+    it returns logits (B, Tt, trg_vocab_size). Hidden from everyone: padding; from the target: its future.
+    """
+
+    def __init__(
+        self,
+        src_vocab_size: int,
+        trg_vocab_size: int,
+        src_pad_idx: int,
+        trg_pad_idx: int,
+        d_model: int = 512,
+        num_layers: int = 6,
+        num_heads: int = 8,
+        d_ff: int = 2048,
+        dropout: float = 0.1,
+        max_length: int = 100,
+    ) -> None:
+        super().__init__()
+        self.src_pad_idx = src_pad_idx
+        self.trg_pad_idx = trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src: Tensor, trg: Tensor) -> Tensor:
+        src_mask = padding_mask(src, self.src_pad_idx)
+        trg_mask = decoder_mask(trg, self.trg_pad_idx)
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% [markdown]
+# A small one will do: vectors of 64 numbers, two layers, four heads of 16. No dropout for now; section 9 comes back
+# to it.
+
+
+# %%
+def new_model(seed, num_layers=2, dropout=0.0, kind=Transformer):
+    """A fresh model for the dates."""
+    torch.manual_seed(seed)
+    sizes = {"d_model": 64, "num_layers": num_layers, "num_heads": 4, "d_ff": 128}
+    return kind(len(SOURCE), len(TARGET), PAD, PAD, **sizes, dropout=dropout, max_length=40)
+
+
+model = new_model(seed=0)
+print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
+
+# %% [markdown]
+# ## 6 · Training
+#
+# Three tensors hold all that is to be learnt: the sources, what the decoder is given, and what it should say.
+
+
+# %%
+def tensors_of(some_pairs):
+    """Sources (B, S), what the decoder is given (B, T-1), and what it should say (B, T-1)."""
+    targets = [[target_ids[character] for character in answer] for _, answer in some_pairs]
+    given = padded([[BOS, *target] for target in targets])
+    return encode([text for text, _ in some_pairs]), given, padded([[*target, EOS] for target in targets])
+
+
+train_data, test_data = tensors_of(train_pairs), tensors_of(held_out)
+print([tuple(tensor.shape) for tensor in train_data])
+
+
+# %% [markdown]
+# **One step:** guess, compare, adjust. The batch is cut to its longest source: no time is spent on columns of
+# nothing but padding.
+
+
+# %%
+def mean_loss(logits, wanted):
+    """Cross-entropy over the real positions."""
+    real = wanted != PAD
+    return F.cross_entropy(logits[real], wanted[real])
+
+
+def learn(model, optimizer, batch, loss_of=mean_loss):
+    """One step on one batch; returns the loss before it."""
+    src, given, wanted = batch
+    longest = (src != PAD).sum(dim=1).max()
+    loss = loss_of(model(src[:, :longest], given), wanted)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+# %% [markdown]
+# **How many dates come out exactly right?** To know, one would have to let the model write them, token by token.
+# There is a shorter way. A date is written without a fault if and only if every guess is right *given the right
+# beginning*: the first token is right, so the second starts from the right beginning, and so on. That takes one call,
+# with teacher forcing. It holds as long as no position sees what comes after it. Keep that condition in mind.
+
+
+# %%
+@torch.no_grad()
+def share_right(model, data):
+    """In which share of the rows is every guess right?"""
+    src, given, wanted = data
+    was_training = model.training
+    guesses = model.eval()(src, given).argmax(dim=-1)
+    model.train(was_training)
+    return ((guesses == wanted) | (wanted == PAD)).all(dim=1).float().mean().item()
+
+
+few = tuple(tensor[:200] for tensor in test_data)  # enough to watch
+print("right before training:", share_right(model, few))
+
+# %% [markdown]
+# **A training that can be stopped.** `Training` keeps everything: the model, the optimiser, how far it has come, the
+# losses so far. Interrupt the kernel (■ in the toolbar) while it runs: it stops, and all that was learnt stays. Run
+# the cell again, and it goes on from there.
+
+
+# %%
+class Training:
+    """A model that learns, and what is known about it so far."""
+
+    def __init__(self, model, data=train_data, steps=STEPS, loss_of=mean_loss, seed=0):
+        self.model, self.data, self.steps, self.loss_of = model, data, steps, loss_of
+        self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
+        self.generator = torch.Generator().manual_seed(seed)
+        self.losses, self.shares = [], {0: share_right(model, few)}
+
+    @property
+    def step(self):
+        return len(self.losses)
+
+    def one_step(self):
+        self.optimizer.param_groups[0]["lr"] = line_rate(self.step + 1, self.steps)
+        chosen = torch.randint(len(self.data[0]), (64,), generator=self.generator)
+        batch = [tensor[chosen] for tensor in self.data]
+        self.losses.append(learn(self.model, self.optimizer, batch, self.loss_of))
+
+
+# %%
+def train(training, until, monitor=None, every=20):
+    """Up to step `until`, or until the kernel is interrupted."""
+    training.model.train()
+    try:
+        while training.step < until:
+            training.one_step()
+            if training.step % every == 0:
+                training.shares[training.step] = share_right(training.model, few)
+            if monitor is not None:
+                monitor.show(training.losses, training.shares)
+    except KeyboardInterrupt:
+        print(f"Interrupted at step {training.step} of {training.steps}. Run the cell again to go on.")
+    finally:
+        if monitor is not None:
+            monitor.show(training.losses, training.shares, now=True)
+
+
+# %% [markdown]
+# One more thing before it starts: a look at the **cross-attention**. While the decoder makes up its mind about one
+# token, at which characters of the source does it look? The weights are computed inside the last layer of the decoder
+# and thrown away. A *hook* gets hold of them: a function that PyTorch calls whenever that module has been run.
+
+
+# %%
+@torch.no_grad()
+def look(model, some_pairs):
+    """For each pair the weights of the last cross-attention (H, T-1, S), and the token guessed at each position."""
+    kept = []
+    module = model.decoder.layers[-1].block.attention
+    hook = module.register_forward_hook(lambda module, inputs, output: kept.append(output[1]))
+    was_training = model.training
+    found = []
+    for pair in some_pairs:
+        src, given, _ = tensors_of([pair])
+        guesses = model.eval()(src, given).argmax(dim=-1)[0]
+        found.append((kept.pop()[0], [TARGET[guess] for guess in guesses]))
+    hook.remove()
+    model.train(was_training)
+    return found
+
+
+album_pairs = [held_out[i] for i in (5, 4, 16, 7, 21)]
+album = {"before": look(model, album_pairs)}
+print(album_pairs)
+
+# %% [markdown]
+# Now the monitor. It stays empty until the cells below it run, and then follows them: on top how far the training
+# is, below it the loss and the share of held-out dates that are exactly right.
+
+# %%
+from widgets import TrainingMonitor
+
+training = Training(model)
+monitor = TrainingMonitor(STEPS)
+monitor
+
+# %% role="train"
+train(training, until=60, monitor=monitor)
+print("loss below 1:", training.losses[-1] < 1.0)
+
+# %% [markdown]
+# The warm-up is over. The loss is a long way below 2.64, many digits are right, and hardly a date is. This is the
+# moment for the second picture. Then the rest; it takes five times as long.
+
+# %% role="train"
+album["during"] = look(model, album_pairs)
+guessed = ["".join(guesses[:-1]) for _, guesses in album["during"]]
+print("some of the five dates are still wrong:", guessed != [answer for _, answer in album_pairs])
+
+# %% role="train"
+train(training, until=360, monitor=monitor)
+album["after"] = look(model, album_pairs)
+share = share_right(model, test_data)
+print(f"held-out dates exactly right: at least 99 %: {share >= 0.99}")
+
+# %% [markdown]
+# At least 990 of 1000 dates that it has never seen. On your machine, in numbers:
+
+# %% role="train" timed=true
+leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
+print(f"all held-out dates: {100 * share:.1f} % right")
+print(f"only 29 February:   {100 * share_right(model, tensors_of(leap_days)):.1f} % of {len(leap_days)}")
+monitor
+
+# %% role="draw"
+import matplotlib.pyplot as plt
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
+left.semilogy(range(1, training.step + 1), training.losses, color="#00204c")
+left.axhline(math.log(14), color="#7c7b78", linestyle="--")
+left.set(title="Loss (the dashed line: no idea)", xlabel="step")
+right.plot(list(training.shares), [100 * s for s in training.shares.values()], marker="o", color="#00204c")
+right.set(title="Held-out dates exactly right, %", xlabel="step", ylim=(-3, 103))
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* on the left the loss, on a scale on which each line is a tenth of the one above it. It
+# starts near the dashed line at 2.64 and falls, jagged, by more than a thousandfold. On the right the share of right
+# dates: for about 60 steps next to nothing, then a steep rise, and from step 250 on it is level near 100 %.
+#
+# Both pictures show the same training, and they tell different stories. In the first 60 steps the loss falls by two
+# thirds, and hardly a date is right: ten tokens in a row have to be. Afterwards the loss still falls and falls, and
+# the dates have nothing left to gain. **Look at the thing you want, not only at the loss.**
+#
+# ## 7 · Let it write
+#
+# When the model is used there is no right answer to be given. It gets bos, says the likeliest token, gets that as
+# well, says the next one, and so on until it says eos. Always to take the likeliest is called **greedy**.
+
+
+# %%
+@torch.no_grad()
+def write(model, text, most=12):
+    """One date, token by token. Returns the tokens it wrote."""
+    model.eval()
+    src, said = encode([text]), [BOS]
+    while len(said) < most and said[-1] != EOS:
+        logits = model(src, torch.tensor([said]))
+        said.append(logits[0, -1].argmax().item())
+    return [TARGET[token] for token in said]
+
+
+# %% role="train"
+for text, right_answer in held_out[:3]:
+    wrote = "".join(write(model, text)[1:-1])
+    print(f"{text:20} -> {wrote:10}  right: {wrote == right_answer}")
+print("all tokens of one:", write(model, "May 2024"))
+
+# %% [markdown]
+# `logits[0, -1]` is where it happens. The logits have a row for every position. Those before the last answer
+# questions that have been answered already; the last row says what comes next.
+#
+# ### Exercise 4: `greedy_decode`
+#
+# Difficulty 4 of 5 · about 20 minutes
+#
+# The same for a whole batch at once. Three things are new:
+#
+# - **Sequences end at different steps.** One that has said eos says only eos from then on, until all have ended or
+#   `max_length` columns are there. bos is the first of them.
+# - **The model is somebody else's.** It may come in train mode. Decode in eval mode, and leave it in the mode in which
+#   it came, whichever that was.
+# - **Nobody needs gradients**, so none should be recorded.
+#
+# The check uses stand-ins for a model, which say strange things but always the same; all they promise is that
+# `model(src, trg)` gives logits (B, T, V).
+#
+# <details><summary>All rows get the same token again and again</summary>
+#
+# At which position do you read the logits? And is the new token part of what you pass in the next round? Print the
+# shape of what you pass.
+#
+# </details>
+#
+# <details><summary>How do I keep a row at eos?</summary>
+#
+# Keep a tensor of bool, one entry a row: has it ended? Where it is True, replace the new token by eos, with
+# `torch.where` or `masked_fill`. Then update it.
+#
+# </details>
+#
+# <details><summary>"Sizes of tensors must match except in dimension 1"</summary>
+#
+# `torch.cat` along axis 1 wants two tensors with the same number of axes. `argmax(dim=-1)` on (B, V) gives (B,), and
+# a column is (B, 1).
+#
+# </details>
+#
+# <details><summary>How do I leave no trace in the model?</summary>
+#
+# `model.training` tells the mode, `model.train(True)` and `model.train(False)` switch it. Read it before you switch.
+# `with torch.no_grad():` keeps gradients from being recorded.
+#
+# </details>
+
+
+# %% exercise="greedy_decode" role="solution"
+def greedy_decode(model: nn.Module, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
+    """Write a target for every source, always taking the likeliest next token.
+
+    model: model(src, trg) gives logits (B, T, V); it is run in eval mode and left in the mode in which it came.
+    src: ids (B, S). Returns ids (B, at most max_length), bos first and counted; behind eos stands only eos.
+    """
+    ### BEGIN SOLUTION
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        while tokens.shape[1] < max_length and not ended.all():
+            likeliest = model(src, tokens)[:, -1].argmax(dim=-1)
+            likeliest = likeliest.masked_fill(ended, eos_idx)
+            tokens = torch.cat([tokens, likeliest.unsqueeze(1)], dim=1)
+            ended = ended | (likeliest == eos_idx)
+    model.train(was_training)
+    return tokens
+    ### END SOLUTION
+
+
+# %% exercise="greedy_decode" role="check"
+check(greedy_decode)
+
+# %% role="try" timed=true
+# Try it: your own dates. What does it make of a day that doesn't exist?
+my_dates = ["1 January 1970", "24th Dec 1968", "29 February 2023"]
+for my_date, my_row in zip(my_dates, greedy_decode(model, encode(my_dates), BOS, EOS, 12), strict=True):
+    print(my_date, "->", "".join(TARGET[my_token] for my_token in my_row if my_token > EOS))
+
+# %% [markdown]
+# It knows nothing of calendars: no training date told it that 2023 had no 29 February, and it writes what it reads.
+# A form that it has never seen is another matter: "24th Dec 1968" mixes two of ours, and may come out as nonsense.
+#
+# ### Exercise 5: `exact_match`
+#
+# Difficulty 2 of 5 · about 12 minutes
+#
+# The share of rows that are right as a whole: equal **up to and including their first eos**. What stands behind it
+# doesn't matter, nobody reads it. A row without eos runs to its last column. The two tensors may differ in width.
+#
+# <details><summary>Where does a row end?</summary>
+#
+# For one row as a list: `row.index(eos_idx)` is the place of the first eos, if there is one. For a tensor: `(row ==
+# eos_idx).cumsum(-1)` is 0 before the first eos.
+#
+# </details>
+#
+# <details><summary>The widths differ, and the comparison fails</summary>
+#
+# Cut both rows at their eos first; then compare, lengths included. Two rows of different lengths aren't equal.
+#
+# </details>
+#
+# <details><summary>The check says that it wants a plain number</summary>
+#
+# `.item()` takes the number out of a tensor.
+#
+# </details>
+
+
+# %% exercise="exact_match" role="solution"
+def exact_match(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """The share of rows that are equal up to and including their first eos.
+
+    predicted: ids (B, T1); target: ids (B, T2). A row without eos runs to its last column.
+    """
+
+    ### BEGIN SOLUTION
+    def up_to_eos(row: list[int]) -> list[int]:
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    rows = zip(predicted.tolist(), target.tolist(), strict=True)
+    return sum(up_to_eos(mine) == up_to_eos(right) for mine, right in rows) / len(predicted)
+    ### END SOLUTION
+
+
+# %% exercise="exact_match" role="check"
+check(exact_match)
+
+# %% role="try"
+# Try it: your two functions on 300 held-out dates. They should agree with the share that needed one call only.
+my_part = tuple(tensor[:300] for tensor in test_data)
+my_target = torch.cat([my_part[1][:, :1], my_part[2]], dim=1)
+my_written = greedy_decode(model, my_part[0], BOS, EOS, max_length=12)
+print("at least 99 % right:", exact_match(my_written, my_target, EOS) >= 0.99)
+difference = exact_match(my_written, my_target, EOS) - share_right(model, my_part)
+print("the same as with teacher forcing:", abs(difference) < 1e-6)
+
+# %% [markdown]
+# ### Your pieces, put together
+#
+# Here is a short training in which nothing is ours but the model: your shift, your loss, your learning rate. 60 steps
+# take a few seconds. The loss should end well below 2.64.
+
+# %% role="try"
+my_model, my_losses = new_model(seed=1), []
+my_optimizer = torch.optim.Adam(my_model.parameters(), betas=(0.9, 0.98))
+my_targets = torch.cat([train_data[1][:, :1], train_data[2]], dim=1)
+for my_step in range(1, 61):
+    my_optimizer.param_groups[0]["lr"] = 0.3 * noam_rate(my_step, 64, 60)
+    my_rows = slice(64 * my_step, 64 * my_step + 64)
+    my_input, my_labels = shift_target(my_targets[my_rows])
+    my_loss = sequence_loss(my_model(train_data[0][my_rows], my_input), my_labels, PAD)
+    my_optimizer.zero_grad()
+    my_loss.backward()
+    my_optimizer.step()
+    my_losses.append(my_loss.item())
+print("the loss fell below 1.5:", my_losses[-1] < 1.5)
+
+# %% [markdown]
+# ## 8 · Where it looks
+#
+# Your own kernel has three albums now: the cross-attention before, during and after the training. Pick a date and a
+# moment, and step through the characters that are to be written with the arrow keys.
+
+# %% role="train" timed=true
+from widgets import AlignmentView
+
+AlignmentView(album_pairs, album)
+
+# %% [markdown]
+# Three things to look for:
+#
+# 1. *Before:* every row is nearly the same. What a token looks at doesn't depend on which one it is.
+# 2. *After, all heads:* rows that write the year look at the year, wherever it stands in the source. That the year
+#    comes first in the answer and last in the source is no trouble. Attention has no order of its own.
+# 3. *After, one head at a time:* the heads have shared out the work. For the month, look at what it is read from: two
+#    digits are made from a few letters that tell the months apart.
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 3, figsize=(10, 4.2), layout="constrained")
+for axes, (moment, found) in zip(panels, album.items(), strict=True):
+    (text, right_answer), (weights, guesses) = album_pairs[0], found[0]
+    axes.imshow(weights.mean(dim=0), cmap="cividis", vmin=0, vmax=1)
+    guessed = "".join(guess if len(guess) == 1 else "·" for guess in guesses[:-1])
+    axes.set(title=f"{moment}: {guessed}", xticks=range(len(text)), yticks=range(len(right_answer) + 1))
+    axes.set_xticklabels(list(text), fontsize=8)
+    axes.set_yticklabels([*right_answer, "eos"], fontsize=8)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three grids for one date, a row for each character of the answer, a column for each
+# character of the source; the mean of the four heads. Above each what the model guessed then, a dot for a token that
+# is no character. Before the training all cells are about the same dark blue. During it bright spots appear.
+# Afterwards the first four rows have theirs in the columns of the year, the rows of the month in those of the month,
+# the rows of the day in those of the day.
+#
+# It is tempting to say: so that is *why* it wrote a 2. Be careful. The weights say where a layer took its information
+# from. What it made of it is decided elsewhere too, and the encoder has mixed the characters before. Lesson 10 goes
+# into that.
+#
+# ## 9 · Dropout, train and eval
+#
+# A model that sees the same few examples again and again may learn them by heart. **Dropout** makes that harder: in
+# train mode it sets each number to zero with a probability p, at random, and divides the others by 1 − p so that the
+# average stays. In eval mode it does nothing.
+
+# %%
+torch.manual_seed(8)
+dropout, ones = nn.Dropout(0.5), torch.ones(10000)
+print("train mode, values:", dropout.train()(ones).unique().tolist())
+print("train mode, mean about 1:", abs(dropout(ones).mean().item() - 1) < 0.1)
+print("eval mode, values: ", dropout.eval()(ones).unique().tolist())
+
+# %% [markdown]
+# Which mode a module is in stands in `training`, and `model.train()` and `model.eval()` switch all modules inside.
+# Dropout has no parameters, so the weights that we have trained fit into a model with dropout. The same weights, the
+# same 200 dates, twice in each mode:
+
+# %% role="train"
+forgetful = new_model(seed=0, dropout=0.3)
+forgetful.load_state_dict(model.state_dict())
+for mode in ("eval", "train"):
+    forgetful.train(mode == "train")
+    with torch.no_grad():
+        once, again = (forgetful(*few[:2]) for _ in range(2))
+    right = ((once.argmax(-1) == few[2]) | (few[2] == PAD)).all(dim=1).float().mean().item()
+    print(f"{mode:5} mode: twice the same: {torch.equal(once, again)}, at least 99 % right: {right >= 0.99}")
+
+# %% [markdown]
+# In train mode the logits are others each time, and more dates are wrong. To forget `model.eval()` before
+# a model is used is one of the most common slips there is, and nothing warns you. The other one is to forget
+# `model.train()` afterwards, and that is why your `greedy_decode` had to put the mode back.
+#
+# Why did we train without dropout? There are 70 000 dates, and 360 batches of 64 show the model less than a third of
+# them, most only once. Who never sees anything twice has nothing to learn by heart. With little data it is another
+# matter.
+#
+# ## 10 · Three bugs that make the loss smaller
+#
+# All three run without an error, and all three are seen in real code again and again. Each gets a small model with
+# one layer and only 80 steps, and so does the right code, for comparison. That is too few to learn the dates, and
+# enough to see the difference.
+#
+# 1. **No shift.** The labels are what the decoder is given.
+# 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and every column
+#    counts.
+# 3. **Mask forgotten.** The decoder's own attention hides padding, but not the future.
+#
+# Before you go on: which of them will have the lowest loss? Which dates will come out right?
+
+
+# %%
+class SeesTheFuture(Transformer):
+    """Lesson 07's model with one line wrong."""
+
+    def forward(self, src, trg):
+        src_mask = padding_mask(src, self.src_pad_idx)
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, padding_mask(trg, self.trg_pad_idx))
+
+
+def loss_with_padding(logits, wanted):
+    return F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+
+
+def wide(data):
+    """Answers padded to 40 columns."""
+    src, *answers = data
+    return (src, *(F.pad(tensor, (0, 40 - tensor.shape[1]), value=PAD) for tensor in answers))
+
+
+# %% role="train"
+sources, given, wanted = train_data
+runs = {
+    "right": Training(new_model(2, 1), steps=80),
+    "no shift": Training(new_model(2, 1), (sources, given, given), 80),
+    "padding counted": Training(new_model(2, 1), wide(train_data), 80, loss_with_padding),
+    "mask forgotten": Training(new_model(2, 1, kind=SeesTheFuture), steps=80),
+}
+for run in runs.values():
+    train(run, until=80, every=80)
+
+
+# %% [markdown]
+# For each: the loss that it **reports** (the mean of its last ten); the **honest** loss, with the right labels and
+# without padding; the share of right dates with teacher forcing; the share that it really **writes**; and one date as
+# it writes it.
+
+
+# %% role="train" timed=true
+def really_right(model, some_pairs):
+    return sum("".join(write(model, text)) == f"<bos>{answer}<eos>" for text, answer in some_pairs) / len(some_pairs)
+
+
+reports, writes = {}, {}
+print(f"{'':16} reports  honest  forced  writes   {album_pairs[0][0]}")
+for name, run in runs.items():
+    reports[name], writes[name] = sum(run.losses[-10:]) / 10, really_right(run.model, held_out[:50])
+    with torch.no_grad():
+        honest = mean_loss(run.model(*few[:2]), few[2]).item()
+    numbers = f"{reports[name]:7.3f} {honest:7.3f} {run.shares[80]:7.0%} {writes[name]:7.0%}"
+    print(f"{name:16} {numbers}   {''.join(write(run.model, album_pairs[0][0]))}")
+
+# %% role="train"
+for name in ("no shift", "padding counted", "mask forgotten"):
+    print(f"{name:16} reports less than the right code: {reports[name] < reports['right']}", end="")
+    print(f", writes more dates: {writes[name] > writes['right']}")
+
+# %% [markdown]
+# The right code reports the **highest** loss of the four, and it is the only one that writes any date. Look at the
+# others:
+#
+# **No shift** reports next to nothing after a few steps. It has learnt to repeat what it is given, and that is what
+# it does: it gets bos and says bos. With the right labels its loss is far above 2.64. *What gives it away:* a loss
+# that is too good, too soon. Let it write.
+#
+# **Mask forgotten** looks perfect even with the right labels, and in the share with teacher forcing. Here is the
+# condition from section 6: that share is that of the written dates only if no position sees what comes after it. This
+# one reads each answer off its neighbour to the right. When it writes, there is no neighbour. *What gives it away:*
+# forced and written differ. Or lesson 04's test: change a later token, and see whether an earlier output moves.
+#
+# **Padding counted** is the mild one: it does learn dates, only later. But nearly three quarters of its columns are
+# padding, which is soon always right, so it reports a fraction of its honest loss. Half as much as the right code,
+# and it knows less. *What gives it away:* more padding changes the loss, though the model is the same. Divide by the
+# number of real labels.
+#
+# **Low loss, wrong task.** None of the three would have been found by looking at the curve.
+#
+# ## 11 · Keep what was learnt
+#
+# What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just that:
+# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*, and loading such a file can run any code
+# that somebody has put into it. Never load one from a stranger.) What is not in it: the sizes that the model was made
+# with, and the vocabulary. Without those the numbers are worthless, so they go beside it.
+
+# %% role="train"
+import json
+import tempfile
+from pathlib import Path
+
+from safetensors.torch import load_file, save_file
+
+with tempfile.TemporaryDirectory() as folder:
+    save_file(model.state_dict(), Path(folder, "dates.safetensors"))
+    Path(folder, "dates.json").write_text(json.dumps({"source": SOURCE, "target": TARGET}))
+    print({path.name: path.stat().st_size for path in sorted(Path(folder).iterdir())}, "bytes")
+
+    loaded = new_model(seed=7)
+    loaded.load_state_dict(load_file(Path(folder, "dates.safetensors")))
+    with torch.no_grad():
+        print("the same logits:", torch.equal(loaded.eval()(*few[:2]), model.eval()(*few[:2])))
+
+# %% [markdown]
+# Not in it either: where the optimiser was. To *go on* training after a restart you would have to keep that as well
+# (`optimizer.state_dict()`).
+#
+# ## 12 · Quiz
+#
+# ### Exercise 6: `quiz_08`
+#
+# Difficulty 2 of 5 · about 10 minutes
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `labels_shape` (a shape): targets are (32, 15), bos and eos included. What shape have the labels?
+# 2. `blind_loss` (a number, to two decimals): a model gives all 50 tokens of a vocabulary the same logit. What is its
+#    cross-entropy?
+# 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 columns of
+#    padding with a loss of 0. Somebody averages over all of them. What do they report?
+# 4. `peak_step` (a whole number): at which step is `noam_rate(step, 256, 800)` highest?
+# 5. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
+# 6. `matches` (a number, to two decimals): eos is 2. Predicted: [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2, 2]]. Target:
+#    [[5, 2, 2], [5, 6, 7], [5, 6, 7], [8, 9, 2]]. What is the share of exact matches?
+# 7. `too_good` (a letter): after 30 steps the loss is 0.0001, and the model writes bos again and again. What is
+# wrong?
+#    - a. the learning rate is too low;
+#    - b. padding is counted;
+#    - c. the labels are not shifted;
+#    - d. the source is masked.
+# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, written by the model itself none
+#    is. What do you look for first?
+#    - a. a decoder that sees later tokens;
+#    - b. too few training steps;
+#    - c. held-out dates that are in the training data as well;
+#    - d. a loss that counts padding.
+# 9. `no_eval` (a letter): somebody forgets `model.eval()` before decoding with a model that has dropout 0.1. Then
+#    - a. an error is raised;
+#    - b. it writes something else now and then, and is more often wrong;
+#    - c. it writes the same, only slower;
+#    - d. its weights change.
+#
+# <details><summary>I don't know how to get the loss of a model without any idea</summary>
+#
+# What probability does each token have? The loss is minus the logarithm of it (the natural one, `math.log`).
+#
+# </details>
+
+# %% exercise="quiz_08" role="solution"
+quiz_08 = {
+    "labels_shape": ...,  # a shape, for example (2, 3)
+    "blind_loss": ...,  # a number, to two decimals
+    "diluted": ...,  # a number, to two decimals
+    "peak_step": ...,  # a whole number
+    "calls": ...,  # a whole number
+    "matches": ...,  # a number, to two decimals
+    "too_good": ...,  # "a", "b", "c" or "d"
+    "forced": ...,  # "a", "b", "c" or "d"
+    "no_eval": ...,  # "a", "b", "c" or "d"
+}
+### BEGIN SOLUTION
+quiz_08 = {
+    "labels_shape": (32, 14),
+    "blind_loss": 3.91,
+    "diluted": 0.5,
+    "peak_step": 800,
+    "calls": 19,
+    "matches": 0.5,
+    "too_good": "c",
+    "forced": "a",
+    "no_eval": "b",
+}
+### END SOLUTION
+
+# %% exercise="quiz_08" role="check"
+check(quiz_08, "quiz_08")
+
+# %% [markdown]
+# ## What you can do now
+#
+# You have trained a Transformer from nothing to 99 %, and you know what each part of the training is for: the shift,
+# the loss without padding, the warm-up, the two modes. You can let a model write, in batches, and count honestly what
+# comes out right. And when a loss looks too good, you know three places to look.
+#
+# **To read next**
+#
+# - Vaswani et al. (2017), *Attention Is All You Need*, sections 5.3 and 5.4: the learning rate, dropout, and label
+#   smoothing, which makes a model less sure of itself.
+# - Srivastava et al. (2014), *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*, section 1: where the
+#   idea comes from.
+# - Kingma and Ba (2015), *Adam: A Method for Stochastic Optimization*, section 2: the optimiser that was used here.
+# - Bengio et al. (2015), *Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks*, section 2: what
+#   teacher forcing doesn't prepare a model for.
+#
+# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything anew for each token. There is a
+# way not to.

@@ -1,0 +1,84 @@
+"""Trains lesson 08's date translator and stores it: `models/dates.safetensors` and `models/dates.json`.
+
+    python models/train_dates.py
+
+The lesson is the only source: its given cells, worked examples and training cells are run up to the point where the
+trained model has been judged; nothing of them is written here. What is stored is read like this:
+
+    about = json.loads(Path("models/dates.json").read_text())
+    model = Transformer(**about["model"])  # lesson 07's class; given in lessons 08 and 10
+    model.load_state_dict(load_file("models/dates.safetensors"))  # safetensors.torch.load_file
+    model.eval()
+
+    source = {token: i for i, token in enumerate(about["source"])}
+    src = torch.tensor([[source[character] for character in "3 March 2024"]])
+
+`about["target"]` has the tokens of the target by id, `pad`, `bos` and `eos` are ids, `held_out` some pairs that the
+model has never seen in training.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LESSON = ROOT / "lessons" / "08_training.py"
+CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
+# What the lesson's new_model gives to Transformer, by the names of its arguments.
+SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout": 0.0, "max_length": 40}
+
+
+def code_cells() -> Iterator[tuple[str, str]]:
+    """Header and source of the lesson's code cells, in order."""
+    for cell in CELL.finditer(LESSON.read_text(encoding="utf-8")):
+        if "[markdown]" not in cell["head"]:
+            yield cell["head"], cell["body"]
+
+
+def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
+    """The names that the lesson's cells bind, up to and with the first that binds `until`. Left out are checks, what
+    only draws, what calls a student's exercise and, without `training`, what trains."""
+    namespace: dict[str, Any] = {"__name__": "lesson_08"}
+    left_out = ["check", "try", "draw", *([] if training else ["train"])]
+    for head, body in code_cells():
+        if not any(f'role="{role}"' in head for role in left_out):
+            exec(compile(body, str(LESSON), "exec"), namespace)
+        if until in namespace:
+            return namespace
+    raise ValueError(f"{LESSON.name} binds no {until}")
+
+
+def main() -> int:
+    """Train, judge, store; 1 if the model isn't good enough to be stored."""
+    sys.path.insert(0, str(ROOT))
+    from safetensors.torch import save_file
+
+    lesson = run_lesson(until="share")
+    model, share = lesson["model"], lesson["share"]
+    print(f"{100 * share:.1f} % of {len(lesson['held_out'])} held-out dates exactly right")
+    if share < 0.99:
+        return 1
+    vocabularies = {"src_vocab_size": len(lesson["SOURCE"]), "trg_vocab_size": len(lesson["TARGET"])}
+    padding = {"src_pad_idx": lesson["PAD"], "trg_pad_idx": lesson["PAD"]}
+    sizes = vocabularies | padding | SIZES
+    lesson["Transformer"](**sizes).load_state_dict(model.state_dict())  # or the sizes above are not the lesson's
+    about = {
+        "model": sizes,
+        "source": lesson["SOURCE"],
+        "target": lesson["TARGET"],
+        **{name: lesson[name.upper()] for name in ("pad", "bos", "eos")},
+        "held_out": lesson["held_out"][:200],
+    }
+    save_file(model.state_dict(), ROOT / "models" / "dates.safetensors")
+    text = json.dumps(about, indent=1, ensure_ascii=False)
+    (ROOT / "models" / "dates.json").write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,243 @@
+"""Whatever is handed in and whatever breaks: all others are graded, nothing is lost, and the report says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import threading
+from types import SimpleNamespace
+
+import pytest
+from distributed import Client
+
+from grader.batch import cluster as clusters
+from grader.batch.key import Terms
+from grader.batch.store import Store
+from grader.batch.worker import Judge, OtherVersion
+from grader.errors import FoundWanting
+from grader.judge.limits import Limits
+from tests.batch.conftest import LESSON, RIGHT, SQUARED, answered
+from tests.judge import notebooks as nb
+
+NOTEBOOK = f"{LESSON}.ipynb"
+
+
+def cells(source: str = RIGHT) -> list[dict]:
+    return nb.solved(LESSON, first_steps=source)
+
+
+def doubled() -> bytes:
+    every = cells()
+    check = nb.place_of(every, "first_steps", "check")
+    return nb.dump([*every, dict(every[check]), dict(every[check])])
+
+
+def from_colab() -> bytes:
+    """As Colab saves it: ids and cells' metadata replaced by its own."""
+    notebook = {"nbformat": 4, "nbformat_minor": 0, "metadata": {"colab": {"provenance": []}}, "cells": cells()}
+    for i, cell in enumerate(notebook["cells"]):
+        cell["metadata"] = {"id": f"kQ{i}xYz", "colab": {"base_uri": "https://localhost:8080/"}}
+        cell["source"] = cell["source"].splitlines(keepends=True)
+        del cell["id"]
+    return json.dumps(notebook).encode()
+
+
+def from_vs_code() -> bytes:
+    """As VS Code saves it: metadata under `vscode`, line ends of Windows, a byte order mark."""
+    notebook = {"nbformat": 4, "nbformat_minor": 2, "metadata": {"orig_nbformat": 4}, "cells": cells()}
+    for cell in notebook["cells"]:
+        cell["metadata"] = {"vscode": {"languageId": "python"}}
+        cell["source"] = cell["source"].replace("\n", "\r\n")
+        del cell["id"]
+    return b"\xef\xbb\xbf" + json.dumps(notebook).encode()
+
+
+READABLE = {"right": answered(RIGHT), "doubled": doubled(), "colab": from_colab(), "vscode": from_vs_code()}
+UNREADABLE = {
+    "truncated": (answered(RIGHT)[:-200], "not valid JSON"),
+    "empty": (b"", "The file is empty"),
+    "latin": (answered(RIGHT).replace(b"first_steps", "sch\u00f6n".encode("latin-1")), "not UTF-8"),
+    "cells": (nb.dump([nb.code("1")] * 10_000), "has 10000 cells"),
+    "list": (b"[]", "it has no cells"),
+}
+
+
+def test_whatever_is_handed_in(room):
+    for name, data in READABLE.items():
+        room.submit(name, data)
+    for name, (data, _why) in UNREADABLE.items():
+        room.submit(name, data)
+    with room.submit("huge", b"{").open("r+b") as file:
+        file.truncate(300 * 2**20)
+    room.submit("link", None).symlink_to(room.root / "source" / LESSON / NOTEBOOK)
+    os.mkfifo(room.submit("pipe", None))
+    room.submit("folder", None).mkdir()
+    room.submit("missing", None)
+    room.folder("x" * 130).mkdir(parents=True)
+    outcome = room.grade()
+    marks = room.marks()
+    reasons = {name: why for name, (_data, why) in UNREADABLE.items()} | {
+        "huge": "has 314572800 bytes; at most",
+        "link": "A link is not followed",
+        "pipe": "no regular file",
+        "folder": "Is a directory",
+        "missing": f"There is no {NOTEBOOK}",
+    }
+    assert marks == dict.fromkeys(READABLE, 1) | dict.fromkeys(reasons, 0)
+    assert set(outcome.problems) == {*reasons, ascii("x" * 130)}
+    for name, why in reasons.items():
+        assert why in outcome.problems[name], name
+        assert why in room.autograded(name)["cells"][0]["source"][0].replace("&#95;", "_"), name
+    before = room.book()
+    again = room.grade()
+    assert again.graded == 0
+    assert again.problems == outcome.problems
+    assert room.book() == before
+
+
+def test_killed_worker(room):
+    for i in range(12):
+        room.submit(f"s{i:02}", answered(RIGHT))
+    with Client(room.scheduler) as client:
+        room.grade()
+        (pid,) = client.run(os.getpid).values()
+        killer = threading.Timer(0.1, os.kill, (pid, signal.SIGKILL))
+        killer.start()
+        outcome = room.grade(force=True)
+        killer.join()
+        assert (pid,) != tuple(client.run(os.getpid).values())
+    assert outcome.graded == 12
+    assert not outcome.problems
+    assert set(room.marks().values()) == {1}
+
+
+def kill_zygote(dask_worker) -> int:
+    """Runs on the worker."""
+    (judge,) = (one for name, one in dask_worker.plugins.items() if name.startswith("attention-course-"))
+    pid = judge.place().pid
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def test_killed_zygote(room):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(RIGHT))
+    room.grade()
+    with Client(room.scheduler) as client:
+        before = client.run(kill_zygote)
+        outcome = room.grade(force=True)
+        assert not outcome.problems
+        assert client.run(kill_zygote) != before
+    assert room.marks() == {"ann": 1, "bo": 1}
+
+
+def test_locked_database_is_waited_for(room):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(RIGHT))
+    holder = sqlite3.connect(room.root / "gradebook.db", isolation_level=None, check_same_thread=False)
+    holder.execute("begin exclusive")
+    release = threading.Timer(1.5, holder.execute, ("rollback",))
+    release.start()
+    outcome = room.grade()
+    release.join()
+    assert not outcome.problems
+    assert room.marks() == {"ann": 1, "bo": 1}
+
+
+def test_database_that_stays_locked_loses_nothing(room, monkeypatch):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(SQUARED))
+    monkeypatch.setattr(Store, "patience", 0.0)
+    holder = sqlite3.connect(room.root / "gradebook.db", isolation_level=None)
+    # Others may read, nobody may write.
+    holder.execute("begin immediate")
+    outcome = room.grade()
+    assert outcome.graded == 2
+    assert "Graded, but not in the gradebook yet (database is locked)" in outcome.problems["ann"]
+    holder.execute("rollback")
+    holder.close()
+    assert room.marks() == {}
+    outcome = room.grade()
+    assert outcome.graded == 0
+    assert not outcome.problems
+    assert room.marks() == {"ann": 0.13, "bo": 0.13}
+
+
+def test_folder_that_cannot_be_written_costs_one_student_the_notebook_only(room):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(RIGHT))
+    (room.root / "autograded").mkdir()
+    (room.root / "autograded" / "ann").write_text("in the way")
+    outcome = room.grade()
+    assert "the notebook can't be written" in outcome.problems["ann"]
+    assert room.marks() == {"ann": 1, "bo": 1}
+    (room.root / "autograded" / "ann").unlink()
+    outcome = room.grade()
+    assert not outcome.problems
+    assert outcome.graded == 0
+    assert room.autograded("ann")["cells"]
+
+
+def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
+    for name in ("ann", "bad", "odd", "zoe"):
+        room.submit(name, answered(RIGHT))
+
+    def judge(plugin, task, release):  # runs on the worker
+        from distributed import KilledWorker
+
+        from grader.batch import worker
+
+        if task.student == "bad":
+            raise KilledWorker("judge", SimpleNamespace(address="tcp://10.0.0.7:40001"), 2)
+        if task.student == "odd":
+            raise ValueError("unheard of")
+        return worker.judge(plugin, task, release)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clusters, "judge", judge)
+        outcome = room.grade()
+    assert outcome.problems == {
+        "bad": "Every worker that graded it died.",
+        "odd": "The judge failed: ValueError: unheard of",
+    }
+    assert room.marks() == {"ann": 1, "zoe": 1}
+    assert room.grade().graded == 2
+    assert room.marks() == dict.fromkeys(("ann", "bad", "odd", "zoe"), 1)
+
+
+def test_worker_with_another_version_is_refused():
+    terms = Terms(nb.instructor(LESSON), b"x" * 64, Limits())
+    with pytest.raises(OtherVersion, match="another version"):
+        Judge(terms, "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
+    assert "xxxx" not in repr(terms)
+
+
+def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it(room):
+    def set_path(path):  # runs on the worker
+        before, os.environ["PATH"] = os.environ["PATH"], path
+        return before
+
+    room.submit("ann", answered(RIGHT))
+    # Other terms, so another judge: the one that is kept has its sandbox already.
+    with (room.root / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.JudgingExporter.limits = {'check_seconds': 9}\n")
+    with Client(room.scheduler) as client:
+        (before,) = client.run(set_path, "/nowhere").values()
+        try:
+            with pytest.raises(FoundWanting, match="apt-get install bubblewrap"):
+                room.grade()
+        finally:
+            client.run(set_path, before)
+
+
+def test_secret_is_forgotten_by_the_workers_when_a_run_ends(room, workers, monkeypatch):
+    room.submit("ann", answered(RIGHT))
+    with (room.root / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.JudgingExporter.limits = {'check_seconds': 8}\n")
+    monkeypatch.setattr(clusters.Judges, "__exit__", workers.forget)
+    before = set(workers.scheduler.worker_plugins)
+    room.grade()
+    assert room.marks() == {"ann": 1}
+    assert set(workers.scheduler.worker_plugins) == before

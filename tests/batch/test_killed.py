@@ -1,0 +1,138 @@
+"""The command killed at twenty moments, the scheduler killed, the disk full: the next run makes up for it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.batch.progress import Progress
+from tests.batch.conftest import RIGHT, SQUARED, Room, answered
+
+ROOT = Path(__file__).parents[2]
+BY_HAND = "update grade set manual_score = 0.75, extra_credit = 0.5, needs_manual_grade = false"
+
+
+def dying(*words: str) -> list[int]:
+    """The numbers that tests/batch/dying.py prints: events of the runs that were let finish."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.batch.dying", *words], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [int(line) for line in done.stdout.split()]
+
+
+@pytest.mark.timeout(600)
+def test_command_killed_at_twenty_moments(room, tmp_path):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(SQUARED))
+    room.grade()
+    room.sql(BY_HAND)
+    room.submit("bo", answered(RIGHT))
+    for name in ("cy", "dee"):
+        room.submit(name, answered(RIGHT))
+    room.submit("eve", b"")
+    copies = [Room(tmp_path / f"copy{i}", room.scheduler) for i in range(20)]
+    for copy in copies:
+        shutil.copytree(room.root, copy.root)
+    (events,) = dying(room.scheduler, str(room.root))
+    moments = sorted(random.Random(20).sample(range(events), len(copies)))
+    dying(room.scheduler, *(f"{copy.root}:{moment}" for copy, moment in zip(copies, moments, strict=True)))
+    undisturbed = room.book()
+    assert {row[0]: row[5] for row in undisturbed["grades"]} == {
+        "ann": 0.75, "bo": 0.75, "cy": None, "dee": None, "eve": None,
+    }  # fmt: skip
+    for copy, at in zip(copies, moments, strict=True):
+        assert copy.book() == undisturbed, at
+        for student in ("ann", "bo", "cy", "dee", "eve"):
+            assert copy.autograded(student) == room.autograded(student), at
+
+
+SCHEDULER = """
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=None)
+    print(cluster.scheduler_address, flush=True)
+    input()
+"""
+
+
+@pytest.fixture
+def doomed(tmp_path):
+    """A scheduler with a worker, in a process of their own; its address and process."""
+    (tmp_path / "scheduler.py").write_text(SCHEDULER)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, str(tmp_path / "scheduler.py")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        yield process.stdout.readline().strip(), process
+        process.kill()
+
+
+def test_killed_scheduler(room, doomed, monkeypatch):
+    for i in range(30):
+        room.submit(f"s{i:02}", answered(RIGHT))
+    shared = room.scheduler
+    room.scheduler, process = doomed
+    add = Progress.add
+
+    def killing(self, more):
+        add(self, more)
+        process.kill()
+
+    monkeypatch.setattr(Progress, "add", killing)
+    outcome = room.grade()
+    assert "connection to the scheduler was lost" in outcome.stopped
+    assert 0 < outcome.graded < 30
+    assert len(outcome.problems) == 30 - outcome.graded
+    assert len(room.marks()) == outcome.graded
+    monkeypatch.setattr(Progress, "add", add)
+    room.scheduler = shared
+    again = room.grade()
+    assert again.graded == 30 - outcome.graded
+    assert not again.problems
+    assert list(room.marks().values()) == [1] * 30
+
+
+FULL_DISK = """
+set -u
+cp -r "$1" /mnt/course
+dd if=/dev/zero of=/mnt/fill bs=4096 2> /dev/null
+truncate --size=-16384 /mnt/fill
+"$2" autograde /mnt/course 00 --scheduler "$3"
+echo "ended with $?"
+rm /mnt/fill
+"$2" autograde /mnt/course 00 --scheduler "$3"
+echo "ended with $?"
+cp -r /mnt/course "$4"
+"""
+
+
+@pytest.mark.timeout(300)
+def test_full_disk(room, tmp_path):
+    """A file system of 4 MiB in a mount namespace of its own; no root is needed for it."""
+    for i in range(8):
+        room.submit(f"s{i}", answered(RIGHT))
+    isolation = ["bwrap", "--dev-bind", "/", "/", "--size", str(4 * 2**20), "--tmpfs", "/mnt", "--", "bash", "-c"]
+    after = tmp_path / "after"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    grader = str(Path(sys.executable).with_name("grader"))
+    done = subprocess.run(
+        [*isolation, FULL_DISK, "bash", str(room.root), grader, room.scheduler, str(after)],
+        env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "No space left on device. What was graded before is kept" in done.stderr, done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+    assert [line for line in done.stdout.splitlines() if "ended with" in line] == ["ended with 1", "ended with 0"]
+    left = Room(after, room.scheduler)
+    assert left.marks() == {f"s{i}": 1 for i in range(8)}
+    room.grade()
+    assert left.book() == room.book()

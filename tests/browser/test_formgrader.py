@@ -1,0 +1,74 @@
+"""Formgrader in a real browser: a teacher opens a graded course, goes to a submission, and reads the mark and what the
+judge said. What the student wrote is shown and does nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.lab import browser_page, running_lab
+from tests.classroom.conftest import LESSON, answered, classroom_at, solved
+
+IMAGE = "<img src=x onerror='window.harmed = 1'>"
+SCRIPT = "<script>window.harmed = 1</script>"
+FORGOTTEN = f'def first_steps(x):\n    print("{IMAGE} {SCRIPT}")\n    return 2 * x'
+
+
+def harmful() -> bytes:
+    """A wrong answer, with active HTML wherever a student can leave some."""
+    notebook = answered(solved(), FORGOTTEN)
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": IMAGE + SCRIPT}}
+    cell = {"cell_type": "code", "metadata": {}, "source": "1", "outputs": [output], "execution_count": None}
+    text = f"**My notes.** {IMAGE}\n\n{SCRIPT}\n\n[link](javascript:window.harmed=1)"
+    notebook["cells"][:0] = [{"cell_type": "markdown", "metadata": {}, "source": text}, cell]
+    return json.dumps(notebook).encode()
+
+
+@pytest.fixture(scope="module")
+def formgrader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """Formgrader's first page, in a browser of its own, on a course with one graded submission."""
+    classroom = classroom_at(tmp_path_factory.mktemp("formgrader"))
+    classroom.submit_directly("ann", harmful())
+    classroom.steps(("course", "generate_assignment", LESSON), ("course", "autograde", LESSON))
+    home: Path = tmp_path_factory.mktemp("home")
+    with running_lab(classroom.course, home) as lab, browser_page() as page:
+        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+        page.goto(f"{lab.url}/formgrader?token={lab.token}")
+        yield page
+
+
+@pytest.mark.timeout(300)
+def test_a_teacher_reads_the_mark_and_the_judges_words(formgrader: Page, shot):
+    page = formgrader
+    row = page.get_by_role("row", name=LESSON)
+    expect(row).to_contain_text("1")  # one submission
+    page.get_by_role("link", name="Manual Grading").click()
+    page.get_by_role("link", name=LESSON).click()
+    page.get_by_role("link", name=LESSON).last.click()
+    page.get_by_role("link", name=re.compile("Submission #1")).click()
+    report = page.locator("section", has_text="first_steps: 0.13 of 1 points")
+    expect(report).to_be_visible()
+    expect(report).to_contain_text("It looks like one-forgotten")
+    expect(page.locator("input.score").first).to_have_attribute("placeholder", "0.13")
+    expect(page.locator("textarea.comment").first).to_be_attached()
+    report.locator("summary", has_text="printed").click()
+    expect(report.locator("pre")).to_contain_text(IMAGE)
+    shot(page.locator("body"), "formgrader-submission")
+
+
+def test_what_the_student_wrote_does_nothing(formgrader: Page):
+    page = formgrader
+    expect(page.get_by_text("My notes.")).to_be_visible()
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("img[onerror], [href^='javascript:']").count() == 0
+    assert not [text for text in page.locator("script").all_text_contents() if "harmed" in text]
+
+
+def test_formulas_library_from_elsewhere_is_not_needed(formgrader: Page):
+    assert any("mathjax" in url.lower() for url in formgrader.refused)  # type: ignore[attr-defined]

@@ -1,0 +1,476 @@
+# %% prelude
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        def heads(layer, x):
+            return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+        q, k, v = heads(self.q_proj, query), heads(self.k_proj, key), heads(self.v_proj, value)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(dim=-1)
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(F.relu(self.linear1(x)))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)[0]))
+        return self.block(memory, memory, query, src_mask)
+
+
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    embed = Encoder.embed
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+class Model(nn.Module):
+    """A right one in small pieces: most cells below change one of them."""
+
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        sizes = (d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.encoder = Encoder(src_vocab_size, *sizes)
+        self.decoder = Decoder(trg_vocab_size, *sizes)
+
+    def make_src_mask(self, src):
+        return (src != self.src_pad_idx).unsqueeze(1).unsqueeze(2)
+
+    def future(self, trg):
+        length = trg.shape[1]
+        return torch.tril(torch.ones(length, length, dtype=torch.bool))
+
+    def make_trg_mask(self, trg):
+        return (trg != self.trg_pad_idx).unsqueeze(1).unsqueeze(2) & self.future(trg)
+
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(trg, self.encoder(src, src_mask), src_mask, trg_mask)
+
+
+# %% right: the book's way
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.src_pad_idx = src_pad_idx
+        self.trg_pad_idx = trg_pad_idx
+
+    def make_src_mask(self, src):
+        return (src != self.src_pad_idx).unsqueeze(1).unsqueeze(2)
+
+    def make_trg_mask(self, trg):
+        batch, length = trg.shape
+        causal = torch.tril(torch.ones((length, length))).expand(batch, 1, length, length).bool()
+        return causal & (trg != self.trg_pad_idx)[:, None, None, :]
+
+    def forward(self, src, trg):
+        src_mask = self.make_src_mask(src)
+        trg_mask = self.make_trg_mask(trg)
+        enc_src = self.encoder(src, src_mask)
+        out = self.decoder(trg, enc_src, src_mask, trg_mask)
+        return out
+
+
+# %% right: masks of all sizes, made by comparison
+class Transformer(Model):
+    def forward(self, src, trg):
+        source = torch.ne(src, self.src_pad_idx)
+        places = torch.arange(trg.shape[1])
+        target = torch.logical_and((places[:, None] >= places)[None], torch.ne(trg, self.trg_pad_idx)[:, None])
+        memory = self.encoder(tokens=src, mask=source[:, None, None].expand(-1, -1, src.shape[1], -1))
+        return self.decoder(
+            tokens=trg,
+            memory=memory,
+            src_mask=source[:, None, None].expand(-1, -1, trg.shape[1], -1),
+            trg_mask=target.unsqueeze(1),
+        )
+
+
+# %% right: helpers from lesson 04
+def padding_mask(tokens, pad_idx):
+    return (tokens != pad_idx)[:, None, None, :]
+
+
+def causal_mask(seq_len):
+    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
+
+
+class Transformer(Model):
+    def encode(self, src):
+        mask = padding_mask(src, self.src_pad_idx)
+        return self.encoder(src, mask), mask
+
+    def forward(self, src, trg):
+        memory, src_mask = self.encode(src)
+        trg_mask = padding_mask(trg, self.trg_pad_idx).expand(-1, -1, trg.shape[1], -1).tril()
+        assert torch.equal(trg_mask, padding_mask(trg, self.trg_pad_idx) & causal_mask(trg.shape[1]))
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% right: one sentence at a time, a mask filled by loops
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        mask = torch.zeros(len(trg), 1, trg.shape[1], trg.shape[1], dtype=torch.bool)
+        for b, row in enumerate(trg.tolist()):
+            for i in range(len(row)):
+                for j in range(i + 1):
+                    mask[b, 0, i, j] = row[j] != self.trg_pad_idx
+        return mask
+
+    def forward(self, src, trg):
+        return torch.cat([super(Transformer, self).forward(s[None], t[None]) for s, t in zip(src, trg)])
+
+
+# %% wrong source-ignored: the decoder looks at the target's own embedding
+class Transformer(Model):
+    def forward(self, src, trg):
+        memory = self.decoder.embed(trg)
+        mask = self.make_trg_mask(trg)
+        return self.decoder(trg, memory, mask, mask)
+
+
+# %% wrong source-ignored: memory of zeros
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        memory = torch.zeros_like(self.encoder(src, src_mask))
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong source-ignored: the encoder reads places, not words
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        words = torch.full_like(src, 3)
+        return self.decoder(trg, self.encoder(words, src_mask), src_mask, trg_mask)
+
+
+# %% wrong target-leaks-future: padding only
+class Transformer(Model):
+    def future(self, trg):
+        return torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool)
+
+
+# %% wrong target-leaks-future: everything is visible
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask = self.make_src_mask(src)
+        return self.decoder(trg, self.encoder(src, src_mask), src_mask, None)
+
+
+# %% wrong target-leaks-future: one token of it
+class Transformer(Model):
+    def future(self, trg):
+        return super().future(trg) | torch.ones(trg.shape[1], trg.shape[1]).tril(1).bool()
+
+
+# %% wrong target-leaks-future: the triangle's other half
+class Transformer(Model):
+    def future(self, trg):
+        return torch.triu(torch.ones(trg.shape[1], trg.shape[1])).bool()
+
+
+# %% wrong target-leaks-future: or instead of and
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        return (trg != self.trg_pad_idx)[:, None, None] | self.future(trg)
+
+
+# %% wrong source-padding-attended: no mask for the source
+class Transformer(Model):
+    def forward(self, src, trg):
+        return self.decoder(trg, self.encoder(src, None), None, self.make_trg_mask(trg))
+
+
+# %% wrong source-padding-attended: in the encoder
+class Transformer(Model):
+    def forward(self, src, trg):
+        return self.decoder(trg, self.encoder(src, None), self.make_src_mask(src), self.make_trg_mask(trg))
+
+
+# %% wrong source-padding-attended: in the cross-attention
+class Transformer(Model):
+    def forward(self, src, trg):
+        memory = self.encoder(src, self.make_src_mask(src))
+        return self.decoder(trg, memory, None, self.make_trg_mask(trg))
+
+
+# %% wrong target-padding-attended: the page's mask
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        n, length = trg.shape
+        return torch.tril(torch.ones((length, length))).expand(n, 1, length, length).bool()
+
+
+# %% wrong target-padding-attended: the causal mask alone
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        return self.future(trg)
+
+
+# %% wrong pad-indices-swapped: in the constructor
+class Transformer(Model):
+    def __init__(self, src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, *sizes):
+        super().__init__(src_vocab_size, trg_vocab_size, trg_pad_idx, src_pad_idx, *sizes)
+
+
+# %% wrong pad-indices-swapped: one for both languages
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        return (trg != self.src_pad_idx).unsqueeze(1).unsqueeze(2) & self.future(trg)
+
+
+# %% wrong pad-indices-swapped: the target's for both
+class Transformer(Model):
+    def make_src_mask(self, src):
+        return (src != self.trg_pad_idx)[:, None, None, :]
+
+
+# %% wrong -: logits of zeros
+class Transformer(Model):
+    def forward(self, src, trg):
+        return super().forward(src, trg) * 0
+
+
+# %% wrong -: the source's mask is turned round, so that nothing is left
+class Transformer(Model):
+    def make_src_mask(self, src):
+        return (src == self.src_pad_idx)[:, None, None]
+
+
+# %% wrong -: padding is always 0
+class Transformer(Model):
+    def __init__(self, src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, *sizes):
+        super().__init__(src_vocab_size, trg_vocab_size, 0, 0, *sizes)
+        self.src_pad_idx = self.trg_pad_idx = 4
+
+
+# %% wrong -: padded queries' logits are zero
+class Transformer(Model):
+    def forward(self, src, trg):
+        return super().forward(src, trg) * (trg != self.trg_pad_idx).unsqueeze(-1)
+
+
+# %% wrong -: the last token of the target is never seen by anyone
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        mask = super().make_trg_mask(trg).clone()
+        mask[..., -1] = False
+        return mask
+
+
+# %% wrong -: the target is read backwards
+class Transformer(Model):
+    def forward(self, src, trg):
+        return super().forward(src.flip(1), trg)
+
+
+# %% wrong -: the source's mask covers the rows as well
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        memory = self.encoder(src, src_mask) * (src != self.src_pad_idx).unsqueeze(-1) + 1
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong -: one layer only
+class Transformer(Model):
+    def __init__(self, src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, d_model, num_layers, *sizes):
+        super().__init__(src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, d_model, max(num_layers, 2), *sizes)
+
+
+# %% wrong -: dropout isn't passed on
+class Transformer(Model):
+    def __init__(self, v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout=0.1, max_length=100):
+        super().__init__(v, w, p, q, d_model, num_layers, num_heads, d_ff, 0.0, max_length)
+
+
+# %% wrong misbuilt: both vocabularies are the source's
+class Transformer(Model):
+    def __init__(self, src_vocab_size, trg_vocab_size, *rest):
+        super().__init__(src_vocab_size, src_vocab_size, *rest)
+
+
+# %% wrong misbuilt: num_heads and num_layers swapped
+class Transformer(Model):
+    def __init__(self, v, w, p, q, d_model, num_layers, num_heads, *rest):
+        super().__init__(v, w, p, q, num_layers, d_model, num_heads, *rest)
+
+
+# %% wrong raised: the target's mask in the encoder
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(trg, self.encoder(src, trg_mask), src_mask, trg_mask)
+
+
+# %% wrong gradient-cut: the encoder runs without gradients
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        with torch.no_grad():
+            memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong wrong-shape: words of the last position
+class Transformer(Model):
+    def forward(self, src, trg):
+        return super().forward(src, trg).argmax(-1)
+
+
+# %% wrong changes-argument: padding is overwritten
+class Transformer(Model):
+    def forward(self, src, trg):
+        out = super().forward(src, trg)
+        trg[trg == self.trg_pad_idx] = 0
+        src[:] = 0
+        trg[:] = 0
+        return out
+
+
+# %% wrong excluded-function: nn.Transformer
+class Transformer(Model):
+    def forward(self, src, trg):
+        width = self.encoder.token_embedding.embedding_dim
+        model = nn.Transformer(width, 1, 1, 1, 8, batch_first=True).to(self.decoder.fc_out.weight.dtype)
+        return self.decoder.fc_out(model(self.encoder.embed(src), self.decoder.embed(trg)))
+
+
+# %% wrong excluded-function: nn.TransformerEncoder in the encoder's place
+class Transformer(Model):
+    def forward(self, src, trg):
+        width = self.encoder.token_embedding.embedding_dim
+        layer = nn.TransformerEncoderLayer(width, 1, 8, batch_first=True)
+        encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).to(self.decoder.fc_out.weight.dtype)
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(trg, encoder(self.encoder.embed(src)), src_mask, trg_mask)
+
+
+# %% wrong softmax-applied: Decoder is to blame
+class Decoder(Decoder):
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        return super().forward(tokens, memory, src_mask, trg_mask).softmax(-1)
+
+
+class Transformer(Model):
+    def __init__(self, v, w, p, q, *sizes):
+        super().__init__(v, w, p, q, *sizes)
+        self.decoder = Decoder(w, *sizes)
+
+
+# %% wrong no-activation: FeedForward is to blame
+class FeedForward(FeedForward):
+    def forward(self, x):
+        return self.linear2(self.linear1(x))
+
+
+class Transformer(Model):
+    def __init__(self, v, w, p, q, *sizes):
+        super().__init__(v, w, p, q, *sizes)
+        self.encoder = Encoder(v, *sizes)

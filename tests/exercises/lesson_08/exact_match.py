@@ -1,0 +1,235 @@
+# %% prelude
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+# %% right: lists
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        row = row.tolist()
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    hits = [cut(p) == cut(t) for p, t in zip(predicted, target)]
+    return sum(hits) / len(hits)
+
+
+# %% right: masks, padded to one width
+def exact_match(predicted, target, eos_idx):
+    width = max(predicted.shape[1], target.shape[1])
+
+    def clean(tokens):
+        behind = (tokens == eos_idx).cumsum(1) - (tokens == eos_idx).long() > 0
+        return F.pad(tokens.masked_fill(behind, -1), (0, width - tokens.shape[1]), value=-1)
+
+    return (clean(predicted) == clean(target)).all(dim=1).float().mean().item()
+
+
+# %% right: token by token
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for mine, theirs in zip(predicted, target):
+        ended = False
+        right = True
+        for t in range(max(len(mine), len(theirs))):
+            a = int(mine[t]) if t < len(mine) else None
+            b = int(theirs[t]) if t < len(theirs) else None
+            if a != b:
+                right = False
+                break
+            if a == eos_idx:
+                break
+        hits += right
+    return hits / predicted.shape[0]
+
+
+# %% right: lengths first
+def exact_match(predicted, target, eos_idx):
+    def length(tokens):
+        is_eos = tokens == eos_idx
+        return torch.where(is_eos.any(1), is_eos.int().argmax(1) + 1, tokens.shape[1])
+
+    p, t = length(predicted), length(target)
+    right = []
+    for i in range(len(predicted)):
+        right.append(p[i] == t[i] and torch.equal(predicted[i, : p[i]], target[i, : t[i]]))
+    return np.mean([bool(r) for r in right])
+
+
+# %% right: texts
+def exact_match(predicted, target, eos_idx):
+    def text(row):
+        return (" ".join(map(str, row.tolist())) + " ").split(f" {eos_idx} ")[0], eos_idx in row.tolist()
+
+    return float(np.mean([text(p) == text(t) for p, t in zip(predicted, target)]))
+
+
+# %% wrong per-token: all of them
+def exact_match(predicted, target, eos_idx):
+    width = min(predicted.shape[1], target.shape[1])
+    return (predicted[:, :width] == target[:, :width]).float().mean().item()
+
+
+# %% wrong per-token: up to eos of the target
+def exact_match(predicted, target, eos_idx):
+    hits = total = 0
+    for mine, theirs in zip(predicted.tolist(), target.tolist()):
+        end = theirs.index(eos_idx) + 1 if eos_idx in theirs else len(theirs)
+        mine = mine + [-1] * len(theirs)
+        hits += sum(a == b for a, b in zip(mine[:end], theirs[:end]))
+        total += end
+    return hits / total
+
+
+# %% wrong per-token: mean of each row's share
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    shares = []
+    for mine, theirs in zip(predicted.tolist(), target.tolist()):
+        mine, theirs = cut(mine), cut(theirs)
+        shares.append(sum(a == b for a, b in zip(mine, theirs)) / len(theirs))
+    return sum(shares) / len(shares)
+
+
+# %% wrong after-eos-counted: padded with eos
+def exact_match(predicted, target, eos_idx):
+    width = max(predicted.shape[1], target.shape[1])
+    predicted = F.pad(predicted, (0, width - predicted.shape[1]), value=eos_idx)
+    target = F.pad(target, (0, width - target.shape[1]), value=eos_idx)
+    return (predicted == target).all(1).float().mean().item()
+
+
+# %% wrong after-eos-counted: cut to one width
+def exact_match(predicted, target, eos_idx):
+    width = min(predicted.shape[1], target.shape[1])
+    return (predicted[:, :width] == target[:, :width]).all(1).double().mean().item()
+
+
+# %% wrong after-eos-counted: lists as they are
+def exact_match(predicted, target, eos_idx):
+    return sum(p == t for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong after-eos-counted: torch.equal
+def exact_match(predicted, target, eos_idx):
+    return sum(torch.equal(p, t) for p, t in zip(predicted, target)) / len(target)
+
+
+# %% wrong eos-left-out: removed
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx)] if eos_idx in row else row
+
+    hits = [cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())]
+    return sum(hits) / len(hits)
+
+
+# %% wrong eos-left-out: takewhile
+from itertools import takewhile
+
+
+def exact_match(predicted, target, eos_idx):
+    def words(row):
+        return list(takewhile(lambda token: token != eos_idx, row.tolist()))
+
+    return float(np.mean([words(p) == words(t) for p, t in zip(predicted, target)]))
+
+
+# %% wrong count-instead-of-share: a sum
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    return sum(cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist()))
+
+
+# %% wrong count-instead-of-share: a loop's counter
+def exact_match(predicted, target, eos_idx):
+    right = 0.0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        p = p[: p.index(eos_idx) + 1] if eos_idx in p else p
+        t = t[: t.index(eos_idx) + 1] if eos_idx in t else t
+        right += 1.0 if p == t else 0.0
+    return right
+
+
+# %% wrong -: only as far as the target goes
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        end = t.index(eos_idx) + 1 if eos_idx in t else len(t)
+        hits += p[: end - 1] == t[: end - 1]
+    return hits / len(target)
+
+
+# %% wrong -: percent
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    hits = [cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())]
+    return 100 * sum(hits) / len(hits)
+
+
+# %% wrong -: the last eos
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        ends = [i for i, token in enumerate(row) if token == eos_idx]
+        return row[: ends[-1] + 1] if ends else row
+
+    return sum(cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong -: share of the wrong ones
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    return sum(cut(p) != cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong -: always one
+def exact_match(predicted, target, eos_idx):
+    return 1.0
+
+
+# %% wrong wrong-type: a tensor
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    hits = [cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())]
+    return torch.tensor(hits).float().mean()
+
+
+# %% wrong wrong-type: all or nothing
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    return all(cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist()))
+
+
+# %% wrong raised: widths differ
+def exact_match(predicted, target, eos_idx):
+    behind = (target == eos_idx).cumsum(1) - (target == eos_idx).long() > 0
+    return ((predicted == target) | behind).all(1).float().mean().item()
+
+
+# %% wrong returns-nothing: no return
+def exact_match(predicted, target, eos_idx):
+    hits = (predicted.shape == target.shape) and (predicted == target).all(1)
+
+
+# %% wrong changes-argument: cleans up in place
+def exact_match(predicted, target, eos_idx):
+    for tokens in (predicted, target):
+        behind = (tokens == eos_idx).cumsum(1) - (tokens == eos_idx).long() > 0
+        tokens[behind] = eos_idx
+
+    def cut(row):
+        return row[: row.index(eos_idx) + 1] if eos_idx in row else row
+
+    return sum(cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)

@@ -1,0 +1,99 @@
+"""Lesson 07 prints the shapes of its source's nineteen steps, and the truth about its slips."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.lessons.printed import printed_text
+from tests.model_solutions import LESSONS
+
+# What the document gives for each of its steps at its own sizes, under the lesson's names.
+STEPS = {
+    1: {"src": (128, 28), "trg": (128, 29)},
+    3: {"src_mask": (128, 1, 1, 28), "trg_mask": (128, 1, 29, 29)},
+    4: {"embedded": (128, 28, 512)},
+    5: {"x": (128, 28, 512)},
+    6: {"queries": (128, 28, 512), "keys": (128, 28, 512), "values": (128, 28, 512)},
+    7: {"query_heads": (128, 28, 8, 64), "key_heads": (128, 28, 8, 64), "value_heads": (128, 28, 8, 64)},
+    8: {"scores": (128, 8, 28, 28)},
+    9: {"masked": (128, 8, 28, 28)},
+    10: {"weights": (128, 8, 28, 28)},
+    11: {"mixed": (128, 28, 8, 64)},
+    12: {"joined": (128, 28, 512), "attended": (128, 28, 512)},
+    13: {"x_attended": (128, 28, 512)},
+    14: {"block_output": (128, 28, 512)},
+    15: {"my encoder": (128, 28, 512)},
+    16: {"target": (128, 29, 512), "query": (128, 29, 512)},
+    17: {"cross_weights": (128, 8, 29, 28), "my decoder block": (128, 29, 512)},
+    18: {"logits": (128, 29, 10000), "my decoder": (128, 29, 10000)},
+    19: {"my logits": (128, 29, 10000)},
+}
+LINES = [
+    "head_dim = 64",  # step 2
+    "-1e+20: RuntimeError: value cannot be converted to type c10::Half without overflow",
+    "the module's output is that of steps 6 to 12: True",
+    "encoder layer agrees: True",
+    "decoder layer agrees: True",
+    "encoder layer: True\ndecoder layer: True",
+    "train mode, called twice, alike: False\neval mode, called twice, alike:  True",
+    "rows that moved: [False, False, False, False, True]",
+]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return printed_text("07_transformer")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_prints_its_sources_shapes(text, step):
+    shapes = dict(re.findall(r"^([\w ]+?) +(\([\d, ]+\)) +as expected$", text, re.MULTILINE))
+    for name, shape in STEPS[step].items():
+        assert shapes[name] == str(shape)
+
+
+def test_no_shape_departs(text):
+    assert "EXPECTED" not in text
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[0][:40])
+def test_truth_about_slip_or_equality_is_printed(text, line):
+    assert f"\n{line}\n" in f"\n{text}\n"
+
+
+def test_wrong_root_gives_flatter_weights(text):
+    entropies = {name: float(e) for name, e in re.findall(r"sqrt\((\w+)\) = .*?entropy ([\d.]+)", text)}
+    (alike,) = re.findall(r"all 28 keys alike: entropy ([\d.]+)", text)
+    assert entropies["head_dim"] < entropies["E"] < float(alike)
+
+
+def test_dropout_behind_the_norm_makes_zeros_and_the_papers_does_not(text):
+    found = {
+        name: (float(z), float(s)) for name, z, s in re.findall(r"the (\w+) *: zeros +([\d.]+) %.* ([\d.]+)", text)
+    }
+    assert found["page"][0] == pytest.approx(10, abs=0.5)
+    assert found["paper"] == (0.0, pytest.approx(1, abs=5e-3))
+
+
+def test_the_pages_mask_lets_padding_through(text):
+    (pairs, padding) = re.findall(r"pairs let through: (\d+) of which to padding: (\d+)", text)[0]
+    assert int(pairs) == 128 * 29 * 30 // 2
+    assert int(padding) > 1000
+
+
+def test_parameters_are_those_of_the_sizes(text):
+    attention, feed_forward, norm = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512, 2 * 512
+    encoder, decoder = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
+    assert f"one encoder layer {encoder:,d}, one decoder layer {decoder:,d}" in text
+    whole = 2 * (10000 + 100) * 512 + 512 * 10000 + 10000
+    for layers in (2, 6):
+        total = whole + layers * (encoder + decoder)
+        assert f"{layers} layers: {total:10,d} parameters, {4 * total / 1e6:6.1f} MB" in text
+    assert f"logits (B, T, V)         {4 * 128 * 29 * 10000 / 1e6:6.1f} MB" in text
+
+
+def test_the_nineteen_steps_have_their_headings_in_order():
+    source = (LESSONS / "07_transformer.py").read_text(encoding="utf-8")
+    assert [int(n) for n in re.findall(r"^# ## Step (\d+) ·", source, re.MULTILINE)] == list(range(1, 20))

@@ -1,0 +1,29 @@
+// What an alignment says in words: which characters a row of weights points at.
+
+/** A character as a label: a blank can't be seen. */
+export function visible(character) {
+  return character === " " ? "␣" : character;
+}
+
+/** The `count` columns with the largest weights of a row, largest first. */
+export function strongest(matrix, row, count) {
+  const from = row * matrix.columns;
+  const places = Array.from({ length: matrix.columns }, (_, column) => column);
+  places.sort((a, b) => matrix.values[from + b] - matrix.values[from + a] || a - b);
+  return places.slice(0, count).map((column) => ({ column, weight: matrix.values[from + column] }));
+}
+
+/** A weight in two decimals; none where it would be 0.00. */
+export function weightInCell(weight) {
+  return weight < 0.005 ? "" : weight.toFixed(2);
+}
+
+/** 'Character 2 of 11, "0": guessed "0". Looks most at "0" (character 5, 0.91), then "2" (character 6, 0.05).' */
+export function rowInWords({ matrix, row, source, answer, guesses }) {
+  const seen = strongest(matrix, row, 3).filter(({ weight }, at) => at === 0 || weightInCell(weight));
+  const told = seen.map(
+    ({ column, weight }) => `"${visible(source[column])}" (character ${column + 1}, ${weight.toFixed(2)})`,
+  );
+  const most = `Looks most at ${told.join(", then ")}.`;
+  return `Character ${row + 1} of ${answer.length}, "${answer[row]}": guessed "${guesses[row]}". ${most}`;
+}

@@ -1,0 +1,170 @@
+"""The nineteen steps of a Transformer: what goes in, what comes out, and where in a model it can be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# The sizes of the large example of lesson 07.
+LARGE = {"B": 128, "Ts": 28, "Tt": 29, "E": 512, "H": 8, "D": 64, "F": 2048, "L": 6, "Vs": 10000, "V": 10000}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A tensor of a step: its name, its axes, and the place in a model where it comes by ("" if it doesn't).
+    `fits`: a shape that broadcasts to these axes will do."""
+
+    name: str
+    axes: str
+    place: str = ""
+    fits: bool = False
+
+    def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """Its shape at these sizes."""
+        return tuple(int(a) if a.isdigit() else math.prod(sizes[f] for f in a.split("*")) for a in self.axes.split())
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of the nineteen."""
+
+    title: str
+    story: str
+    into: tuple[Piece, ...]
+    out: tuple[Piece, ...]
+
+
+def _p(name: str, axes: str, place: str = "", fits: bool = False) -> Piece:
+    return Piece(name, axes, place, fits)
+
+
+ENC, DEC = "encoder.layers.0", "decoder.layers.0"
+SRC, TRG = _p("src", "B Ts", "src"), _p("trg", "B Tt", "trg")
+SRC_MASK = _p("src_mask", "B 1 1 Ts", "encoder:mask", fits=True)
+TRG_MASK = _p("trg_mask", "B 1 Tt Tt", "decoder:trg_mask", fits=True)
+X, MEMORY = _p("x", "B Ts E"), _p("memory", "B Ts E")
+HEADS = tuple(_p(f"{name} heads", "B Ts H D") for name in ("query", "key", "value"))
+TARGET = _p("target", "B Tt E")
+
+STEPS = (
+    Step(
+        "Token ids", "Every word is a whole number. sentences of a batch are filled up to one length.", (), (SRC, TRG)
+    ),
+    Step(
+        "Do the heads fit?",
+        "d_model is shared out among the heads, evenly: E = H * D.",
+        (_p("a token", "E"),),
+        (_p("its heads", "H D", "heads"),),
+    ),
+    Step(
+        "Two masks",
+        "The source's hides padding, the target's padding and the future. True means: may attend.",
+        (SRC, TRG),
+        (SRC_MASK, TRG_MASK),
+    ),
+    Step(
+        "Embedding",
+        "Each id looks up its row in a table: a vector.",
+        (SRC,),
+        (_p("embedded", "B Ts E", "encoder.token_embedding"),),
+    ),
+    Step(
+        "Positions",
+        "The vector of its place is added to each token; dropout acts on the sum.",
+        (_p("embedded", "B Ts E"), _p("positions", "Ts")),
+        (_p("position vectors", "B Ts E", "encoder.position_embedding", fits=True), _p("x", "B Ts E", f"{ENC}:first")),
+    ),
+    Step(
+        "Queries, keys, values",
+        "Three linear layers.",
+        (X,),
+        tuple(_p(name, "B Ts E", f"{ENC}.attention.{name[0]}_proj") for name in ("query", "key", "value")),
+    ),
+    Step(
+        "Cut into heads",
+        "The last axis becomes H heads of D columns.",
+        tuple(_p(n, "B Ts E") for n in ("query", "key", "value")),
+        HEADS,
+    ),
+    Step("Scores", "Every query meets every key, head by head.", HEADS[:2], (_p("scores", "B H Ts Ts"),)),
+    Step(
+        "Mask",
+        "Hidden scores become minus infinity.",
+        (_p("scores", "B H Ts Ts"), SRC_MASK),
+        (_p("masked", "B H Ts Ts"),),
+    ),
+    Step(
+        "Scale, softmax",
+        "Divided by the root of D; each row shares out 1 among the keys.",
+        (_p("masked", "B H Ts Ts"),),
+        (_p("weights", "B H Ts Ts", f"{ENC}.attention:weights"),),
+    ),
+    Step(
+        "Mix the values",
+        "Each query takes its mixture of the values, head by head.",
+        (_p("weights", "B H Ts Ts"), HEADS[2]),
+        (_p("mixed", "B Ts H D"),),
+    ),
+    Step(
+        "Join, project",
+        "The heads side by side again, and a last linear layer.",
+        (_p("mixed", "B Ts H D"),),
+        (
+            _p("joined", "B Ts E", f"{ENC}.attention.out_proj:first"),
+            _p("attended", "B Ts E", f"{ENC}.attention.out_proj"),
+        ),
+    ),
+    Step(
+        "Add, normalise",
+        "LayerNorm(query + dropout(attended)): the token itself always gets through.",
+        (X, _p("attended", "B Ts E")),
+        (_p("x", "B Ts E", f"{ENC}.norm1"),),
+    ),
+    Step(
+        "Feed-forward",
+        "Two layers for each token by itself; then add and normalise again.",
+        (X,),
+        (
+            _p("inner", "B Ts F", f"{ENC}.feed_forward.linear1"),
+            _p("forward", "B Ts E", f"{ENC}.feed_forward"),
+            _p("x", "B Ts E", ENC),
+        ),
+    ),
+    Step(
+        "The encoder",
+        "Steps 6 to 14 in every layer, each with parameters of its own. What comes out is the memory.",
+        (SRC, SRC_MASK),
+        (_p("memory", "B Ts E", "encoder"),),
+    ),
+    Step(
+        "The target looks at itself",
+        "Attention over the target under its mask; add, normalise.",
+        (_p("target", "B Tt E", f"{DEC}:first"), TRG_MASK),
+        (
+            _p("weights", "B H Tt Tt", f"{DEC}.attention:weights"),
+            _p("query", "B Tt E", f"{DEC}.norm"),
+        ),
+    ),
+    Step(
+        "The target asks the source",
+        "A TransformerBlock whose value and key are the memory: cross-attention, then feed-forward.",
+        (_p("query", "B Tt E"), MEMORY, SRC_MASK),
+        (
+            _p("cross weights", "B H Tt Ts", f"{DEC}.block.attention:weights"),
+            _p("target", "B Tt E", f"{DEC}.block"),
+        ),
+    ),
+    Step(
+        "The decoder",
+        "Steps 16 and 17 in every layer, always with the same memory; then a score for every word.",
+        (TARGET, MEMORY, SRC_MASK, TRG_MASK),
+        (_p("target", "B Tt E", "decoder.fc_out:first"), _p("logits", "B Tt V", "decoder.fc_out")),
+    ),
+    Step(
+        "The whole",
+        "Masks, encoder, decoder: from two tensors of ids to a score for every word at every position.",
+        (SRC, TRG),
+        (_p("memory", "B Ts E", "encoder"), _p("logits", "B Tt V", "model")),
+    ),
+)

@@ -1,0 +1,161 @@
+// The nineteen steps of a Transformer: where each stands in the model, what goes in, what comes out.
+
+import { Announcer, listen, make, oncePerPicture, tableSwitch, watchPage } from "./frame.js";
+import { BOXES, inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
+
+class ShapeTracer {
+  constructor(model, element) {
+    this.model = model;
+    this.root = element;
+    this.announcer = new Announcer();
+    this.schedule = oncePerPicture(() => this.#draw());
+    this.#build();
+    this.#showStep();
+    this.unlisten = listen(model, {
+      "change:step": () => this.#showStep(),
+      "change:steps": () => this.#showStep(),
+      "change:summary": this.schedule,
+    });
+    this.unwatch = watchPage(this.root, this.schedule);
+  }
+
+  /** Ends everything that outlives the elements. */
+  close() {
+    this.unlisten();
+    this.unwatch();
+    this.schedule.cancel();
+  }
+
+  get at() {
+    return this.model.get("step");
+  }
+
+  #build() {
+    this.root.classList.add("att-view");
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", "Shape tracer");
+    this.heading = make("h4", { class: "att-title" });
+    this.story = make("p", { class: "att-story" });
+    this.shapes = make("div", { class: "trace-shapes" });
+    this.error = make("p", { class: "att-sum" });
+    const beside = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.error);
+    this.picture = make("div", { class: "trace-picture", "aria-hidden": "true" }, ...BOXES.map((c) => this.#column(c)));
+    this.figure = make("div", { class: "att-figure trace-figure" }, this.picture, beside);
+    this.tables = make("div", { class: "att-tables", hidden: true });
+    this.verdict = make("p", { class: "att-sum" });
+    this.summary = make("p", { class: "att-summary" });
+    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
+    const foot = make("div", { class: "att-foot" }, asTable, this.summary);
+    this.root.replaceChildren(this.#buildWalk(), this.figure, this.tables, this.verdict, foot, this.announcer.element);
+  }
+
+  #buildWalk() {
+    const count = this.model.get("steps").length;
+    const button = (text, by) => make("button", { type: "button", text, onclick: () => this.#go(this.at + by) });
+    this.back = button("Back", -1);
+    this.next = button("Next", 1);
+    this.slider = make("input", {
+      type: "range",
+      min: 1,
+      max: count,
+      step: 1,
+      oninput: () => this.#go(Number(this.slider.value)),
+    });
+    const label = make("label", {}, "Step ", this.slider);
+    return make("div", { class: "att-scale" }, label, this.back, this.next);
+  }
+
+  /** A column of the picture: boxes one below the other, a frame around those of a block. */
+  #column({ name, boxes }) {
+    const box = ({ text, steps, inside }) => {
+      const number = make("span", { class: "att-number", text: steps.join(", ") });
+      const sign = make("span", { class: "trace-mark" });
+      const label = make("div", { class: "trace-label", onclick: () => this.#go(steps[0]) }, number, text, sign);
+      const element = make("div", { class: inside ? "trace-frame" : "trace-box" }, label);
+      this.boxes.push({ element, steps, sign });
+      element.append(...(inside ?? []).map(box));
+      return element;
+    };
+    this.boxes ??= [];
+    return make("div", { class: "trace-column" }, make("div", { class: "att-caption", text: name }), ...boxes.map(box));
+  }
+
+  #go(step) {
+    if (step >= 1 && step <= this.model.get("steps").length) {
+      this.model.set("step", step);
+      this.model.save_changes();
+    }
+  }
+
+  #showStep() {
+    const steps = this.model.get("steps");
+    const step = steps[this.at - 1];
+    this.slider.value = this.at;
+    this.slider.setAttribute("aria-valuetext", `${this.at} of ${steps.length}, ${step.title}`);
+    this.back.disabled = this.at === 1;
+    this.next.disabled = this.at === steps.length;
+    this.heading.textContent = `Step ${this.at}: ${step.title}`;
+    this.story.textContent = step.story;
+    this.shapes.replaceChildren(...this.#list("goes in", step.into), ...this.#list("comes out", step.out));
+    this.error.textContent = verdictInWords(step);
+    this.error.hidden = !this.error.textContent;
+    this.announcer.say(inWords(this.at, steps));
+    this.#markBoxes(steps);
+    this.schedule();
+  }
+
+  #list(title, pieces) {
+    if (pieces.length === 0) {
+      return [];
+    }
+    const lines = pieces.map((piece) => {
+      const shape = make("code", { text: `${piece.axes} = ${piece.shape}` });
+      const mine = piece.mine
+        ? [make("span", { class: "trace-mine", text: `${piece.agrees ? "✓" : "✗"} yours ${piece.mine}` })]
+        : [];
+      return make("li", {}, make("span", { class: "trace-name", text: piece.name }), shape, ...mine);
+    });
+    return [make("div", { class: "att-caption", text: title }), make("ul", {}, ...lines)];
+  }
+
+  /** The boxes of the present step, and what is known of the learner's model at each. */
+  #markBoxes(steps) {
+    for (const { element, steps: own, sign } of this.boxes) {
+      element.classList.toggle("trace-now", own.includes(this.at));
+      sign.textContent = mark(own.map((number) => steps[number - 1].verdict));
+    }
+  }
+
+  #draw() {
+    const steps = this.model.get("steps");
+    const verdict = this.model.get("verdict");
+    this.verdict.hidden = !verdict;
+    this.verdict.textContent = verdict ? `${verdict[0].toUpperCase()}${verdict.slice(1)}.` : "";
+    this.summary.textContent = this.model.get("summary");
+    if (!this.tables.hidden) {
+      this.tables.replaceChildren(this.#table(steps, Boolean(verdict)));
+    }
+    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  }
+
+  #table(steps, judged) {
+    const heads = ["step", "title", "goes in", "comes out", ...(judged ? ["yours", "verdict"] : [])];
+    const rows = steps.map((step, place) => {
+      const mine = step.out.filter((piece) => piece.mine).map((piece) => `${piece.name} ${piece.mine}`);
+      const cells = [step.title, shapesInWords(step.into), shapesInWords(step.out)];
+      const more = judged ? [mine.join(", "), step.verdict] : [];
+      const number = make("th", { scope: "row", text: String(place + 1) });
+      return make("tr", {}, number, ...[...cells, ...more].map((text) => make("td", { text })));
+    });
+    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
+    const caption = make("caption", { text: "The nineteen steps" });
+    return make("table", { class: "trace-table" }, caption, make("thead", {}, head), make("tbody", {}, ...rows));
+  }
+}
+
+export default {
+  render({ model, el }) {
+    const view = new ShapeTracer(model, el);
+    return () => view.close();
+  },
+};

@@ -1,0 +1,42 @@
+// The numbers of a training's curves: scales, ticks and points, and what they say in words.
+
+/** The power of ten at or below the smallest loss, and at or above the largest, as exponents. */
+export function decades(losses) {
+  const finite = [...losses].filter((loss) => Number.isFinite(loss) && loss > 0);
+  if (finite.length === 0) {
+    return [-1, 1];
+  }
+  const low = Math.floor(Math.log10(Math.min(...finite)));
+  const high = Math.ceil(Math.log10(Math.max(...finite)));
+  return [Math.min(low, high - 1), high];
+}
+
+/** Where a value lies between two ends, from 0 to 1 whatever it is. */
+export function between(value, [low, high]) {
+  return Math.min(1, Math.max(0, (value - low) / (high - low)));
+}
+
+/** A loss on a scale of decades, as a share of the height. A loss of 0 lies at the bottom. */
+export function lossShare(loss, ends) {
+  return Number.isFinite(loss) && loss > 0 ? between(Math.log10(loss), ends) : loss === 0 ? 0 : 1;
+}
+
+/** A power of ten as people write it: 100, 0.01. */
+export function powerOfTen(exponent) {
+  return exponent >= 0 ? String(10 ** exponent) : (10 ** exponent).toFixed(-exponent);
+}
+
+/** Of `count` rows at most `most`, evenly chosen, the last one among them. */
+export function chosenRows(count, most) {
+  const every = Math.max(1, Math.ceil(count / most));
+  const rows = Array.from({ length: Math.floor(count / every) }, (_, at) => (at + 1) * every - 1);
+  if (count > 0 && rows.at(-1) !== count - 1) {
+    rows.push(count - 1);
+  }
+  return rows;
+}
+
+/** A loss in two digits, as the summary has it: 2.6, 0.0032. */
+export function lossInDigits(loss) {
+  return Number.isFinite(loss) ? String(Number(loss.toPrecision(2))) : "not a number";
+}
