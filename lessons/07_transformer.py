@@ -53,12 +53,13 @@ from torch import Tensor, nn
 from grader import check
 
 torch.set_printoptions(precision=4, sci_mode=False)
+torch.manual_seed(0)
 
 
-def check_shape(name: str, tensor: Tensor, *expected: int) -> None:
-    """Print a tensor's shape, and whether it is the expected one."""
+def shape_line(label: str, tensor: Tensor, *expected: int) -> str:
+    """A tensor's shape, and whether it is the expected one."""
     got = tuple(tensor.shape)
-    print(f"{name:22s} {got!s:20s} {'as expected' if got == expected else f'EXPECTED {expected}'}")
+    return f"{label:22s} {got!s:20s} {'as expected' if got == expected else f'EXPECTED {expected}'}"
 
 
 # %% [markdown]
@@ -83,17 +84,15 @@ ShapeTracer()
 # short ones are filled up with a padding id. Each language has a padding id of its own; here they are 1 and 2.
 
 # %%
-torch.manual_seed(0)
 src_pad, trg_pad = 1, 2
+src_lengths, trg_lengths = torch.randint(10, 29, (128, 1)), torch.randint(10, 30, (128, 1))
 src = torch.randint(3, 10000, (128, 28))  # words have ids from 3 on
 trg = torch.randint(3, 10000, (128, 29))
-src_lengths = torch.randint(10, 29, (128, 1))
-trg_lengths = torch.randint(10, 30, (128, 1))
-src[torch.arange(28) >= src_lengths] = src_pad
-trg[torch.arange(29) >= trg_lengths] = trg_pad
+src = src.where(torch.arange(28) < src_lengths, src_pad)
+trg = trg.where(torch.arange(29) < trg_lengths, trg_pad)
 
-check_shape("src", src, 128, 28)
-check_shape("trg", trg, 128, 29)
+print(shape_line("src", src, 128, 28))
+print(shape_line("trg", trg, 128, 29))
 print("source sentence 0:", src[0, :4].tolist(), "...", src[0, -4:].tolist())
 
 # %% [markdown]
@@ -145,8 +144,8 @@ def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 # %%
 src_mask = padding_mask(src, src_pad)
 trg_mask = decoder_mask(trg, trg_pad)
-check_shape("src_mask", src_mask, 128, 1, 1, 28)
-check_shape("trg_mask", trg_mask, 128, 1, 29, 29)
+print(shape_line("src_mask", src_mask, 128, 1, 1, 28))
+print(shape_line("trg_mask", trg_mask, 128, 1, 29, 29))
 
 # %% [markdown]
 # ### Spot the slip
@@ -193,9 +192,9 @@ plt.show()
 # (lesson 06). `nn.Embedding` is that table.
 
 # %%
-token_embedding = nn.Embedding(10000, 512)
-embedded = token_embedding(src)
-check_shape("embedded", embedded, 128, 28, 512)
+word_table = nn.Embedding(10000, 512)
+embedded = word_table(src)
+print(shape_line("embedded", embedded, 128, 28, 512))
 
 # %% [markdown]
 # ## Step 5 · Positions
@@ -208,13 +207,13 @@ check_shape("embedded", embedded, 128, 28, 512)
 # others, so that the model can't rely on a single one. In eval mode it does nothing.
 
 # %%
-position_embedding = nn.Embedding(100, 512)
-positions = torch.arange(28)
-dropout = nn.Dropout(0.1)
+place_table = nn.Embedding(100, 512)
+place_vectors = place_table(torch.arange(28))
+drop_tenth = nn.Dropout(0.1)
 
-x = dropout(embedded + position_embedding(positions)).detach()
-check_shape("position vectors", position_embedding(positions), 28, 512)
-check_shape("x", x, 128, 28, 512)
+x = drop_tenth(embedded + place_vectors).detach()
+print(shape_line("place_vectors", place_vectors, 28, 512))
+print(shape_line("x", x, 128, 28, 512))
 print(f"set to zero by dropout: {(x == 0).float().mean():.2f}")
 
 # %% [markdown]
@@ -229,10 +228,10 @@ print(f"set to zero by dropout: {(x == 0).float().mean():.2f}")
 # %%
 to_query, to_key, to_value, to_output = (nn.Linear(512, 512) for _ in range(4))
 with torch.no_grad():
-    queries, keys, values = to_query(x), to_key(x), to_value(x)
-check_shape("queries", queries, 128, 28, 512)
-check_shape("keys", keys, 128, 28, 512)
-check_shape("values", values, 128, 28, 512)
+    query_rows, key_rows, value_rows = to_query(x), to_key(x), to_value(x)
+print(shape_line("query_rows", query_rows, 128, 28, 512))
+print(shape_line("key_rows", key_rows, 128, 28, 512))
+print(shape_line("value_rows", value_rows, 128, 28, 512))
 
 # %% [markdown]
 # ## Step 7 · Cut into heads
@@ -241,10 +240,11 @@ check_shape("values", values, 128, 28, 512)
 # next step doesn't mind that the heads stand behind the tokens.
 
 # %%
-query_heads, key_heads, value_heads = (tensor.view(128, 28, 8, 64) for tensor in (queries, keys, values))
-check_shape("query_heads", query_heads, 128, 28, 8, 64)
-check_shape("key_heads", key_heads, 128, 28, 8, 64)
-check_shape("value_heads", value_heads, 128, 28, 8, 64)
+all_rows = (query_rows, key_rows, value_rows)
+query_heads, key_heads, value_heads = (projected.view(128, 28, 8, 64) for projected in all_rows)
+print(shape_line("query_heads", query_heads, 128, 28, 8, 64))
+print(shape_line("key_heads", key_heads, 128, 28, 8, 64))
+print(shape_line("value_heads", value_heads, 128, 28, 8, 64))
 
 # %% [markdown]
 # ## Step 8 · Scores
@@ -254,7 +254,7 @@ check_shape("value_heads", value_heads, 128, 28, 8, 64)
 
 # %%
 scores = torch.einsum("nqhd,nkhd->nhqk", query_heads, key_heads)
-check_shape("scores", scores, 128, 8, 28, 28)
+print(shape_line("scores", scores, 128, 8, 28, 28))
 
 # %% [markdown]
 # ## Step 9 · Hide what must not be seen
@@ -263,7 +263,7 @@ check_shape("scores", scores, 128, 8, 28, 28)
 
 # %%
 masked = scores.masked_fill(~src_mask, -math.inf)
-check_shape("masked", masked, 128, 8, 28, 28)
+print(shape_line("masked", masked, 128, 8, 28, 28))
 print("hidden:", int(torch.isinf(masked).sum()), "of", masked.numel(), "scores")
 
 # %% [markdown]
@@ -296,23 +296,22 @@ for fill in (-1e20, -math.inf):
 # around. The cell draws queries and keys with a spread of 1, as lesson 02 did.
 
 # %%
-torch.manual_seed(1)
 drawn_scores = torch.einsum("nqhd,nkhd->nhqk", torch.randn(8, 28, 8, 64), torch.randn(8, 28, 8, 64))
-for name, width in (("E", 512), ("head_dim", 64)):
+for root_of, width in (("E", 512), ("head_dim", 64)):
     rows = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
     entropy = -(rows * rows.log()).sum(-1).mean()
     largest = rows.amax(-1).mean()
-    print(f"divided by sqrt({name}) = {math.sqrt(width):4.1f}: entropy {entropy:.2f}, largest weight {largest:.2f}")
+    print(f"divided by sqrt({root_of}) = {math.sqrt(width):4.1f}: entropy {entropy:.2f}, largest weight {largest:.2f}")
 print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 
 # %% [markdown]
 # With √E the rows are nearly those of a plain average. So: `sqrt(head_dim)`.
 
 # %%
-weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
-check_shape("weights", weights, 128, 8, 28, 28)
-print(f"rows sum to one: {torch.allclose(weights.sum(-1), torch.ones(128, 8, 28))}")
-print(f"weight of padding: {(weights * ~src_mask).sum().item():.1f}")
+attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
+print(shape_line("attention_weights", attention_weights, 128, 8, 28, 28))
+print(f"rows sum to one: {torch.allclose(attention_weights.sum(-1), torch.ones(128, 8, 28))}")
+print(f"weight of padding: {(attention_weights * ~src_mask).sum().item():.1f}")
 
 # %% [markdown]
 # ## Step 11 · Mix the values
@@ -320,8 +319,8 @@ print(f"weight of padding: {(weights * ~src_mask).sum().item():.1f}")
 # Each query takes its mixture of the values, in each head. The letter `k` is gone: summed over.
 
 # %%
-mixed = torch.einsum("nhqk,nkhd->nqhd", weights, value_heads)
-check_shape("mixed", mixed, 128, 28, 8, 64)
+mixed = torch.einsum("nhqk,nkhd->nqhd", attention_weights, value_heads)
+print(shape_line("mixed", mixed, 128, 28, 8, 64))
 
 # %% [markdown]
 # ## Step 12 · Join the heads, project
@@ -333,8 +332,8 @@ check_shape("mixed", mixed, 128, 28, 8, 64)
 joined = mixed.reshape(128, 28, 512)
 with torch.no_grad():
     attended = to_output(joined)
-check_shape("joined", joined, 128, 28, 512)
-check_shape("attended", attended, 128, 28, 512)
+print(shape_line("joined", joined, 128, 28, 512))
+print(shape_line("attended", attended, 128, 28, 512))
 
 # %% [markdown]
 # That was attention once more. From here on it is one module, the one you wrote in lesson 03. Its solution is
@@ -392,12 +391,11 @@ class MultiHeadAttention(nn.Module):
 
 
 # %%
-attention = MultiHeadAttention(512, 8)
+in_one = MultiHeadAttention(512, 8)
+in_one.q_proj, in_one.k_proj, in_one.v_proj, in_one.out_proj = to_query, to_key, to_value, to_output
 with torch.no_grad():
-    for ours, theirs in (("q_proj", to_query), ("k_proj", to_key), ("v_proj", to_value), ("out_proj", to_output)):
-        getattr(attention, ours).load_state_dict(theirs.state_dict())
-    output, module_weights = attention(x, x, x, src_mask)
-print("the module's output is that of steps 6 to 12:", torch.allclose(output, attended, atol=1e-5))
+    in_one_output, in_one_weights = in_one(x, x, x, src_mask)
+print("the module's output is that of steps 6 to 12:", torch.allclose(in_one_output, attended, atol=1e-5))
 
 # %% [markdown]
 # ## Step 13 · Add, normalise
@@ -419,15 +417,14 @@ print("the module's output is that of steps 6 to 12:", torch.allclose(output, at
 # you run the cell: which numbers does each of them set to zero?
 
 # %%
-torch.manual_seed(2)
-norm = nn.LayerNorm(512)
+first_norm = nn.LayerNorm(512)
 with torch.no_grad():
-    page = dropout(norm(attended + x))
-    paper = norm(x + dropout(attended))
+    page = drop_tenth(first_norm(attended + x))
+    paper = first_norm(x + drop_tenth(attended))
 
-for name, result in (("the page", page), ("the paper", paper)):
-    zeros, spread = (result == 0).float().mean(), result.std(dim=-1).mean()
-    print(f"{name:9s}: zeros {100 * zeros:4.1f} %, spread of a token's numbers {spread:.3f}")
+for whose, result in (("the page", page), ("the paper", paper)):
+    share_of_zeros, spread = (result == 0).float().mean(), result.std(dim=-1).mean()
+    print(f"{whose:9s}: zeros {100 * share_of_zeros:4.1f} %, spread of a token's numbers {spread:.3f}")
 
 # %% [markdown]
 # The page wipes out a tenth of everything the token knows, its own word included, in every layer. The paper
@@ -436,8 +433,8 @@ for name, result in (("the page", page), ("the paper", paper)):
 
 # %%
 with torch.no_grad():
-    x_attended = norm(x + dropout(attended))
-check_shape("x_attended", x_attended, 128, 28, 512)
+    x_attended = first_norm(x + drop_tenth(attended))
+print(shape_line("x_attended", x_attended, 128, 28, 512))
 
 # %% [markdown]
 # ## Step 14 · Two layers for every token by itself
@@ -449,22 +446,22 @@ check_shape("x_attended", x_attended, 128, 28, 512)
 # Why the ReLU? Two linear layers in a row are no more than one. In small, with numbers you can check:
 
 # %%
-first, second = torch.tensor([[1.0, -1.0], [2.0, 1.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]])
-token = torch.tensor([1.0, 3.0])
-print("two layers, nothing between:", second @ (first @ token))
-print("one layer, the product:     ", (second @ first) @ token)
-print("with ReLU between:          ", second @ (first @ token).relu())
+one_matrix, other_matrix = torch.tensor([[1.0, -1.0], [2.0, 1.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]])
+one_token = torch.tensor([1.0, 3.0])
+print("two layers, nothing between:", other_matrix @ (one_matrix @ one_token))
+print("one layer, the product:     ", (other_matrix @ one_matrix) @ one_token)
+print("with ReLU between:          ", other_matrix @ (one_matrix @ one_token).relu())
 
 # %%
-wider, back = nn.Linear(512, 2048), nn.Linear(2048, 512)
-norm_after = nn.LayerNorm(512)
+wider, back_again = nn.Linear(512, 2048), nn.Linear(2048, 512)
+second_norm = nn.LayerNorm(512)
 with torch.no_grad():
     inner = wider(x_attended).relu()
-    forward = back(inner)
-    block_output = norm_after(x_attended + dropout(forward))
-check_shape("inner", inner, 128, 28, 2048)
-check_shape("forward", forward, 128, 28, 512)
-check_shape("block_output", block_output, 128, 28, 512)
+    worked_on = back_again(inner)
+    block_output = second_norm(x_attended + drop_tenth(worked_on))
+print(shape_line("inner", inner, 128, 28, 2048))
+print(shape_line("worked_on", worked_on, 128, 28, 512))
+print(shape_line("block_output", block_output, 128, 28, 512))
 
 # %% [markdown]
 # ### Exercise 1: `FeedForward`
@@ -517,7 +514,7 @@ check(FeedForward)
 # Try it: step 14's shapes with your module.
 my_feed_forward = FeedForward(512, 2048)
 with torch.no_grad():
-    check_shape("my feed-forward", my_feed_forward(x_attended), 128, 28, 512)
+    print(shape_line("my feed-forward", my_feed_forward(x_attended), 128, 28, 512))
 
 # %% [markdown]
 # ### Exercise 2: `TransformerBlock`
@@ -594,7 +591,7 @@ check(TransformerBlock)
 # Try it: step 14's shape, and dropout in train mode only.
 my_block = TransformerBlock(512, 8, 2048, dropout=0.1)
 with torch.no_grad():
-    check_shape("my block", my_block(x, x, x, src_mask), 128, 28, 512)
+    print(shape_line("my block", my_block(x, x, x, src_mask), 128, 28, 512))
     print("train mode, called twice, alike:", torch.equal(my_block(x, x, x, src_mask), my_block(x, x, x, src_mask)))
     my_block.eval()
     print("eval mode, called twice, alike: ", torch.equal(my_block(x, x, x, src_mask), my_block(x, x, x, src_mask)))
@@ -609,13 +606,12 @@ with torch.no_grad():
 # goes in, (B, Ts, E) comes out, as often as you like.
 
 # %%
-torch.manual_seed(3)
 stand_ins = nn.ModuleList(nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True) for _ in range(2)).eval()
 memory = x
 with torch.no_grad():
-    for i, layer in enumerate(stand_ins):
-        memory = layer(memory, src_key_padding_mask=src == src_pad)
-        check_shape(f"after layer {i}", memory, 128, 28, 512)
+    for depth, stand_in in enumerate(stand_ins):
+        memory = stand_in(memory, src_key_padding_mask=src == src_pad)
+        print(shape_line(f"after layer {depth}", memory, 128, 28, 512))
 
 # %% [markdown]
 # ### A list that PyTorch can see into
@@ -626,20 +622,20 @@ with torch.no_grad():
 
 # %%
 class Three(nn.Module):
-    def __init__(self, layers):
+    def __init__(self, three_layers):
         super().__init__()
-        self.layers = layers
+        self.three_layers = three_layers
 
 
-def count(module):
-    return sum(parameter.numel() for parameter in module.parameters())
+def how_many(some_module):
+    return sum(one_parameter.numel() for one_parameter in some_module.parameters())
 
 
-layer = nn.Linear(4, 4)
-print("one layer:                    ", count(layer))
-print("three in a Python list:       ", count(Three([nn.Linear(4, 4) for _ in range(3)])))
-print("three in a ModuleList:        ", count(Three(nn.ModuleList(nn.Linear(4, 4) for _ in range(3)))))
-print("one, three times, in such one:", count(Three(nn.ModuleList([layer] * 3))))
+one_linear = nn.Linear(4, 4)
+print("one layer:                    ", how_many(one_linear))
+print("three in a Python list:       ", how_many(Three([nn.Linear(4, 4) for _ in range(3)])))
+print("three in a ModuleList:        ", how_many(Three(nn.ModuleList(nn.Linear(4, 4) for _ in range(3)))))
+print("one, three times, in such one:", how_many(Three(nn.ModuleList([one_linear] * 3))))
 
 # %% [markdown]
 # In a Python list the layers would work, and never be trained: no optimiser hears of them. And `[layer] * 3`
@@ -723,7 +719,7 @@ check(Encoder)
 # Try it: step 15's shape with two layers, and a sentence that is too long.
 my_encoder = Encoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    check_shape("my encoder", my_encoder(src, src_mask), 128, 28, 512)
+    print(shape_line("my encoder", my_encoder(src, src_mask), 128, 28, 512))
 try:
     my_encoder(torch.zeros(1, 101, dtype=torch.long), torch.ones(1, 1, 1, 101, dtype=torch.bool))
 except ValueError as error:
@@ -737,16 +733,14 @@ except ValueError as error:
 # normalised. What comes out is called *query*, since it is about to ask.
 
 # %%
-torch.manual_seed(4)
-target = nn.Embedding(10000, 512)(trg) + nn.Embedding(100, 512)(torch.arange(29))
-target = target.detach()
+target = (nn.Embedding(10000, 512)(trg) + nn.Embedding(100, 512)(torch.arange(29))).detach()
 self_attention, norm_of_target = MultiHeadAttention(512, 8), nn.LayerNorm(512)
 with torch.no_grad():
     found, found_weights = self_attention(target, target, target, trg_mask)
-    query = norm_of_target(target + dropout(found))
-check_shape("target", target, 128, 29, 512)
-check_shape("found_weights", found_weights, 128, 8, 29, 29)
-check_shape("query", query, 128, 29, 512)
+    target_query = norm_of_target(target + drop_tenth(found))
+print(shape_line("target", target, 128, 29, 512))
+print(shape_line("found_weights", found_weights, 128, 8, 29, 29))
+print(shape_line("target_query", target_query, 128, 29, 512))
 
 # %% [markdown]
 # ## Step 17 · It goes on: the target asks the source
@@ -759,9 +753,9 @@ check_shape("query", query, 128, 29, 512)
 # %%
 cross_attention = MultiHeadAttention(512, 8)
 with torch.no_grad():
-    answer, cross_weights = cross_attention(query, memory, memory, src_mask)
-check_shape("answer", answer, 128, 29, 512)
-check_shape("cross_weights", cross_weights, 128, 8, 29, 28)
+    answer, cross_weights = cross_attention(target_query, memory, memory, src_mask)
+print(shape_line("answer", answer, 128, 29, 512))
+print(shape_line("cross_weights", cross_weights, 128, 8, 29, 28))
 
 # %% [markdown]
 # Addition, norm and feed-forward layers follow. All of step 17 is a thing you have already: a
@@ -845,7 +839,7 @@ check(DecoderBlock)
 # Try it: step 17's shape.
 my_decoder_block = DecoderBlock(512, 8, 2048).eval()
 with torch.no_grad():
-    check_shape("my decoder block", my_decoder_block(target, memory, src_mask, trg_mask), 128, 29, 512)
+    print(shape_line("my decoder block", my_decoder_block(target, memory, src_mask, trg_mask), 128, 29, 512))
 
 # %% [markdown]
 # ## Step 18 · The decoder: blocks, then a score for every word
@@ -858,17 +852,17 @@ with torch.no_grad():
 # stand in for yours.
 
 # %%
-torch.manual_seed(5)
-stand_ins = nn.ModuleList(nn.TransformerDecoderLayer(512, 8, 2048, batch_first=True) for _ in range(2)).eval()
-fc_out = nn.Linear(512, 10000)
-hidden_from = ~torch.ones(29, 29, dtype=torch.bool).tril()  # PyTorch's masks: True means hidden
+decoder_stand_ins = nn.ModuleList(nn.TransformerDecoderLayer(512, 8, 2048, batch_first=True) for _ in range(2)).eval()
+to_words = nn.Linear(512, 10000)
+hidden = ~torch.ones(29, 29, dtype=torch.bool).tril()  # PyTorch's masks: True means hidden
+hidden_words, hidden_memory = trg == trg_pad, src == src_pad
 y = target
 with torch.no_grad():
-    for i, layer in enumerate(stand_ins):
-        y = layer(y, memory, tgt_mask=hidden_from, memory_key_padding_mask=src == src_pad)
-        check_shape(f"after layer {i}", y, 128, 29, 512)
-    logits = fc_out(y)
-check_shape("logits", logits, 128, 29, 10000)
+    for depth, stand_in in enumerate(decoder_stand_ins):
+        y = stand_in(y, memory, hidden, None, hidden_words, hidden_memory)
+        print(shape_line(f"after layer {depth}", y, 128, 29, 512))
+    logits = to_words(y)
+print(shape_line("logits", logits, 128, 29, 10000))
 
 # %% [markdown]
 # ### Exercise 5: `Decoder`
@@ -942,7 +936,7 @@ check(Decoder)
 # Try it: step 18's shape with two layers.
 my_decoder = Decoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    check_shape("my decoder", my_decoder(trg, memory, src_mask, trg_mask), 128, 29, 10000)
+    print(shape_line("my decoder", my_decoder(trg, memory, src_mask, trg_mask), 128, 29, 10000))
 
 # %% [markdown]
 # ## Step 19 · The whole
@@ -1063,24 +1057,23 @@ ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2
 
 
 # %%
-def load_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    """Copy the weights of PyTorch's attention into ours."""
-    names = ("q_proj", "k_proj", "v_proj")
-    for name, weight, bias in zip(names, theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3), strict=True):
-        getattr(ours, name).load_state_dict({"weight": weight, "bias": bias})
-    ours.out_proj.load_state_dict(theirs.out_proj.state_dict())
+def attention_state(pytorch_attention: nn.MultiheadAttention) -> dict[str, Tensor]:
+    """The parameters of PyTorch's attention under our names."""
+    found_state = {}
+    for kind, stacked in (("weight", pytorch_attention.in_proj_weight), ("bias", pytorch_attention.in_proj_bias)):
+        q_part, k_part, v_part = stacked.detach().chunk(3)
+        found_state |= {f"q_proj.{kind}": q_part, f"k_proj.{kind}": k_part, f"v_proj.{kind}": v_part}
+    return found_state | {f"out_proj.{key}": part for key, part in pytorch_attention.out_proj.state_dict().items()}
 
 
 # %%
-torch.manual_seed(6)
 their_layer = nn.TransformerEncoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-for parameter in their_layer.parameters():
-    nn.init.normal_(parameter, std=0.3)  # in a new layer norms are ones, biases zeros: that would hide mistakes
-sample, sample_mask = torch.randn(3, 7, 48), torch.ones(3, 1, 1, 7, dtype=torch.bool)
-sample_mask[1, :, :, 5:] = False
+# In a new layer norms are ones and biases zeros, which would hide mistakes.
+their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_layer.parameters()]
+sample, sample_mask = torch.randn(3, 7, 48), (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
 
 our_attention = MultiHeadAttention(48, 4)
-load_attention(our_attention, their_layer.self_attn)
+copied = our_attention.load_state_dict(attention_state(their_layer.self_attn))
 with torch.no_grad():
     z = their_layer.norm1(sample + our_attention(sample, sample, sample, sample_mask)[0])
     z = their_layer.norm2(z + their_layer.linear2(their_layer.linear1(z).relu()))
@@ -1093,19 +1086,18 @@ print("encoder layer agrees:", torch.allclose(z, theirs, atol=1e-5))
 
 # %%
 their_decoder_layer = nn.TransformerDecoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-for parameter in their_decoder_layer.parameters():
-    nn.init.normal_(parameter, std=0.3)
-sample_target, future = torch.randn(3, 6, 48), causal_mask(6)
+their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_decoder_layer.parameters()]
+sample_target, no_future = torch.randn(3, 6, 48), causal_mask(6)
 
 our_cross_attention = MultiHeadAttention(48, 4)
-load_attention(our_attention, their_decoder_layer.self_attn)
-load_attention(our_cross_attention, their_decoder_layer.multihead_attn)
+copied = our_attention.load_state_dict(attention_state(their_decoder_layer.self_attn))
+copied = our_cross_attention.load_state_dict(attention_state(their_decoder_layer.multihead_attn))
 with torch.no_grad():
     d = their_decoder_layer
-    z = d.norm1(sample_target + our_attention(sample_target, sample_target, sample_target, future)[0])
+    z = d.norm1(sample_target + our_attention(sample_target, sample_target, sample_target, no_future)[0])
     z = d.norm2(z + our_cross_attention(z, sample, sample, sample_mask)[0])
     z = d.norm3(z + d.linear2(d.linear1(z).relu()))
-    theirs = d(sample_target, sample, tgt_mask=~future, memory_key_padding_mask=~sample_mask[:, 0, 0])
+    theirs = d(sample_target, sample, tgt_mask=~no_future, memory_key_padding_mask=~sample_mask[:, 0, 0])
 print("decoder layer agrees:", torch.allclose(z, theirs, atol=1e-5))
 
 # %% [markdown]
@@ -1114,23 +1106,23 @@ print("decoder layer agrees:", torch.allclose(z, theirs, atol=1e-5))
 
 # %% role="try"
 # Try it: both lines should say True.
-def load_block(ours, theirs, attention, norms):
-    load_attention(ours.attention, attention)
-    for name, norm in zip(("norm1", "norm2"), norms, strict=True):
-        getattr(ours, name).load_state_dict(norm.state_dict())
-    for name in ("linear1", "linear2"):
-        getattr(ours.feed_forward, name).load_state_dict(getattr(theirs, name).state_dict())
+def load_block(my_module, their_module, their_attention, their_norms):
+    my_module.attention.load_state_dict(attention_state(their_attention))
+    my_module.norm1.load_state_dict(their_norms[0].state_dict())
+    my_module.norm2.load_state_dict(their_norms[1].state_dict())
+    my_module.feed_forward.linear1.load_state_dict(their_module.linear1.state_dict())
+    my_module.feed_forward.linear2.load_state_dict(their_module.linear2.state_dict())
 
 
 my_block, my_decoder_block = TransformerBlock(48, 4, 96).eval(), DecoderBlock(48, 4, 96).eval()
 load_block(my_block, their_layer, their_layer.self_attn, (their_layer.norm1, their_layer.norm2))
 load_block(my_decoder_block.block, d, d.multihead_attn, (d.norm2, d.norm3))
-load_attention(my_decoder_block.attention, d.self_attn)
+my_decoder_block.attention.load_state_dict(attention_state(d.self_attn))
 my_decoder_block.norm.load_state_dict(d.norm1.state_dict())
 with torch.no_grad():
     my_memory = my_block(sample, sample, sample, sample_mask)
     their_memory = their_layer(sample, src_key_padding_mask=~sample_mask[:, 0, 0])
-    mine = my_decoder_block(sample_target, sample, sample_mask, future)
+    mine = my_decoder_block(sample_target, sample, sample_mask, no_future)
 print("encoder layer:", torch.allclose(my_memory, their_memory, atol=1e-5))
 print("decoder layer:", torch.allclose(mine, theirs, atol=1e-5))
 
@@ -1150,10 +1142,10 @@ with torch.device("meta"):
     encoder_layer, decoder_layer = nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)
 tables = 2 * (10000 + 100) * 512  # words and places, in either language
 last = 512 * 10000 + 10000
-for layers in (2, 6):
-    total = tables + last + layers * (count(encoder_layer) + count(decoder_layer))
-    print(f"{layers} layers: {total:10,d} parameters, {in_mb(total)}")
-print(f"one encoder layer {count(encoder_layer):,d}, one decoder layer {count(decoder_layer):,d}")
+for depth in (2, 6):
+    total = tables + last + depth * (how_many(encoder_layer) + how_many(decoder_layer))
+    print(f"{depth} layers: {total:10,d} parameters, {in_mb(total)}")
+print(f"one encoder layer {how_many(encoder_layer):,d}, one decoder layer {how_many(decoder_layer):,d}")
 
 # %% [markdown]
 # And one pass over 128 sentences, without gradients? The tensors that a layer makes are freed when the next is
@@ -1166,8 +1158,8 @@ passing = {
     "inner (B, T, d_ff)": 128 * 29 * 2048,
     "logits (B, T, V)": 128 * 29 * 10000,
 }
-for name, size in passing.items():
-    print(f"{name:24s} {in_mb(size)}")
+for what, floats in passing.items():
+    print(f"{what:24s} {in_mb(floats)}")
 print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)'])}")
 
 # %% [markdown]
@@ -1185,8 +1177,8 @@ my_model = Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2)
 my_start = time.perf_counter()
 with torch.no_grad():
     my_logits = my_model(src, trg)
-check_shape("my logits", my_logits, 128, 29, 10000)
-print(f"{count(my_model):,d} parameters, {time.perf_counter() - my_start:.1f} s")
+print(shape_line("my logits", my_logits, 128, 29, 10000))
+print(f"{how_many(my_model):,d} parameters, {time.perf_counter() - my_start:.1f} s")
 
 # %% [markdown]
 # ## Quiz

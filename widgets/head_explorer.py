@@ -104,6 +104,7 @@ def _looks_at_itself(kinds: Mapping[str, Kind], key: str) -> bool:
 
 def _measured(table: Tensor, places: bool) -> dict[str, str | float]:
     """The pattern with which a table shares the most of its weight, how much that is, and the rows' mean entropy."""
+    table = table.detach().double()
     causal = places and bool((table.triu(1) == 0).all())
     known = patterns(table.shape[0], table.shape[1], places, causal)
     shares = {name: float(torch.minimum(table, one).sum(-1).mean()) for name, one in known.items()}

@@ -6,8 +6,13 @@ import re
 
 import pytest
 
+from grader.judge.needed import needed
+from grader.subject.cells import compiled, names_used
 from tests.lessons.printed import printed_text
-from tests.model_solutions import LESSONS
+from tests.model_solutions import LESSONS, cells
+from tests.submissions import submissions
+
+MODULES = ("FeedForward", "TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer")
 
 # What the document gives for each of its steps at its own sizes, under the lesson's names.
 STEPS = {
@@ -15,17 +20,17 @@ STEPS = {
     3: {"src_mask": (128, 1, 1, 28), "trg_mask": (128, 1, 29, 29)},
     4: {"embedded": (128, 28, 512)},
     5: {"x": (128, 28, 512)},
-    6: {"queries": (128, 28, 512), "keys": (128, 28, 512), "values": (128, 28, 512)},
+    6: {"query_rows": (128, 28, 512), "key_rows": (128, 28, 512), "value_rows": (128, 28, 512)},
     7: {"query_heads": (128, 28, 8, 64), "key_heads": (128, 28, 8, 64), "value_heads": (128, 28, 8, 64)},
     8: {"scores": (128, 8, 28, 28)},
     9: {"masked": (128, 8, 28, 28)},
-    10: {"weights": (128, 8, 28, 28)},
+    10: {"attention_weights": (128, 8, 28, 28)},
     11: {"mixed": (128, 28, 8, 64)},
     12: {"joined": (128, 28, 512), "attended": (128, 28, 512)},
     13: {"x_attended": (128, 28, 512)},
     14: {"block_output": (128, 28, 512)},
     15: {"my encoder": (128, 28, 512)},
-    16: {"target": (128, 29, 512), "query": (128, 29, 512)},
+    16: {"target": (128, 29, 512), "target_query": (128, 29, 512)},
     17: {"cross_weights": (128, 8, 29, 28), "my decoder block": (128, 29, 512)},
     18: {"logits": (128, 29, 10000), "my decoder": (128, 29, 10000)},
     19: {"my logits": (128, 29, 10000)},
@@ -40,6 +45,10 @@ LINES = [
     "train mode, called twice, alike: False\neval mode, called twice, alike:  True",
     "rows that moved: [False, False, False, False, True]",
 ]
+
+
+# What a worked example may cost a judge: these make a few numbers, or none.
+CHEAP = ("import math", "d_model, num_heads = 512, 8", "for fill in", "class Three", "def ")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +101,21 @@ def test_parameters_are_those_of_the_sizes(text):
         total = whole + layers * (encoder + decoder)
         assert f"{layers} layers: {total:10,d} parameters, {4 * total / 1e6:6.1f} MB" in text
     assert f"logits (B, T, V)         {4 * 128 * 29 * 10000 / 1e6:6.1f} MB" in text
+
+
+def test_no_large_example_runs_when_a_model_is_graded():
+    """The examples are of the full size: their names must not be those that a student's modules use."""
+    code = cells("07_transformer")
+    examples = {i: (body, bool(head)) for i, (head, body) in enumerate(code) if not re.search("exercise|given", head)}
+    own = ["\n".join(body for head, body in code if 'role="solution"' in head)]
+    own += [one.source for one in submissions() if not one.mistake and one.exercise in MODULES]
+    for source in own:
+        wanted = needed(names_used(source, compiled(source, "<cell>")), examples)
+        assert [first_line(code[i][1]) for i in wanted if not first_line(code[i][1]).startswith(CHEAP)] == []
+
+
+def first_line(body: str) -> str:
+    return next(line for line in body.splitlines() if line and not line.startswith("#"))
 
 
 def test_the_nineteen_steps_have_their_headings_in_order():

@@ -108,15 +108,15 @@ def test_an_interrupted_training_keeps_what_was_learnt_and_goes_on(lesson, capsy
     model, monitor = lesson["new_model"](0, num_layers=1), lesson["TrainingMonitor"](6)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     training = lesson["Training"](model, steps=6, loss_of=interrupted_at_the_fourth)
-    lesson["train"](training, until=6, monitor=monitor)
+    lesson["go_on"](training, until=6, monitor=monitor)
     assert capsys.readouterr().out == "Interrupted at step 3 of 6. Run the cell again to go on.\n"
-    assert training.step == len(training.losses) == 3
+    assert training.done == len(training.losses) == 3
     assert repr(monitor).startswith("Training monitor, step 3 of 6: loss ")
     assert any(not torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
     kept = training.losses[:]
-    lesson["train"](training, until=6, monitor=monitor)
-    assert training.step == 6
+    lesson["go_on"](training, until=6, monitor=monitor)
+    assert training.done == 6
     assert training.losses[:3] == kept
     assert model.training
     assert repr(monitor).startswith("Training monitor, step 6 of 6: loss ")

@@ -108,6 +108,15 @@ def apply_rope(x, positions, base=10000.0):
     return out
 
 
+# %% wrong halves-instead-of-pairs: rotate_half with the angles of neighbours
+def apply_rope(x, positions, base=10000.0):
+    head_dim = x.shape[-1]
+    rates = base ** -(torch.arange(0, head_dim, 2, dtype=x.dtype) / head_dim)
+    angles = torch.outer(positions.to(x.dtype), rates).repeat_interleave(2, -1)
+    turned = torch.cat([-x[..., head_dim // 2 :], x[..., : head_dim // 2]], -1)
+    return x * angles.cos() + turned * angles.sin()
+
+
 # %% wrong rotation-reversed: the other minus
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
@@ -180,6 +189,15 @@ def apply_rope(x, positions, base=10000.0):
         a, b = x[..., t, ::2], x[..., t, 1::2]
         rows.append(torch.stack((a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()), -1))
     return torch.stack(rows, -3).flatten(-2)
+
+
+# %% wrong positions-from-zero: counted from the first of them
+def apply_rope(x, positions, base=10000.0):
+    head_dim = x.shape[-1]
+    rates = base ** -(torch.arange(0, head_dim, 2, dtype=x.dtype) / head_dim)
+    angles = torch.outer((positions - positions[0]).to(x.dtype), rates)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1).flatten(-2)
 
 
 # %% wrong exponent-doubled: 2i counted twice

@@ -223,6 +223,16 @@ def sinusoidal_encoding(seq_len, d_model):
     return pe
 
 
+# %% wrong halves-instead-of-interleaved: with the frequencies of tensor2tensor
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model must be even")
+    half = d_model // 2
+    rates = torch.exp(torch.arange(half) * -(math.log(10000.0) / max(half - 1, 1)))
+    angles = torch.arange(seq_len)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], -1)
+
+
 # %% wrong starts-at-one: arange from 1
 def sinusoidal_encoding(seq_len, d_model):
     if d_model % 2:

@@ -160,6 +160,16 @@ def attend_with_cache(query, key, value, cache):
     return torch.softmax(s.masked_fill(later, -torch.inf), -1) @ v, (k, v)
 
 
+# %% wrong mask-aligned-to-top-left: a square mask that doesn't fit behind a cache
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key, value = torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
+    new = query.shape[2]
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(torch.ones(new, new).tril() == 0, -torch.inf)
+    return scores.softmax(-1) @ value, (key, value)
+
+
 # %% wrong cache-not-extended: only the new part is kept
 def attend_with_cache(query, key, value, cache):
     k, v = key, value
@@ -192,6 +202,13 @@ def attend_with_cache(query, key, value, cache):
         k, v = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
     mask = torch.ones(query.shape[2], k.shape[2], dtype=torch.bool).tril(k.shape[2] - query.shape[2])
     return F.scaled_dot_product_attention(query, k, v, attn_mask=mask), cache
+
+
+# %% wrong cache-not-extended: behind a cache the new part is forgotten
+def attend_with_cache(query, key, value, cache):
+    if cache is None:
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True), (key, value)
+    return F.scaled_dot_product_attention(query, *cache), cache
 
 
 # %% wrong wrong-axis: along the heads

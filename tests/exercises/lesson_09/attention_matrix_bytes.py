@@ -78,6 +78,12 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * math.pow(seq_len, 2) * bytes_per_element
 
 
+# %% wrong -: a product that runs over in int32
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    factors = np.array([batch, num_heads, seq_len, seq_len, bytes_per_element], dtype=np.int32)
+    return int(np.prod(factors, dtype=np.int32))
+
+
 # %% wrong -: megabytes
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len**2 * bytes_per_element / 2**20

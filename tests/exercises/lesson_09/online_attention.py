@@ -274,6 +274,30 @@ def online_attention(query, key, value, block_size):
     return o / l.clamp(min=1e-30)
 
 
+# %% wrong last-block-lost: nothing comes back where there is no whole block
+def online_attention(query, key, value, block_size):
+    lse, out = None, None
+    for at in range(0, key.shape[-2] - block_size + 1, block_size):
+        s = query @ key[..., at : at + block_size, :].mT / math.sqrt(query.shape[-1])
+        here, mixed = s.logsumexp(-1, keepdim=True), s.softmax(-1) @ value[..., at : at + block_size, :]
+        both = here if lse is None else torch.logaddexp(lse, here)
+        out = mixed if lse is None else out * (lse - both).exp() + mixed * (here - both).exp()
+        lse = both
+    return out
+
+
+# %% wrong last-block-lost: the number 0 where there is no whole block
+def online_attention(query, key, value, block_size):
+    lse, out = torch.tensor(-math.inf), 0.0
+    for block in range(key.shape[-2] // block_size):
+        at = slice(block * block_size, (block + 1) * block_size)
+        s = query @ key[..., at, :].mT / math.sqrt(query.shape[-1])
+        both = torch.logaddexp(lse.to(s.dtype), s.logsumexp(-1, keepdim=True))
+        out = out * (lse - both).exp() + (s - both).exp() @ value[..., at, :]
+        lse = both
+    return out
+
+
 # %% wrong blocks-normalised-apart: added up
 def online_attention(query, key, value, block_size):
     out = 0
@@ -440,6 +464,51 @@ def online_attention(query, key, value, block_size):
 def online_attention(query, key, value, block_size):
     found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(block_size, -2)]
     return torch.cat(found, -2)
+
+
+# %% wrong number-of-blocks: torch.chunk
+def online_attention(query, key, value, block_size):
+    lse, out = torch.full((*query.shape[:-1], 1), -math.inf, dtype=query.dtype), 0.0
+    for k, v in zip(key.chunk(block_size, -2), value.chunk(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        both = torch.logaddexp(lse, s.logsumexp(-1, keepdim=True))
+        out = out * (lse - both).exp() + (s - both).exp() @ v
+        lse = both
+    return out
+
+
+# %% wrong number-of-blocks: a size computed from it
+def online_attention(query, key, value, block_size):
+    size = math.ceil(key.shape[-2] / block_size)
+    m, l, o = torch.full((*query.shape[:-1], 1), -math.inf, dtype=query.dtype), 0, 0
+    for k, v in zip(key.split(size, -2), value.split(size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, factor = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * factor + p.sum(-1, keepdim=True), o * factor + p @ v, new
+    return o / l
+
+
+# %% wrong global-max-underflow: one number for all scores
+def online_attention(query, key, value, block_size):
+    m, l, o = -math.inf, 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = max(m, s.max().item())
+        p, factor = torch.exp(s - new), math.exp(m - new)
+        l, o, m = l * factor + p.sum(-1, keepdim=True), o * factor + p @ v, new
+    return o / l
+
+
+# %% wrong global-max-underflow: one number for each table
+def online_attention(query, key, value, block_size):
+    m, l, o = torch.tensor(-math.inf), 0, 0
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        s = query @ k.mT / math.sqrt(query.shape[-1])
+        new = torch.maximum(m.to(s.dtype), s.amax((-2, -1), keepdim=True))
+        p, factor = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * factor + p.sum(-1, keepdim=True), o * factor + p @ v, new
+    return o / l
 
 
 # %% wrong excluded-function: the fused attention

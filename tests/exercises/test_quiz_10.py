@@ -1,0 +1,63 @@
+"""The quiz of lesson 10: right answers in any spelling, hints for wrong ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from grader.exercises import lesson_10_quiz
+from tests.exercises.quizzes import QuizTests
+
+
+class TestQuiz(QuizTests):
+    module = lesson_10_quiz
+    right = {
+        "edge_weight": 0.33,
+        "edge_sum": 0.67,
+        "entropy": 1.61,
+        "rolled": 0.75,
+        "columns": "c",
+        "right_weights": "b",
+        "explains": "d",
+        "sink": "a",
+        "alone": "c",
+    }
+    spellings = [
+        ("edge_weight", 1 / 3),
+        ("edge_weight", np.float32(1 / 3)),
+        ("edge_sum", 2 / 3),
+        ("edge_sum", torch.tensor(0.6667)),
+        ("entropy", math.log(5)),
+        ("entropy", 1.609),
+        ("rolled", 3 / 4),
+        ("columns", "C"),
+        ("right_weights", " b) "),
+        ("alone", "(c)"),
+    ]
+    hints = [
+        ("edge_weight", 0.2, "share in the middle"),
+        ("edge_weight", 1, "others as well"),
+        ("edge_sum", 1.0, "that is the slip"),
+        ("edge_sum", 0.333, "itself is one of them"),
+        ("entropy", 5, "logarithm"),
+        ("entropy", 2.32, "bits"),
+        ("entropy", np.float64(1.39), "both sides"),
+        ("rolled", 0.5, "one layer"),
+        ("rolled", 0.25, "keeps of itself"),
+        ("columns", "d", "smaller"),
+        ("right_weights", "a", "made of the heads"),
+        ("explains", "B", "a mixture already"),
+        ("sink", "c", "row 0 only"),
+        ("alone", "d", "nothing of a batch"),
+    ]
+    kinds = [
+        ("edge_weight", "1/3", "expected a number"),
+        ("edge_sum", [0.67], "expected a number"),
+        ("entropy", True, "expected a number"),
+        ("columns", 3, "expected one of"),
+        ("sink", "e", "expected one of"),
+        ("rolled", ..., "not answered yet"),
+        ("alone", None, "not answered yet"),
+    ]
