@@ -76,6 +76,13 @@ def _halves_read(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     return torch.stack(_halves_turned(x, positions, base).chunk(2, -1), -1).flatten(-2)
 
 
+def _halves_across(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """The angles of neighbours with Llama's `rotate_half`: two conventions mixed."""
+    theta = RIGHT(x, positions, base).repeat_interleave(2, -1)
+    a, b = x.chunk(2, -1)
+    return x * theta.cos() + torch.cat((-b, a), -1) * theta.sin()
+
+
 def _by_column(exponent: Callable[[int, int], float]) -> Variant:
     """Every column has an angle of its own."""
 
@@ -95,6 +102,10 @@ def _overwritten(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     a, b = x[..., 0::2], x[..., 1::2]
     a = a * theta.cos() - b * theta.sin()
     return torch.stack((a, a * theta.sin() + b * theta.cos()), -1).flatten(-2)
+
+
+def _from_first(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    return _turned()(x, positions - positions[0], base)
 
 
 def _base_ignored(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
@@ -160,7 +171,7 @@ APPLY_ROPE = Exercise(
                 "Turn [1, 0, 0, 0] at position 1: which column besides column 0 should become other than zero?",
                 "`x[..., 0::2]` are the first columns of all pairs. The results have to go back to the same places.",
             ),
-            (_halves_turned, _halves_returned, _halves_read),
+            (_halves_turned, _halves_returned, _halves_read, _halves_across),
         ),
         Mistake(
             "rotation-reversed",
@@ -186,12 +197,12 @@ APPLY_ROPE = Exercise(
         ),
         Mistake(
             "positions-from-zero",
-            "the argument `positions` is not used: the first row is always turned as position 0.",
+            "the first row is always turned as position 0, whatever the argument `positions` says.",
             (
                 "Call it with `positions = torch.tensor([7])` and one row. Is the row turned?",
                 "Rows need not be positions 0, 1, 2, …: with a cache, the next token comes alone.",
             ),
-            (_turned(positions_used=False),),
+            (_turned(positions_used=False), _from_first),
         ),
         Mistake(
             "exponent-doubled",

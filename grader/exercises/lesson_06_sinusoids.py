@@ -139,7 +139,11 @@ SINUSOIDAL_ENCODING = Exercise(
                 "Look at row 0 of got and of expected: where are the zeros?",
                 "Columns 0, 2, 4, … can be assigned at once: a slice with a step, `encoding[:, 0::2]`.",
             ),
-            (Recipe(halves=True), Recipe(waves=(math.cos, math.sin), halves=True)),
+            (
+                Recipe(halves=True),
+                Recipe(waves=(math.cos, math.sin), halves=True),
+                Recipe(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
+            ),
         ),
         Mistake(
             "starts-at-one",

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.compare import FLOAT32
 from grader.draw import Draw
 from grader.exercises.lesson_09_cache_parts import (
     ALL,
@@ -22,6 +23,7 @@ from grader.exercises.lesson_09_cache_parts import (
     finite,
     float64,
     gradients,
+    inspect,
     part,
     unchanged,
 )
@@ -129,6 +131,13 @@ def _old_or_none(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any
     return variant()(query, key, value, cache)[0], cache
 
 
+def _looks_at_old(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """Behind a cache, the new keys and values are neither looked at nor kept."""
+    if cache is None:
+        return variant()(query, key, value, None)
+    return F.scaled_dot_product_attention(query, *cache), cache
+
+
 def _new_seen_old_kept(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
     return variant()(query, key, value, None)[0], cache if cache is not None else (key, value)
 
@@ -144,6 +153,14 @@ def _joined_elsewhere(session: Session) -> bool:
     return any(match is not None and match[1] != "2" for match in found) or any(
         "stack expects each tensor to be equal size" in message for message in said
     )
+
+
+def _square_mask(session: Session) -> bool:
+    """Right in a prompt; behind a cache, a mask of new by new tokens doesn't fit the table of new by all."""
+    case = session.cases[SEVERAL]
+    raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
+    unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))
+    return unfit and inspect(session, PROMPT, OUTPUT, FLOAT32) is None
 
 
 ATTEND_WITH_CACHE = Exercise(
@@ -189,13 +206,14 @@ ATTEND_WITH_CACHE = Exercise(
         ),
         Mistake(
             "mask-aligned-to-top-left",
-            "the mask counts the new tokens from 0, as if nothing came before them: they see the oldest keys only.",
+            "the mask counts the new tokens from 0, as if nothing came before them.",
             (
                 "Print your mask for one new token behind four old ones. How many True should its only row hold?",
                 "The first new token is not token 0. Which position has it, and by how many columns is the triangle "
                 "shifted?",
             ),
             (variant(lambda first: _top_left),),
+            recognise=_square_mask,
         ),
         Mistake(
             "cache-not-extended",
@@ -204,7 +222,7 @@ ATTEND_WITH_CACHE = Exercise(
                 "Call it three times, one token each, and print the shape of the cache after each call.",
                 "What you attend to and what you hand back are the same two tensors, all tokens so far.",
             ),
-            (_only_new, _forgets, _looks_at_new, _old_only, _old_or_none, _new_seen_old_kept),
+            (_only_new, _forgets, _looks_at_new, _old_only, _old_or_none, _looks_at_old, _new_seen_old_kept),
         ),
         Mistake(
             "wrong-axis",

@@ -53,7 +53,7 @@ def _arguments(case: Case) -> str:
     return f"{compare.arguments_in_words(case).rstrip('.')}, cache {held}."
 
 
-def _inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
+def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
     """The first thing wrong with some of the three tensors."""
     case = session.cases[name]
     found = _came_back(session, case)
@@ -78,16 +78,16 @@ OUTPUT, KEPT, ALL = slice(0, 1), slice(1, 3), slice(0, 3)
 
 def part(title: str, weight: float, which: slice, *names: str, tolerance: Tolerance | None = FLOAT32) -> Part:
     def judge(session: Session) -> Finding | None:
-        return next((f for name in names if (f := _inspect(session, name, which, tolerance))), None)
+        return next((f for name in names if (f := inspect(session, name, which, tolerance))), None)
 
     return Part(title, weight, judge, compares_values=tolerance is not None)
 
 
 def finite(session: Session) -> Finding | None:
-    finding = _inspect(session, "entries up to 50", OUTPUT, None)
+    finding = inspect(session, "entries up to 50", OUTPUT, None)
     if finding is not None:
         return finding
-    if _inspect(session, PROMPT, OUTPUT, FLOAT32) is not None:
+    if inspect(session, PROMPT, OUTPUT, FLOAT32) is not None:
         return Finding("values-first", "Not judged yet: the values come first.")
     return compare.not_finite(tensors_in(session.call(session.cases["entries up to 50"]).value)[0], None, "`output`")
 
@@ -100,7 +100,7 @@ def float64(session: Session) -> Finding | None:
         finding = compare.dtypes(found, session.exercise, session.dtype(session.cases[name]))
         if finding is not None:
             return finding
-    return _inspect(session, "float64", ALL, FLOAT64)
+    return inspect(session, "float64", ALL, FLOAT64)
 
 
 def unchanged(session: Session) -> Finding | None:
@@ -112,14 +112,14 @@ def unchanged(session: Session) -> Finding | None:
             f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. What was handed "
             "over may still be needed: make new tensors instead.",
         )
-    wrong = _inspect(session, SEVERAL, ALL, FLOAT32)
+    wrong = inspect(session, SEVERAL, ALL, FLOAT32)
     return None if wrong is None else Finding("values-first", "Not judged yet: the values come first.")
 
 
 def gradients(session: Session) -> Finding | None:
     """Of query, key and value; the cache's own tensors are handed over as numbers."""
     case = session.cases[SEVERAL]
-    if _inspect(session, SEVERAL, ALL, FLOAT32) is not None:
+    if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
         return Finding("values-first", "Not judged yet: the values come first.")
     outcome = session.call(case, gradients=True)
     if not outcome.ok:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
-from grader import parts
+from grader import diagnose, parts
 from grader.compare import FLOAT64
 from grader.draw import Draw
 from grader.exclusions import FUSED_ATTENTION
 from grader.exercises.lesson_03_shared import TWO_LEADING, usual
 from grader.exercises.lesson_09_chunked import blocks_apart
+from grader.exercises.lesson_09_online_wrong import LOST, first_keys, one_top, step, unscaled, walk
 from grader.exercises.lesson_09_shared import (
     ATTEND,
     LARGER,
@@ -24,7 +22,6 @@ from grader.exercises.lesson_09_shared import (
     NEGATIVE,
     OFFSET,
     ONES,
-    Attend,
     attention,
     finite_on,
     full_table,
@@ -39,6 +36,7 @@ from grader.exercises.lesson_09_shared import (
 )
 from grader.session import Session
 from grader.spec import Case, Exercise, Finding, Mistake, Output, Part
+from grader.subject.values import tensors_in
 
 FEW, FEW_LONGER = "few queries, many keys", "few queries, more keys"
 
@@ -58,69 +56,27 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-# --- wrong on purpose -------------------------------------------------------------------------------------------------
-
-
-class State(NamedTuple):
-    """What is carried from block to block, for each query."""
-
-    top: Tensor
-    total: Tensor
-    mixed: Tensor
-
-
-Step = Callable[[State, Tensor, Tensor], State]
-
-
-def walk(step: Step, divide: bool = True) -> Attend:
-    """An attention over blocks of keys that takes `step` for each of them."""
-
-    def attend(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-        rows = query.new_zeros(*query.shape[:-1], 1)
-        state = State(rows - math.inf, rows, rows * value[..., :1, :])
-        for k, v in zip(key.split(block_size, -2), value.split(block_size, -2), strict=True):
-            state = step(state, query @ k.mT / math.sqrt(query.shape[-1]), v)
-        return state.mixed / state.total if divide else state.mixed
-
-    return attend
-
-
-def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool = True) -> Step:
-    """A step that leaves out what is named; not `running`: each block has a maximum of its own."""
-
-    def one(state: State, scores: Tensor, value: Tensor) -> State:
-        top = scores.amax(-1, keepdim=True)
-        if running:
-            top = torch.maximum(state.top, top)
-        counts, factor = (scores - top).exp(), (state.top - top).exp()
-        total = state.total * (factor if rescale_total else 1.0) + counts.sum(-1, keepdim=True)
-        return State(top, total, state.mixed * (factor if rescale_mixed else 1.0) + counts @ value)
-
-    return one
-
-
-def _first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
-    """Attention to the keys before the last block; `empty` comes back where there are none."""
-
-    def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-        kept = lost(key.shape[-2], block_size)
-        if kept <= 0:
-            return query.new_full((*query.shape[:-1], value.shape[-1]), empty)
-        return attention(query, key[..., :kept, :], value[..., :kept, :])
-
-    return wrong
-
-
-LOST = (lambda length, size: length // size * size, lambda length, size: (length - 1) // size * size)
-
-
-def _unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    return attention(query * math.sqrt(query.shape[-1]), key, value)
-
-
 # --- recognised by more than their values -----------------------------------------------------------------------------
 
 ORDINARY = ("one sequence", "a batch", ONES)
+FIFTY = "entries up to 50"
+
+
+def _last_lost(session: Session) -> bool:
+    """Where one block would hold all keys no block was seen, and what comes back may be of any kind: it isn't asked."""
+    cases = [case for case in session.real_cases() if case.comparable and case.name != LARGER]
+    variants = [first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)]
+    return any(diagnose.matches(session, variant, cases) for variant in variants)
+
+
+def _global_top(session: Session) -> bool:
+    """Right at ordinary scores; at large ones NaN where one maximum for all rows makes zeros of a whole row."""
+    case = session.cases[FIFTY]
+    if not right_on(session, *ORDINARY) or not session.call(case).ok or finite_on(session, FIFTY):
+        return False
+    missing = torch.isnan(tensors_in(session.call(case).value)[0])
+    told = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
+    return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in told)
 
 
 def _underflow(session: Session) -> bool:
@@ -142,7 +98,14 @@ def _same_work(session: Session) -> bool:
 
 
 def _queries_instead(session: Session) -> bool:
-    return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG)
+    """The whole table is there where a block is longer than the queries, or the queries come one by one."""
+    cut = full_table(session, FEW) or not full_table(session, ONES)
+    return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
+
+
+def _count(session: Session) -> bool:
+    """Right, and as many blocks as block_size says: with block_size 1 one block holds the whole table."""
+    return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
 
 
 def _full(session: Session) -> bool:
@@ -209,7 +172,7 @@ ONLINE_ATTENTION = Exercise(
                 "How many blocks do 7 keys make with blocks of 3? How many does your loop make?",
                 "A slice may reach past the end. So the loop may start a last block, however short it is.",
             ),
-            tuple(_first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)),
+            recognise=_last_lost,
         ),
         Mistake(
             "blocks-normalised-apart",
@@ -226,7 +189,7 @@ ONLINE_ATTENTION = Exercise(
             ("What do the weights of one query sum to? Something that you kept has not been used yet.",),
             (walk(step(), divide=False),),
         ),
-        no_scaling(_unscaled),
+        no_scaling(unscaled),
         Mistake(
             "underflow",
             "in some rows all exponentials are zero, since what was subtracted is far above every score of the row.",
@@ -236,15 +199,33 @@ ONLINE_ATTENTION = Exercise(
             ),
             recognise=_underflow,
         ),
-        overflow("entries up to 50", OFFSET),
+        Mistake(
+            "global-max-underflow",
+            "one maximum serves all queries: rows far below it turn into zeros, and zero divided by zero is NaN.",
+            (
+                "What shape has your running maximum? How many rows of scores does it have to serve?",
+                "Every row has a softmax of its own, and so a maximum of its own: `amax` can be told an axis.",
+            ),
+            recognise=_global_top,
+        ),
+        overflow(FIFTY, OFFSET),
         Mistake(
             "queries-cut-instead",
-            "the output is right and no tensor too large, but the queries are cut: each still sees all keys at once.",
+            "the output is right, but the queries are cut, not the keys: each query still sees all keys at once.",
             (
                 "That was the exercise before. Which tensors have a row for each key?",
                 "Here each query should meet one block of keys after the other, and remember three things in between.",
             ),
             recognise=_queries_instead,
+        ),
+        Mistake(
+            "number-of-blocks",
+            "block_size is used as the number of blocks; it is the number of keys in each of them.",
+            (
+                "With 100 keys and block_size 5, how many blocks should there be?",
+                "`torch.chunk` and `torch.split` look alike. Which of the two takes a number of pieces?",
+            ),
+            recognise=_count,
         ),
         Mistake(
             "full-matrix-made",
