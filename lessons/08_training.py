@@ -88,20 +88,21 @@ for form in range(6):
 # Leap years come for free: `datetime` knows that 2000 was one and 1900 wasn't.
 
 # %%
-first, last = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
-days = [first + datetime.timedelta(days=n) for n in range((last - first).days + 1)]
+first_day, last_day = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
+days = [first_day + datetime.timedelta(days=later) for later in range((last_day - first_day).days + 1)]
 
 shuffled = random.Random(224)
 shuffled.shuffle(days)
 forms = [shuffled.randrange(6) for _ in days]
-pairs = [(written(day, form), day.isoformat()[: 10 if form < 5 else 7]) for day, form in zip(days, forms, strict=True)]
+in_iso = [day.isoformat()[: 10 if form < 5 else 7] for day, form in zip(days, forms, strict=True)]
+day_pairs = [(written(*both), answer) for *both, answer in zip(days, forms, in_iso, strict=True)]
 
-held_out = pairs[:1000]
-answers = {answer for _, answer in held_out}
-train_pairs = [pair for pair in pairs[1000:] if pair[1] not in answers]
+held_out = day_pairs[:1000]
+unseen = {answer for _, answer in held_out}
+train_pairs = [pair for pair in day_pairs[1000:] if pair[1] not in unseen]
 print("days:", len(days), " of them 29 February:", sum(day.month == 2 and day.day == 29 for day in days))
 print("to learn from:", len(train_pairs), " held out:", len(held_out))
-print("answers on both sides:", len(answers & {answer for _, answer in train_pairs}))
+print("answers on both sides:", len(unseen & {answer for _, answer in train_pairs}))
 print("leap days that are held out:", [text for text, answer in held_out if answer.endswith("-02-29")])
 
 # %% [markdown]
@@ -604,13 +605,14 @@ class Transformer(nn.Module):
 # %%
 def new_model(seed, num_layers=2, dropout=0.0, kind=Transformer):
     """A fresh model for the dates."""
-    torch.manual_seed(seed)
+    _ = torch.manual_seed(seed)
     sizes = {"d_model": 64, "num_layers": num_layers, "num_heads": 4, "d_ff": 128}
     return kind(len(SOURCE), len(TARGET), PAD, PAD, **sizes, dropout=dropout, max_length=40)
 
 
-model = new_model(seed=0)
-print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
+# %%
+translator = new_model(seed=0)
+print("parameters:", sum(parameter.numel() for parameter in translator.parameters()))
 
 # %% [markdown]
 # ## 6 · Training
@@ -626,8 +628,9 @@ def tensors_of(some_pairs):
     return encode([text for text, _ in some_pairs]), given, padded([[*target, EOS] for target in targets])
 
 
+# %%
 train_data, test_data = tensors_of(train_pairs), tensors_of(held_out)
-print([tuple(tensor.shape) for tensor in train_data])
+print([tuple(ids.shape) for ids in train_data])
 
 
 # %% [markdown]
@@ -671,8 +674,9 @@ def share_right(model, data):
     return ((guesses == wanted) | (wanted == PAD)).all(dim=1).float().mean().item()
 
 
-few = tuple(tensor[:200] for tensor in test_data)  # enough to watch
-print("right before training:", share_right(model, few))
+# %%
+few = tuple(ids[:200] for ids in test_data)  # enough to watch
+print("right before training:", share_right(translator, few))
 
 # %% [markdown]
 # **A training that can be stopped.** `Training` keeps everything: the model, the optimiser, how far it has come, the
@@ -688,35 +692,39 @@ class Training:
         self.model, self.data, self.steps, self.loss_of = model, data, steps, loss_of
         self.optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
         self.generator = torch.Generator().manual_seed(seed)
-        self.losses, self.shares = [], {0: share_right(model, few)}
+        self.losses, self.shares = [], {}
+        self.judge()
 
     @property
-    def step(self):
+    def done(self):
         return len(self.losses)
 
     def one_step(self):
-        self.optimizer.param_groups[0]["lr"] = line_rate(self.step + 1, self.steps)
-        chosen = torch.randint(len(self.data[0]), (64,), generator=self.generator)
-        batch = [tensor[chosen] for tensor in self.data]
-        self.losses.append(learn(self.model, self.optimizer, batch, self.loss_of))
+        self.optimizer.param_groups[0]["lr"] = line_rate(self.done + 1, self.steps)
+        drawn = torch.randint(len(self.data[0]), (64,), generator=self.generator)
+        loss = learn(self.model, self.optimizer, [ids[drawn] for ids in self.data], self.loss_of)
+        self.losses.append(loss)
+
+    def judge(self):
+        self.shares[self.done] = share_right(self.model, few)
 
 
 # %%
-def train(training, until, monitor=None, every=20):
+def go_on(run, until, monitor=None, every=20):
     """Up to step `until`, or until the kernel is interrupted."""
-    training.model.train()
+    run.model.train()
     try:
-        while training.step < until:
-            training.one_step()
-            if training.step % every == 0:
-                training.shares[training.step] = share_right(training.model, few)
+        while run.done < until:
+            run.one_step()
+            if run.done % every == 0:
+                run.judge()
             if monitor is not None:
-                monitor.show(training.losses, training.shares)
+                monitor.show(run.losses, run.shares)
     except KeyboardInterrupt:
-        print(f"Interrupted at step {training.step} of {training.steps}. Run the cell again to go on.")
+        print(f"Interrupted at step {run.done} of {run.steps}. Run the cell again to go on.")
     finally:
         if monitor is not None:
-            monitor.show(training.losses, training.shares, now=True)
+            monitor.show(run.losses, run.shares, now=True)
 
 
 # %% [markdown]
@@ -743,8 +751,9 @@ def look(model, some_pairs):
     return found
 
 
+# %%
 album_pairs = [held_out[i] for i in (5, 4, 16, 7, 21)]
-album = {"before": look(model, album_pairs)}
+album = {"before": look(translator, album_pairs)}
 print(album_pairs)
 
 # %% [markdown]
@@ -754,27 +763,28 @@ print(album_pairs)
 # %%
 from widgets import TrainingMonitor
 
-training = Training(model)
+first_run = Training(translator)
 monitor = TrainingMonitor(STEPS)
 monitor
 
 # %% role="train"
-train(training, until=60, monitor=monitor)
-print("loss below 1:", training.losses[-1] < 1.0)
+torch.set_num_threads(1)  # the model is small: several threads would mostly wait for each other
+go_on(first_run, until=60, monitor=monitor)
+print("loss below 1:", first_run.losses[-1] < 1.0)
 
 # %% [markdown]
 # The warm-up is over. The loss is a long way below 2.64, many digits are right, and hardly a date is. This is the
 # moment for the second picture. Then the rest; it takes five times as long.
 
 # %% role="train"
-album["during"] = look(model, album_pairs)
+album["during"] = look(translator, album_pairs)
 guessed = ["".join(guesses[:-1]) for _, guesses in album["during"]]
 print("some of the five dates are still wrong:", guessed != [answer for _, answer in album_pairs])
 
 # %% role="train"
-train(training, until=360, monitor=monitor)
-album["after"] = look(model, album_pairs)
-share = share_right(model, test_data)
+go_on(first_run, until=360, monitor=monitor)
+album["after"] = look(translator, album_pairs)
+share = share_right(translator, test_data)
 print(f"held-out dates exactly right: at least 99 %: {share >= 0.99}")
 
 # %% [markdown]
@@ -783,17 +793,17 @@ print(f"held-out dates exactly right: at least 99 %: {share >= 0.99}")
 # %% role="train" timed=true
 leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
 print(f"all held-out dates: {100 * share:.1f} % right")
-print(f"only 29 February:   {100 * share_right(model, tensors_of(leap_days)):.1f} % of {len(leap_days)}")
+print(f"only 29 February:   {100 * share_right(translator, tensors_of(leap_days)):.1f} % of {len(leap_days)}")
 monitor
 
 # %% role="draw"
 import matplotlib.pyplot as plt
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
-left.semilogy(range(1, training.step + 1), training.losses, color="#00204c")
+left.semilogy(range(1, first_run.done + 1), first_run.losses, color="#00204c")
 left.axhline(math.log(14), color="#7c7b78", linestyle="--")
 left.set(title="Loss (the dashed line: no idea)", xlabel="step")
-right.plot(list(training.shares), [100 * s for s in training.shares.values()], marker="o", color="#00204c")
+right.plot(list(first_run.shares), [100 * s for s in first_run.shares.values()], marker="o", color="#00204c")
 right.set(title="Held-out dates exactly right, %", xlabel="step", ylim=(-3, 103))
 plt.show()
 
@@ -826,9 +836,9 @@ def write(model, text, most=12):
 
 # %% role="train"
 for text, right_answer in held_out[:3]:
-    wrote = "".join(write(model, text)[1:-1])
+    wrote = "".join(write(translator, text)[1:-1])
     print(f"{text:20} -> {wrote:10}  right: {wrote == right_answer}")
-print("all tokens of one:", write(model, "May 2024"))
+print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
 # `logits[0, -1]` is where it happens. The logits have a row for every position. Those before the last answer
@@ -907,7 +917,7 @@ check(greedy_decode)
 # %% role="try" timed=true
 # Try it: your own dates. What does it make of a day that doesn't exist?
 my_dates = ["1 January 1970", "24th Dec 1968", "29 February 2023"]
-for my_date, my_row in zip(my_dates, greedy_decode(model, encode(my_dates), BOS, EOS, 12), strict=True):
+for my_date, my_row in zip(my_dates, greedy_decode(translator, encode(my_dates), BOS, EOS, 12), strict=True):
     print(my_date, "->", "".join(TARGET[my_token] for my_token in my_row if my_token > EOS))
 
 # %% [markdown]
@@ -962,11 +972,11 @@ check(exact_match)
 
 # %% role="try"
 # Try it: your two functions on 300 held-out dates. They should agree with the share that needed one call only.
-my_part = tuple(tensor[:300] for tensor in test_data)
+my_part = tuple(my_ids[:300] for my_ids in test_data)
 my_target = torch.cat([my_part[1][:, :1], my_part[2]], dim=1)
-my_written = greedy_decode(model, my_part[0], BOS, EOS, max_length=12)
+my_written = greedy_decode(translator, my_part[0], BOS, EOS, max_length=12)
 print("at least 99 % right:", exact_match(my_written, my_target, EOS) >= 0.99)
-difference = exact_match(my_written, my_target, EOS) - share_right(model, my_part)
+difference = exact_match(my_written, my_target, EOS) - share_right(translator, my_part)
 print("the same as with teacher forcing:", abs(difference) < 1e-6)
 
 # %% [markdown]
@@ -1039,11 +1049,11 @@ plt.show()
 # average stays. In eval mode it does nothing.
 
 # %%
-torch.manual_seed(8)
-dropout, ones = nn.Dropout(0.5), torch.ones(10000)
-print("train mode, values:", dropout.train()(ones).unique().tolist())
-print("train mode, mean about 1:", abs(dropout(ones).mean().item() - 1) < 0.1)
-print("eval mode, values: ", dropout.eval()(ones).unique().tolist())
+_ = torch.manual_seed(8)
+half_dropped, many = nn.Dropout(0.5), torch.ones(10000)
+print("train mode, values:", half_dropped.train()(many).unique().tolist())
+print("train mode, mean about 1:", abs(half_dropped(many).mean().item() - 1) < 0.1)
+print("eval mode, values: ", half_dropped.eval()(many).unique().tolist())
 
 # %% [markdown]
 # Which mode a module is in stands in `training`, and `model.train()` and `model.eval()` switch all modules inside.
@@ -1052,7 +1062,7 @@ print("eval mode, values: ", dropout.eval()(ones).unique().tolist())
 
 # %% role="train"
 forgetful = new_model(seed=0, dropout=0.3)
-forgetful.load_state_dict(model.state_dict())
+forgetful.load_state_dict(translator.state_dict())
 for mode in ("eval", "train"):
     forgetful.train(mode == "train")
     with torch.no_grad():
@@ -1112,7 +1122,7 @@ runs = {
     "mask forgotten": Training(new_model(2, 1, kind=SeesTheFuture), steps=80),
 }
 for run in runs.values():
-    train(run, until=80, every=80)
+    go_on(run, until=80, every=80)
 
 
 # %% [markdown]
@@ -1175,14 +1185,14 @@ from pathlib import Path
 from safetensors.torch import load_file, save_file
 
 with tempfile.TemporaryDirectory() as folder:
-    save_file(model.state_dict(), Path(folder, "dates.safetensors"))
+    save_file(translator.state_dict(), Path(folder, "dates.safetensors"))
     Path(folder, "dates.json").write_text(json.dumps({"source": SOURCE, "target": TARGET}))
     print({path.name: path.stat().st_size for path in sorted(Path(folder).iterdir())}, "bytes")
 
     loaded = new_model(seed=7)
     loaded.load_state_dict(load_file(Path(folder, "dates.safetensors")))
     with torch.no_grad():
-        print("the same logits:", torch.equal(loaded.eval()(*few[:2]), model.eval()(*few[:2])))
+        print("the same logits:", torch.equal(loaded.eval()(*few[:2]), translator.eval()(*few[:2])))
 
 # %% [markdown]
 # Not in it either: where the optimiser was. To *go on* training after a restart you would have to keep that as well

@@ -59,7 +59,7 @@ def main() -> int:
     from safetensors.torch import save_file
 
     lesson = run_lesson(until="share")
-    model, share = lesson["model"], lesson["share"]
+    model, share = lesson["translator"], lesson["share"]
     print(f"{100 * share:.1f} % of {len(lesson['held_out'])} held-out dates exactly right")
     if share < 0.99:
         return 1
