@@ -111,13 +111,18 @@ class Judges:
         try:
             client.register_plugin(Judge(terms, specifications()), name=self._name)
         except Exception as error:
+            self._forget()
             raise FoundWanting(f"The workers can't grade: {error}") from error
 
     def __enter__(self) -> Judges:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._client.cluster is None and self._client.status == "running":
+        if self._client.cluster is None:  # workers of this run's own end with it anyway
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._client.status == "running":
             with contextlib.suppress(Exception):
                 self._client.unregister_worker_plugin(self._name)
 

@@ -9,7 +9,6 @@ import re
 import stat
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +47,6 @@ class Submission:
             return b"", f"The file can't be read: {error.strerror}."
         except Unreadable as error:
             return b"", str(error)
-
-    @staticmethod
-    def hash(data: bytes) -> str:
-        return sha256(data).hexdigest()
 
 
 def _size(path: Path) -> int:

@@ -18,16 +18,19 @@ from types import TracebackType
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.finish import Release
 from grader.batch.models import nbgrader
 from grader.errors import CourseError, FoundWanting
 from grader.judge.result import Result
 
+# Of a released cell.
+TOLD = ("checksum", "locked", "source")
+
 
 class Unavailable(RuntimeError):
-    """The database can't be written now: locked, gone or full. Nothing of the batch was stored."""
+    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,7 @@ class Gradebook:
         self._solutions = {cell.id: cell.name for cell in notebook.solution_cells}
         points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
         cells = {
-            cell.name: {
-                "checksum": cell.checksum,
-                "locked": cell.locked,
-                "source": cell.source,
-                "points": points.get(cell.name),
-            }
+            cell.name: {"points": points.get(cell.name)} | {key: getattr(cell, key) for key in TOLD}
             for cell in notebook.source_cells
         }
         self.release = Release(json.loads(notebook.kernelspec or "{}"), cells)
@@ -105,9 +103,9 @@ class Gradebook:
             self._grades({notebooks[submissions[entry.student].id].id: entry for entry in entries})
             self._penalties(submissions.values(), notebooks)
             db.commit()
-        except OperationalError as error:
+        except SQLAlchemyError as error:
             db.rollback()
-            if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+            if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise FoundWanting(f"{_cause(error)}. What was graded is kept: make room and run it again.") from error
             raise Unavailable(_cause(error)) from error
         except BaseException:

@@ -22,8 +22,7 @@ def as_text(outcome: Outcome) -> str:
     lines = [f"{outcome.lesson}: {outcome.graded} graded now, {kept} graded before, in {outcome.seconds:.1f} s"]
     if any(not record.result.sandboxed for record in outcome.records.values()):
         lines.append("Graded without a sandbox.")
-    if outcome.records:
-        lines += [table(summary_of(outcome))]
+    lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
     if outcome.problems:
         lines += ["", f"{len(outcome.problems)} could not be graded as they should:"]
         lines += [f"  {student}: {why}" for student, why in sorted(outcome.problems.items())]
@@ -31,7 +30,7 @@ def as_text(outcome: Outcome) -> str:
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
-    """The same as plain data, with every student's mark."""
+    """The same as plain data, with every student's mark. `summary` is `grader.insights.summary.Summary`."""
     summary = asdict(summary_of(outcome))
     return {
         "lesson": outcome.lesson,

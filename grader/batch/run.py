@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sys
 import time
@@ -78,8 +79,9 @@ class _Run:
         with contextlib.ExitStack() as stack:
             workers = stack.enter_context(self._workers(len(new))) if new else None
             book = stack.enter_context(self._gradebook())
-            store = Store(self.log, Autograded(self.course), book, lambda text: print(text, file=self.tell))
-            self._store_again(submissions, store, book)
+            files = Autograded(self.course)
+            store = Store(self.log, files, book, lambda text: print(text, file=self.tell))
+            self._store_again(submissions, files, store, book)
             if workers is not None:
                 self._grade(workers, new, store, book)
             store.end()
@@ -89,7 +91,7 @@ class _Run:
     def _known(self, submission: Submission) -> bool:
         """Whether the log has the result."""
         data, why = submission.read(self.terms.limits.notebook_bytes)
-        key = self.terms.key(submission.student, why or submission.hash(data))
+        key = self.terms.key(submission.student, why or _digest(data))
         self.keys[submission.student] = key
         if self.options.force or key not in self.log.records:
             return False
@@ -106,10 +108,11 @@ class _Run:
         book.require(Outline.of(self.terms.instructor).exercises)
         return book
 
-    def _store_again(self, submissions: dict[str, Submission], store: Store, book: Gradebook) -> None:
+    def _store_again(
+        self, submissions: dict[str, Submission], files: Autograded, store: Store, book: Gradebook
+    ) -> None:
         """What an earlier run graded but didn't get to store, or what was taken away since."""
         complete = book.complete()
-        files = Autograded(self.course)
         for student, record in self.outcome.records.items():
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
@@ -141,7 +144,7 @@ class _Run:
         for one in submissions:
             data, why = one.read(self.terms.limits.notebook_bytes)
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            self.keys[one.student] = self.terms.key(one.student, why or one.hash(data))
+            self.keys[one.student] = self.terms.key(one.student, why or _digest(data))
             yield Task(one.student, data, why)
 
     def _has_result(self, graded: Graded) -> bool:
@@ -153,7 +156,7 @@ class _Run:
         student = graded.task.student
         assert graded.result is not None
         assert graded.finished is not None
-        digest = "" if graded.task.why else Submission.hash(graded.task.data)
+        digest = "" if graded.task.why else _digest(graded.task.data)
         record = Record.now(self.keys[student], student, self.course.lesson, digest, graded.result)
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.finished)
@@ -171,3 +174,7 @@ class _Run:
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
         return self.outcome
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

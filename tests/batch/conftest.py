@@ -127,7 +127,13 @@ def workers() -> Iterator[LocalCluster]:
     forget = clusters.Judges.__exit__
     clusters.Judges.__exit__ = lambda *_error: None  # type: ignore[method-assign]
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None, silence_logs=50
+        n_workers=1,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        memory_limit=None,
+        silence_logs=50,
+        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
     ) as running:
         running.forget = forget
         yield running

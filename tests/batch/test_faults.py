@@ -77,7 +77,6 @@ def test_whatever_is_handed_in(room):
     room.submit("missing", None)
     room.folder("x" * 130).mkdir(parents=True)
     outcome = room.grade()
-    marks = room.marks()
     reasons = {name: why for name, (_data, why) in UNREADABLE.items()} | {
         "huge": "has 314572800 bytes; at most",
         "link": "A link is not followed",
@@ -85,7 +84,7 @@ def test_whatever_is_handed_in(room):
         "folder": "Is a directory",
         "missing": f"There is no {NOTEBOOK}",
     }
-    assert marks == dict.fromkeys(READABLE, 1) | dict.fromkeys(reasons, 0)
+    assert room.marks() == dict.fromkeys(READABLE, 1) | dict.fromkeys(reasons, 0)
     assert set(outcome.problems) == {*reasons, ascii("x" * 130)}
     for name, why in reasons.items():
         assert why in outcome.problems[name], name
@@ -230,6 +229,7 @@ def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it
                 room.grade()
         finally:
             client.run(set_path, before)
+    assert room.grade().graded == 1
 
 
 def test_secret_is_forgotten_by_the_workers_when_a_run_ends(room, workers, monkeypatch):

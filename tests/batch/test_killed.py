@@ -57,7 +57,7 @@ def test_command_killed_at_twenty_moments(room, tmp_path):
 SCHEDULER = """
 from distributed import LocalCluster
 if __name__ == "__main__":
-    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=None)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, memory_limit=None, dashboard_address="127.0.0.1:0")
     print(cluster.scheduler_address, flush=True)
     input()
 """
@@ -77,6 +77,7 @@ def doomed(tmp_path):
         process.kill()
 
 
+@pytest.mark.timeout(600)
 def test_killed_scheduler(room, doomed, monkeypatch):
     for i in range(30):
         room.submit(f"s{i:02}", answered(RIGHT))
@@ -116,7 +117,7 @@ cp -r /mnt/course "$4"
 """
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_full_disk(room, tmp_path):
     """A file system of 4 MiB in a mount namespace of its own; no root is needed for it."""
     for i in range(8):
