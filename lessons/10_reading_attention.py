@@ -593,9 +593,10 @@ class Transformer(nn.Module):
 
 
 # %% [markdown]
-# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you stored
-# your own model in lesson 08 and put them there, you will look into that one. Otherwise it takes the course's,
-# trained by the same cells. It says which.
+# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put
+# your own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary
+# folder: write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. It says which. With
+# your own model some numbers below will be others than those that the text speaks of.
 
 # %%
 trained = trained_dates()
@@ -664,10 +665,10 @@ def look_inside(model, pair):
     return {kind: torch.stack(tables) for kind, tables in kept.items()}
 
 
-date = trained.pairs[3]
+date = "6 August 1939", "1939-08-06"
 text, answer = date
 inside = look_inside(model, date)
-print(text, "->", answer)
+print(text, "->", answer, " written right:", share_right(model, [date]) == 1)
 for kind, tables in inside.items():
     print(f"{kind:8} (L, H, Tq, Tk) = {tuple(tables.shape)}")
 
@@ -708,8 +709,9 @@ for my_layer in range(len(inside["encoder"])):
     print("untrained:", [classify_pattern(my_table) for my_table in my_untrained[my_layer]])
 
 # %% [markdown]
-# Before the training the last layer looks at everybody alike; that is what small random scores give. Training has made
-# every head choose. What it chose has no name in our list of five, and there is nothing wrong with that.
+# Before the training most heads of the last layer look at everybody alike; that is what small random scores give.
+# Training has made every head choose. What it chose has no name in our list of five, and there is nothing wrong with
+# that.
 #
 # ## 5 · Through the layers
 #
@@ -795,8 +797,8 @@ for my_axes, (my_name, my_table) in zip(my_panels, my_tables.items(), strict=Tru
 plt.show()
 
 # %% [markdown]
-# In the second layer's picture there are two blocks: the characters of the month look at each other, and so do those of
-# the year. In the rollout a quarter of each position is still itself by the residuals alone, so the diagonal stays
+# Two blocks can be seen: the characters of the year look at each other, those of the month at its first letters. In the
+# rollout a quarter of each position is still itself by the residuals alone, so the diagonal stays
 # bright. Off it, the picture is flatter than that of either layer: mixing mixtures evens out.
 #
 # Rollout is a rule of thumb, not a measurement. It takes the heads' average, it takes the residual for exactly one
@@ -820,10 +822,9 @@ print("largest difference of the weights:", round((one_table - another).abs().ma
 print("the outputs are the same:", torch.allclose(one_table @ values, another @ values))
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If T is larger than D
-# + 1 and no weight is zero, there are always other weights with the very same output: the equations are fewer than
-# the unknowns. And the output projection makes it easier still: a difference that `w_o` maps to zero is lost for
-# good.
+# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If T is larger than D+1
+# and no weight is zero, there are always other weights with the very same output: there are fewer equations than
+# unknowns. And the output projection makes it easier still: a difference that `w_o` maps to zero is lost for good.
 #
 # ### Sharp is not important
 #
@@ -859,7 +860,7 @@ def share_with_uniform(heads):
 # %%
 alone = {key: share_with_uniform([key]) for key in every_head}
 print("heads:", len(alone))
-print("spoilt one at a time, at least 9 of 10 dates still right:", sum(share >= 0.9 for share in alone.values()))
+print("spoilt one at a time, at least 4 of 5 dates still right:", sum(share >= 0.8 for share in alone.values()))
 
 sharpness = {key: inside[key[0]][key[1], key[2]].max(dim=-1).values.mean().item() for key in alone}
 sharpest = max(sharpness, key=sharpness.get)
@@ -870,13 +871,13 @@ print("without it at least 95 % right:", alone[sharpest] >= 0.95)
 whole = [key for key in every_head if key[:2] == ("decoder", 1)]
 cross = [key for key in every_head if key[0] == "cross"]
 print("the decoder's own attention in its last layer spoilt, at least 95 % right:", share_with_uniform(whole) >= 0.95)
-print("both cross-attentions spoilt, right:", share_with_uniform(cross))
+print("both cross-attentions spoilt, fewer than one in ten right:", share_with_uniform(cross) < 0.1)
 
 # %% [markdown]
-# Every single head can be spoilt like this, and at least nine dates of ten still come out right. The head that looks
-# most sharply of all isn't missed. Not even a whole layer of the decoder's own attention is. But without all the
-# cross-attentions, nothing is left. Heads stand in for each other, and behind each come other layers that put things
-# right. What one head shows is neither the complete reason nor always a necessary one.
+# Every single head can be spoilt like this, and at least four dates of five still come out right, with many heads all
+# of them. The head that looks most sharply of all isn't missed. Not even a whole layer of the decoder's own attention
+# is. But without all the cross-attentions, hardly a date is left. Heads stand in for each other, and behind each come
+# other layers that put things right. What one head shows is neither the complete reason nor always a necessary one.
 
 # %% role="draw"
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
@@ -884,15 +885,15 @@ for kind, marker, colour in zip(inside, "osD", ("#00204c", "#7c7b78", "#d9b92b")
     mine = [key for key in alone if key[0] == kind]
     x, y = [sharpness[key] for key in mine], [100 * alone[key] for key in mine]
     axes.scatter(x, y, marker=marker, color=colour, label=kind, s=40)
-axes.set(xlabel="mean largest weight of the head's rows", ylabel="dates right, %", ylim=(80, 101))
+axes.set(xlabel="mean largest weight of the head's rows", ylabel="dates right, %", ylim=(70, 101))
 axes.set_title("Each head spoilt, one at a time")
 axes.legend(title="attention")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* 24 points. From left to right the heads get sharper, from about 0.35 to 0.8. If sharp meant
-# important, the points would fall towards the right. They don't: nearly all lie at the very top, and the few that lie
-# lower are heads of the encoder with rather blurred tables.
+# *The picture in words:* 24 points. From left to right the heads get sharper, from about 0.3 to 0.8. If sharp meant
+# important, the points would fall towards the right. They don't: nearly all lie at or close to the top, and the
+# sharpest are among them.
 #
 # ### The place is not the character
 #
@@ -1268,8 +1269,8 @@ check(quiz_10, "quiz_10")
 #
 # **To read next**
 #
-# - Vaswani et al. (2017), *Attention Is All You Need*, the last pages: three heads of a trained translator, drawn by
-#   its authors.
+# - Vaswani et al. (2017), *Attention Is All You Need*, the last pages: heads of a trained translator, drawn by its
+#   authors.
 # - Clark, Khandelwal, Levy and Manning (2019), *What Does BERT Look At?*, section 3: patterns of 144 heads, the
 #   neighbours and the sinks among them.
 # - Abnar and Zuidema (2020), *Quantifying Attention Flow in Transformers*, section 3: rollout, and a second way that
@@ -1296,9 +1297,9 @@ check(quiz_10, "quiz_10")
 # 9. attention that needs less memory, and goes on from a cache;
 # 10. today, a way of looking inside.
 #
-# That is all of the paper's architecture, and some of what came after it. The models that people talk to are made of
-# the same parts. They are larger, most of them are decoders alone, and their positions are rotated as in lesson 06;
-# but you would recognise every line.
+# That is nearly all of the paper's architecture, and some of what came after it. The models that people talk to are
+# made of the same parts. They are larger, most of them are decoders alone, and many rotate their queries and keys as
+# in lesson 06; but you would recognise every line.
 #
 # Where to go from here? Take a model whose weights are public and load them into classes that you have written
 # yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.

@@ -45,12 +45,8 @@ def _last(seq_len: int) -> Tensor:
     return first_token(seq_len).flip(-1)
 
 
-def _half(one: Tensor, other: Tensor) -> Tensor:
-    return (one + other) / 2
-
-
 def _weak(pattern: Tensor) -> Tensor:
-    """A third of a pattern, the rest spread over everybody: the largest weight of each row is where it was."""
+    """A third of a pattern: the largest weight of each row stays where it was."""
     return pattern / 3 + 2 / 3 * _uniform(len(pattern))
 
 
@@ -70,7 +66,7 @@ FOCUSED: Patterns = {
     "the diagonal from right to left": lambda n: torch.eye(n, dtype=torch.float64).flip(-1),
     "the token before": partial(_shifted, by=-1),
     "the token after": partial(_shifted, by=1),
-    "half on itself, half on the first token": lambda n: _half(torch.eye(n, dtype=torch.float64), first_token(n)),
+    "half on itself, half on the first token": lambda n: (torch.eye(n) + first_token(n)) / 2,
 }
 SPREAD: Patterns = {
     "a band of radius 3": partial(local, radius=3),
@@ -176,11 +172,10 @@ def _names(title: str, weight: float, *names: str) -> Part:
 def _unchanged(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if any(session.call(case).changed for case in session.cases.values()):
-            return Finding(
-                "changes-argument",
-                f"`{session.exercise.name}` changed its argument `weights` in place. Operations that end in `_`, `+=` "
-                "and assignments such as `weights[...] = ...` do that: make a new tensor instead.",
+            told = (
+                "It changed its argument `weights` in place. Operations that end in `_`, `+=` and assignments such as "
             )
+            return Finding("changes-argument", told + "`weights[...] = ...` do that: make a new tensor instead.")
         if any(_wrong(session, name) is not None for name in PLAIN):
             return Finding("values-first", "Not judged yet: the plain patterns come first.")
         return None
@@ -228,7 +223,7 @@ def _any_width(session: Session) -> bool:
     return all(said(session, name) == "local" for name in (*LOCAL, "a band of radius 3"))
 
 
-def _first_mixed_up(session: Session) -> bool:
+def _last_called_first(session: Session) -> bool:
     return said(session, "the last token") == "first" != said(session, "first")
 
 
@@ -282,7 +277,7 @@ MISTAKES = (
         "last-called-first",
         "the last token is taken for the first.",
         ("Which index has the first column?",),
-        recognise=_first_mixed_up,
+        recognise=_last_called_first,
     ),
 )
 

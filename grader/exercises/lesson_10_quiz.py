@@ -45,7 +45,7 @@ QUESTIONS = (
         "How many of the first token's neighbours exist, itself included? Each gets one third.",
         {
             1.0: "It should be, and that is the slip. Count the entries of the first row.",
-            0.33: "The token itself is one of them.",
+            0.3333: "The token itself is one of them.",
             0.5: "That would be the share of each, if the row were normalised.",
         },
     ),
@@ -55,10 +55,10 @@ QUESTIONS = (
         "A uniform row over n keys has the entropy ln n. How many keys has this row?",
         {
             5.0: "That is the number of keys. The entropy is its logarithm.",
-            2.32: "Those are bits. The course counts in nats.",
-            0.7: "That is the logarithm to base 10. Which one gives nats?",
-            1.1: "That is radius 1.",
-            1.39: "Count again: both sides, and the token itself.",
+            2.3219: "Those are bits. The course counts in nats.",
+            0.699: "That is the logarithm to base 10. Which one gives nats?",
+            1.0986: "That is radius 1.",
+            1.3863: "Count again: both sides, and the token itself.",
             0.0: "Zero is for a row with all its weight on one key.",
         },
     ),
@@ -71,7 +71,7 @@ QUESTIONS = (
             1.0: "The residual keeps a part of token 3 itself.",
             0.25: "That is what token 3 keeps of itself.",
             0.0: "What does every token look at?",
-            0.38: "Token 0 looks at itself: what has arrived there stays. Go through the two layers once more.",
+            0.375: "Token 0 looks at itself: what has arrived there stays. Go through the two layers once more.",
         },
     ),
     choice(

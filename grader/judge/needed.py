@@ -40,11 +40,14 @@ def names_of(source: str, definitions: bool = False) -> Names | None:
         tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
     used: set[str] = set()
     made: set[str] = set()
+    # Found by their class's name only: `forward` of one module is no use of another's.
+    methods = {member for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for member in node.body}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            made.add(node.name)
+            if node not in methods:
+                made.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             made.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
         elif isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):

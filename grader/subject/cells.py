@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import re
 import unicodedata
@@ -106,9 +107,14 @@ def names_used(source: str, code: CodeType | None) -> set[str]:
     codes = [code]
     while codes:
         code = codes.pop()
-        names.update(code.co_names)
+        names.update(code.co_names if "eval" not in code.co_names or _calls_eval(code) else {*code.co_names} - {"eval"})
         codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
     return names
+
+
+def _calls_eval(code: CodeType) -> bool:
+    """Whether `eval` is Python's own: that of a module, `model.eval()`, looks no name up."""
+    return any(i.argval == "eval" and i.opname in ("LOAD_GLOBAL", "LOAD_NAME") for i in dis.get_instructions(code))
 
 
 def _without_magics(source: str) -> str:

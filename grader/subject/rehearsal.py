@@ -1,5 +1,5 @@
 """What a zygote does once, so that no child has to: Python and torch make much at first use, and write to memory that a
-child would then have to copy page by page. Measured on lesson 01: a third fewer pages copied, a third less time.
+child would then have to copy page by page. Measured on a submission of lesson 01: 2,300 page faults in place of 2,700.
 """
 
 from __future__ import annotations

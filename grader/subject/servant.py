@@ -179,7 +179,7 @@ class Servant:
 
 
 def _changed(before: Any, after: Any) -> bool:
-    """Whether the student's code changed an argument in place. Of the callables only a module has something to change."""
+    """Whether the student's code changed an argument in place. Of callables only a module has something to change."""
     if isinstance(before, Given | Callback):
         return isinstance(after, Translator) and after.changed()
     if isinstance(before, tuple | list):

@@ -15,8 +15,9 @@ from nbgrader.apps.nbgraderapp import NbGraderApp
 
 
 def run(folder: str, *arguments: str) -> None:
-    """One command in a folder; `SystemExit` as the command gives it."""
+    """One command in a folder, which is its user's home; `SystemExit` as the command gives it."""
     os.chdir(folder)
+    os.environ["JUPYTER_DATA_DIR"] = os.path.join(folder, ".jupyter_data")  # there lie copies of what was submitted
     print("$ nbgrader", *arguments, flush=True)
     app = NbGraderApp.instance()
     try:

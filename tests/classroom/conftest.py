@@ -128,7 +128,11 @@ def classroom_at(root: Path) -> Classroom:
 
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
-    """A course whose assignment is generated and released."""
+    """A course whose assignment is released and fetched."""
     made = classroom_at(tmp_path_factory.mktemp("classroom"))
-    made.steps(("course", "generate_assignment", LESSON), ("course", "release_assignment", LESSON))
+    made.steps(
+        ("course", "generate_assignment", LESSON),
+        ("course", "release_assignment", LESSON),
+        *((name, "fetch_assignment", LESSON) for name in STUDENTS),
+    )
     return made

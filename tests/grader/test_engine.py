@@ -111,7 +111,6 @@ def test_what_a_passed_check_asked_is_asked_at_once_of_the_next(zygote, monkeypa
     assert wrong.diagnosis == "doubled"
 
 
-
 def test_unwritten_and_undefined_functions(report_of):
     unwritten = report_of("product", product("raise NotImplementedError()"))
     assert unwritten.score == 0

@@ -36,6 +36,8 @@ SOURCES = {
         ("helper(1)", {"imports", "makes x", "changes x", "makes y of x", "sets torch", "defines"}),
         ("ｍａｔｈ.pi", {"imports"}),
         ("globals()['x']", set(SOURCES)),
+        ("eval('x')", set(SOURCES)),
+        ("def f(model): model.eval()", set()),
     ],
 )
 def test_what_a_text_needs(text, wanted):
