@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from models.train_dates import SIZES, run_lesson
+from scripts.train_dates import SIZES, run_lesson
 
 SEEDS = range(5)
 EVERY = 20

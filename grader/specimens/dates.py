@@ -1,6 +1,6 @@
 """Lesson 08's date translator: the learner's own, if its files lie beside the notebook, else a stored one.
 
-`models/train_dates.py` makes the stored one. Both are read from `dates.safetensors` (the parameters, by name) and
+`scripts/train_dates.py` makes the stored one. Both are read from `dates.safetensors` (the parameters, by name) and
 `dates.json` (the tokens).
 """
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.train_dates import SIZES, run_lesson
+from scripts.train_dates import SIZES, run_lesson
 from tests.lessons.printed import labelled, printed_text
 
-MODELS = Path(__file__).parents[2] / "models"
+STORED = Path(__file__).parents[2] / "grader" / "specimens"
 
 LINES = [
     "days: 73049  of them 29 February: 49",
@@ -123,13 +123,13 @@ def test_an_interrupted_training_keeps_what_was_learnt_and_goes_on(lesson, capsy
 
 
 def test_the_shipped_model_is_the_lessons_and_writes_99_percent_of_its_held_out_dates(lesson):
-    about = json.loads((MODELS / "dates.json").read_text(encoding="utf-8"))
+    about = json.loads((STORED / "dates.json").read_text(encoding="utf-8"))
     assert about["source"] == lesson["SOURCE"]
     assert about["target"] == lesson["TARGET"]
     assert SIZES.items() <= about["model"].items()
     model = lesson["Transformer"](**about["model"])
-    model.load_state_dict(load_file(MODELS / "dates.safetensors"))
+    model.load_state_dict(load_file(STORED / "dates.safetensors"))
     assert lesson["share_right"](model, lesson["test_data"]) >= 0.99
     held_out = set(lesson["held_out"])
     assert all(tuple(pair) in held_out for pair in about["held_out"])
-    assert (MODELS / "dates.safetensors").stat().st_size < 2_000_000
+    assert (STORED / "dates.safetensors").stat().st_size < 2_000_000

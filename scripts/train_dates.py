@@ -1,20 +1,12 @@
-"""Trains lesson 08's date translator and stores it: `models/dates.safetensors` and `models/dates.json`.
+"""Trains lesson 08's date translator and stores it in the package: `grader/specimens/dates.safetensors`, `dates.json`.
 
-    python models/train_dates.py
+    python scripts/train_dates.py && grader build 10
 
 The lesson is the only source: its given cells, worked examples and training cells are run up to the point where the
-trained model has been judged; nothing of them is written here. What is stored is read like this:
+trained model has been judged; nothing of them is written here. `grader.specimens.dates.trained_dates` reads the files.
 
-    about = json.loads(Path("models/dates.json").read_text())
-    model = Transformer(**about["model"])  # lesson 07's class; given in lessons 08 and 10
-    model.load_state_dict(load_file("models/dates.safetensors"))  # safetensors.torch.load_file
-    model.eval()
-
-    source = {token: i for i, token in enumerate(about["source"])}
-    src = torch.tensor([[source[character] for character in "3 March 2024"]])
-
-`about["target"]` has the tokens of the target by id, `pad`, `bos` and `eos` are ids, `held_out` some pairs that the
-model has never seen in training.
+In `dates.json`, `model` has the arguments of lesson 07's `Transformer`, `source` and `target` the tokens by id; `pad`,
+`bos` and `eos` are ids, and `held_out` some pairs that the model has never seen in training.
 """
 
 from __future__ import annotations
@@ -28,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 LESSON = ROOT / "lessons" / "08_training.py"
+STORED = ROOT / "grader" / "specimens"
 CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
 # What the lesson's new_model gives to Transformer, by the names of its arguments.
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout": 0.0, "max_length": 40}
@@ -74,9 +67,9 @@ def main() -> int:
         **{name: lesson[name.upper()] for name in ("pad", "bos", "eos")},
         "held_out": lesson["held_out"][:200],
     }
-    save_file(model.state_dict(), ROOT / "models" / "dates.safetensors")
+    save_file(model.state_dict(), STORED / "dates.safetensors")
     text = json.dumps(about, indent=1, ensure_ascii=False)
-    (ROOT / "models" / "dates.json").write_text(text + "\n", encoding="utf-8")
+    (STORED / "dates.json").write_text(text + "\n", encoding="utf-8")
     return 0
 
 
