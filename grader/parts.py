@@ -12,6 +12,7 @@ from grader import compare
 from grader.compare import COARSE, FLOAT32, FLOAT64, Tolerance
 from grader.session import Session
 from grader.spec import Case, Finding, Part
+from grader.subject.values import place_in_words
 
 Names = Sequence[str]
 
@@ -156,13 +157,12 @@ _CUT = (
 def _wrong_gradient(
     session: Session, case: Case, found: dict[str, Tensor | None], tolerance: Tolerance
 ) -> Finding | None:
-    names = {str(i): name for i, name in enumerate(case.args)}
     expected = session.expected_gradients(case)
     # What is zero but for rounding (the key projection's bias) is held against the largest gradient of all.
     noise = 1e-4 * max((float(right.abs().max()) for right in expected.values() if right.numel()), default=0.0)
     wrong = None
     for key, right in expected.items():
-        got, name = found.get(key), names.get(key, key)
+        got, name = found.get(key), place_in_words(key, list(case.args))
         if got is None and tolerance.all_close(torch.zeros_like(right), right):
             continue
         if got is None:  # this explains wrong gradients of others

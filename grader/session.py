@@ -17,7 +17,7 @@ from grader.draw import Draw
 from grader.spec import Case, Exercise, Setup
 from grader.subject import Given, Outcome, Request, Subject
 from grader.subject.protocol import beside
-from grader.subject.values import GIVEN
+from grader.subject.values import GIVEN, tensors_by_place
 
 T = TypeVar("T")
 FATAL = ("time-limit", "died", "not-run")
@@ -221,7 +221,7 @@ class Session:
         with torch.enable_grad():
             args = [_copy(arg, torch.float64) for arg in case.args.values()]
             setup = _setup(case, torch.float64)
-            wanted = {str(i): a for i, a in enumerate(args) if _is_float(a)}
+            wanted = {place: tensor for place, tensor in tensors_by_place(args).items() if _is_float(tensor)}
             wanted |= {name: t for s in setup for name, t in s.state.items() if _is_float(t)}
             for tensor in wanted.values():
                 tensor.requires_grad_()

@@ -112,7 +112,12 @@ BLOCK_MISTAKES = (
             "Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",
             "What should the mean of every row of the result be, when the norm's bias is zero?",
         ),
-        (*_ordered("pre"), *(replace(one, normed=True) for one in _ordered("pre")[:2])),
+        tuple(
+            replace(one, normed=normed)
+            for order in ("pre", "first")
+            for normed in (False, True)
+            for one in _ordered(order)
+        ),
     ),
     Mistake(
         "norm-before-addition",
@@ -190,7 +195,11 @@ BLOCK_MISTAKES = (
         ("Lesson 03, section 5: which width does the root belong to?",),
         (replace(RIGHT, attention=Attention(root="model")),),
     ),
-    dropout_after_norm(placed("norm", "norm"), placed("norm", "nowhere"), doubtful=placed("norm", "output")),
+    dropout_after_norm(
+        placed("norm", "norm"),
+        placed("norm", "nowhere"),
+        doubtful=(placed("norm", "output"), placed("twice", "output")),
+    ),
     dropout_on_the_sum(placed("sum", "sum"), placed("sum", "output"), placed("output", "sum")),
     dropout_forgotten(placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")),
     DROPOUT_IN_EVAL_MODE,

@@ -136,7 +136,12 @@ DECODER_BLOCK = Exercise(
             ("Scores and average are about the same words. Where do the keys come from, and where the values?",),
             tuple(
                 replace(RIGHT, attends=attends)
-                for attends in (("query", "memory", "query"), ("x", "memory", "query"), ("memory", "query", "query"))
+                for attends in (
+                    ("query", "memory", "query"),
+                    ("x", "memory", "query"),
+                    ("memory", "query", "query"),
+                    ("memory", "x", "query"),
+                )
             ),
         ),
         Mistake(
@@ -147,7 +152,10 @@ DECODER_BLOCK = Exercise(
                 "tokens look at each other?",
                 "Padding in the source is hidden where the source is looked at.",
             ),
-            tuple(replace(RIGHT, masks=masks) for masks in (("src", "trg"), ("src", "src"), ("trg", "trg"))),
+            tuple(
+                replace(RIGHT, masks=masks)
+                for masks in (("src", "trg"), ("src", "src"), ("trg", "trg"), ("src", "none"), ("none", "trg"))
+            ),
         ),
         mask_ignored(*(replace(RIGHT, masks=masks) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))),
         Mistake(
@@ -183,7 +191,7 @@ DECODER_BLOCK = Exercise(
             ("Which of the module's parts does `forward` never call?",),
             (_norm_elsewhere("none"),),
         ),
-        dropout_after_norm(_dropped("norm"), _dropped("norm", ("nowhere", "nowhere"))),
+        dropout_after_norm(*(_dropped("norm", (where, where)) for where in ("output", "nowhere", "norm"))),
         dropout_on_the_sum(_dropped("sum"), _dropped("sum", ("nowhere", "nowhere"))),
         dropout_forgotten(
             _dropped("nowhere"), _dropped("output", ("nowhere", "nowhere")), _dropped("nowhere", ("nowhere", "nowhere"))

@@ -19,12 +19,13 @@ from grader.spec import Case, Exercise, Mistake, Output, Setup, shape_of
 def _feed_forward_cases(draw: Draw) -> list[Case]:
     sizes, others = two_sizes(draw, "T")
 
-    def case(name: str, sizes: dict[str, int], double: bool = False) -> Case:
+    def case(name: str, sizes: dict[str, int], double: bool = False, spread: float = 1.0) -> Case:
         state = feed_forward_state(draw, "", sizes["E"], sizes["F"])
-        args = {"x": draw.normal(shape_of("B T E", sizes))}
+        args = {"x": draw.normal(shape_of("B T E", sizes), spread)}
         return with_setup(name, args, sizes, Setup((sizes["E"], sizes["F"]), state), double)
 
-    return [case("a batch", sizes), case("other sizes", others), case("float64", sizes, double=True)]
+    # Wide apart in one case, where what ends at 6 shows.
+    return [case("a batch", sizes), case("other sizes", others, spread=8.0), case("float64", sizes, double=True)]
 
 
 Activation = Callable[[Tensor], Tensor]
@@ -47,6 +48,7 @@ OTHERS: tuple[Activation, ...] = (
     torch.tanh,
     F.leaky_relu,
     F.elu,
+    F.relu6,
 )
 
 FEED_FORWARD = Exercise(

@@ -68,13 +68,13 @@ DROPOUT_IN_EVAL_MODE = Mistake(
 )
 
 
-def dropout_after_norm(*variants: Variant, doubtful: Variant | None = None) -> Mistake:
-    """`variants`: what is dropped is the norm's output. `doubtful`: another one, that looks like dropping the sum where
+def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -> Mistake:
+    """`variants`: what is dropped is the norm's output. `doubtful`: others, that look like dropping the sum where
     everything is dropped."""
-    certain, perhaps = in_training(*variants), in_training(*([doubtful] if doubtful else []))
+    certain, perhaps = in_training(*variants), in_training(*doubtful)
 
     def recognise(session: Session) -> bool:
-        return certain(session) or (doubtful is not None and perhaps(session) and _same_half_dropped(session, doubtful))
+        return certain(session) or (perhaps(session) and any(_same_half_dropped(session, one) for one in doubtful))
 
     return Mistake(
         "dropout-after-norm",
@@ -120,9 +120,9 @@ def _layers_made(session: Session) -> int | None:
 
 
 def _in_python_list(session: Session) -> bool:
-    """Whether a new module has parameters, but none that lie deeper than `token_embedding.weight`."""
+    """Whether a new module has parameters, but none as deep as those of blocks, `layers.0.norm1.weight`."""
     names = parameter_names(session, first_setup(session))
-    return bool(names) and all(name.count(".") <= 1 for name in names)
+    return bool(names) and all(name.count(".") <= 2 for name in names)
 
 
 def _one_for_all(session: Session) -> bool:
@@ -160,7 +160,7 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
                 "Swap two tokens of a sentence. Should the two vectors only change places?",
                 "Two embeddings are added. Which numbers does the second one look up?",
             ),
-            (replace(right, positions="none"),),
+            (replace(right, positions="none"), replace(right, positions="same")),
         ),
         Mistake(
             "only-last-layer",

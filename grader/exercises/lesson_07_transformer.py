@@ -25,6 +25,7 @@ from grader.subject import Request
 
 SIZES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx", "d_model", "num_layers", "num_heads", "d_ff")
 PLAIN, SOURCE, TARGET = "two layers, no padding", "padding in the source", "padding in the target"
+MAX_LENGTH = 100  # where it isn't given
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
@@ -52,13 +53,13 @@ def _cases(draw: Draw) -> list[Case]:
     one, two = {**one, **lengths, "L": 1}, {**two, **lengths, "L": 2}
     pads = (draw.integer(0, 2), 2)  # both lie in either vocabulary, and there are words beside them
 
-    def case(name: str, sizes: dict[str, int], *dropout: float, double: bool = False) -> Case:
+    def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         vocabs = tuple(max(sizes[name], 5) for name in ("Vs", "Vt"))
         sizes = {**sizes, "Vs": vocabs[0], "Vt": vocabs[1] + (vocabs[0] == vocabs[1])}
-        longest = 100
+        longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
         state = stack_state(draw, "encoder.", sizes, "Vs", longest, decoder=False)
         state |= stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
-        init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *dropout)
+        init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *extra)
         src, trg = (_words(draw, sizes["B"], sizes[f"T{s}"], sizes[f"V{s}"], pads) for s in "st")
         if name in (SOURCE, TRAIN):
             src = _padded(src, *pads)
@@ -71,16 +72,16 @@ def _cases(draw: Draw) -> list[Case]:
         case(PLAIN, two),
         case(SOURCE, one),
         case(TARGET, one, double=True),
-        case(TRAIN, one, ALL_DROPPED),
+        case(TRAIN, one, ALL_DROPPED, one["Ts"] + one["Tt"]),
     ]
 
 
 # --- what a mistake does to the whole ---------------------------------------------------------------------------------
 
 
-def _moved(session: Session, which: int) -> tuple[Tensor, Tensor] | None:
+def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Tensor] | None:
     """Logits before and after other words have been put in: for every source word (0), or the last target word (1)."""
-    case = session.cases[PLAIN]
+    case = session.cases[name]
     src, trg = case.args["src"], case.args["trg"]
     assert case.setup is not None
     words = case.setup.init[which]
@@ -109,13 +110,35 @@ def _source_ignored(session: Session) -> bool:
 
 
 def _leaks(session: Session) -> bool:
-    """Whether another last word of the target changes numbers before it. NaN tells nothing."""
-    found = _moved(session, 1)
-    if found is None:
-        return False
-    before, after = (logits[:, :-1] for logits in found)
-    numbers = torch.isfinite(before) & torch.isfinite(after)
-    return bool(((before - after).abs()[numbers] > 1e-4).any())
+    """Whether another last word of the target changes numbers before it. NaN tells nothing: with one layer a row that
+    sees nothing doesn't spoil the others."""
+    for name in (PLAIN, SOURCE):
+        found = _moved(session, 1, name)
+        if found is not None:
+            before, after = (logits[:, :-1] for logits in found)
+            numbers = torch.isfinite(before) & torch.isfinite(after)
+            if ((before - after).abs()[numbers] > 1e-4).any():
+                return True
+    return False
+
+
+def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
+    """The target's mask without its padding."""
+    return lower_triangle(trg.shape[1]).expand(trg.shape[0], 1, -1, -1)
+
+
+def _rows_hidden(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The target's mask with its padding on the axis of the queries."""
+    return source_mask(trg, trg_pad).mT & lower_triangle(trg.shape[1])
+
+
+def _other_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The source's mask by the target's padding."""
+    return source_mask(src, trg_pad)
+
+
+def _own_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    return source_mask(src, src_pad)
 
 
 def _all_of(tokens: Tensor) -> Tensor:
@@ -145,7 +168,7 @@ TRANSFORMER = Exercise(
         parts.values("step 19: from token ids to logits", 3, PLAIN),
         parts.values("step 3: padding in the source is hidden, in encoder and decoder", 2, SOURCE),
         parts.values("step 3: padding in the target is hidden, and so is the future", 2, TARGET),
-        parts.values("step 19: passes `dropout` on", 0.5, TRAIN),
+        parts.values("step 19: passes `dropout` and `max_length` on", 0.5, TRAIN),
         parts.float64(TARGET, PLAIN, weight=0.5),
         parts.unchanged(TARGET, weight=0.5),
         parts.gradients(SOURCE, weight=0.5),
@@ -179,7 +202,7 @@ TRANSFORMER = Exercise(
             (
                 Model(source=lambda src, *_: _all_of(src)),
                 Model(cross=lambda src, *_: _all_of(src)),
-                Model(source=lambda src, *_: _all_of(src), cross=lambda src, trg, pad, _: source_mask(src, pad)),
+                Model(source=lambda src, *_: _all_of(src), cross=_own_pad),
             ),
         ),
         Mistake(
@@ -189,7 +212,11 @@ TRANSFORMER = Exercise(
                 "Print the target's mask for a sentence with padding in it. Which columns are False?",
                 "Two things are hidden in the target. Which of them does your mask know?",
             ),
-            (Model(target=lambda src, trg, *_: lower_triangle(trg.shape[1]).expand(trg.shape[0], 1, -1, -1)),),
+            (
+                Model(target=_future_hidden),
+                Model(target=_rows_hidden),
+                Model(source=lambda src, *_: _all_of(src), target=_future_hidden),
+            ),
         ),
         Mistake(
             "pad-indices-swapped",
@@ -198,7 +225,11 @@ TRANSFORMER = Exercise(
                 "Two languages, two paddings. Which one does each mask compare with?",
                 "If both were 0 nothing would show. Here they differ.",
             ),
-            tuple(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
+            (
+                *(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
+                Model(cross=_other_pad),
+                Model(source=_other_pad, cross=_own_pad),
+            ),
         ),
     ),
     excluded=EXCLUDED,

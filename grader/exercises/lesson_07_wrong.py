@@ -17,7 +17,8 @@ from grader.spec import Setup
 State = Mapping[str, Tensor]
 Mask = Tensor | None
 Function = Callable[[Tensor], Tensor]
-Where = Literal["output", "sum", "norm", "nowhere"]  # what is dropped: of the sub-layer, with the residual, normalised
+# What is dropped: of the sub-layer, with the residual, normalised; "twice": of the sub-layer and normalised.
+Where = Literal["output", "sum", "norm", "twice", "nowhere"]
 
 
 def linear(state: State, name: str, x: Tensor) -> Tensor:
@@ -56,8 +57,8 @@ class Attention:
 
 @dataclass(frozen=True)
 class Layer:
-    """A sub-layer with what stands around it. `order`: "post", "pre", "before" (norm before the addition) or "none".
-    `drop`: what is dropped. `norm`: the norm's name."""
+    """A sub-layer with what stands around it. `order`: "post", "pre", "first" (as "pre", and the normalised is added),
+    "before" (norm before the addition) or "none". `drop`: what is dropped. `norm`: the norm's name."""
 
     norm: str
     order: str = "post"
@@ -65,14 +66,16 @@ class Layer:
 
     def __call__(self, state: State, residual: Tensor | None, x: Tensor, run: Function, drop: Function) -> Tensor:
         """`run` is the sub-layer and `x` what it works on; `residual` is added, if it isn't None."""
-        found = run(norm(state, self.norm, x) if self.order == "pre" else x)
+        found = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
+        if self.order == "first" and residual is not None:
+            residual = norm(state, self.norm, residual)
         if self.order == "before":
             found = norm(state, self.norm, found)
-        total = drop(found) if self.drop == "output" else found
+        total = drop(found) if self.drop in ("output", "twice") else found
         total = total if residual is None else residual + total
         total = drop(total) if self.drop == "sum" else total
         total = norm(state, self.norm, total) if self.order == "post" else total
-        return drop(total) if self.drop == "norm" else total
+        return drop(total) if self.drop in ("norm", "twice") else total
 
 
 Inputs = tuple[str, str, str]
@@ -147,7 +150,7 @@ class DecoderBlock:
 
 @dataclass(frozen=True)
 class Stack:
-    """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids" or "none"; `scale`: of the
+    """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
     embedding, "root" or "one"; `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
     layer starts from the embedding) or "first" (only the first runs); `finish`: what becomes of the logits."""
 
@@ -184,6 +187,8 @@ class Stack:
             return 0.0
         if self.positions == "batch":
             return table[:batch, None]
+        if self.positions == "same":
+            return table[:1]
         if self.positions == "ids":
             return F.embedding(tokens, table)
         start = int(self.positions == "from one")

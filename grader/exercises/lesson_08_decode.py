@@ -7,12 +7,13 @@ of the source, on everything written so far and on its mode.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from grader import compare
-from grader.exercises.lesson_08_decoders import Ids, decoding, every_end, filled, reference
+from grader.exercises.lesson_08_decoders import SOURCE_GROWS, Ids, decoding, every_end, filled, reference
 from grader.exercises.lesson_08_models import ENDING, SHORT, SINGLE, TALKING, TRAINING, cases
 from grader.exercises.lesson_08_shared import LESSON
 from grader.session import Session
@@ -112,11 +113,14 @@ def told_by(*variants: Ids) -> Callable[[Session], bool]:
     return recognise
 
 
-def _after_eos(session: Session) -> tuple[bool, set[int]]:
-    """Whether all rows are right up to their eos, and which other tokens follow it."""
+def _after_eos(session: Session, mode_kept: bool = False) -> tuple[bool, set[int]]:
+    """Whether all rows are right up to their eos, and which other tokens follow it; `mode_kept`: right but for the
+    mode that the model came in."""
     others: set[int] = set()
     for case in session.cases.values():
         found, right = ids(session, case), _expected(session, case)
+        if mode_kept:
+            right = session.evaluate(case, decoding(training=True))
         if found is None or found.shape != right.shape:
             return False, set()
         eos = case.args["eos_idx"]
@@ -128,8 +132,9 @@ def _after_eos(session: Session) -> tuple[bool, set[int]]:
 
 
 def _goes_on(session: Session) -> bool:
-    right_so_far, others = _after_eos(session)
-    return right_so_far and len(others) > 1
+    return any(
+        right_so_far and len(others) > 1 for right_so_far, others in map(partial(_after_eos, session), (False, True))
+    )
 
 
 def _filled_with_another(session: Session) -> bool:
@@ -206,7 +211,7 @@ GREEDY_DECODE = Exercise(
                 "Which of the two sequences grows while a translation is written?",
                 "The source stays as it is in all rounds. Only what the decoder is given gets longer.",
             ),
-            recognise=told_by(*(way for g in ("source", "both", "returned source") for way in every_end(grows=g))),
+            recognise=told_by(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
         ),
         Mistake(
             "forgets-what-it-wrote",

@@ -33,6 +33,33 @@ def filled(value: Tensor, width: int, eos: int) -> Tensor:
     return torch.cat([value.long(), torch.full((len(value), missing), filler)], dim=1)
 
 
+def _given(grows: str, src: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
+    """What the model reads, and what it has written, as it is told."""
+    bos, grown, joined = said[:, :1], torch.cat([src, said[:, 1:]], dim=1), torch.cat([src, said], dim=1)
+    return {
+        "target": (src, said),
+        "source": (grown, bos),
+        "returned source": (grown, bos),
+        "both": (grown, said),
+        "neither": (src, said[:, -1:]),
+        "source with bos": (joined, bos),
+        "source for target": (src, joined),
+        "source twice": (grown, grown),
+        "source with bos twice": (joined, joined),
+    }[grows]
+
+
+SOURCE_GROWS = (
+    "source",
+    "both",
+    "returned source",
+    "source with bos",
+    "source for target",
+    "source twice",
+    "source with bos twice",
+)
+
+
 def decoding(
     position: int = -1,
     eos_kept: bool = True,
@@ -42,18 +69,16 @@ def decoding(
     extra: int = 0,
     with_bos: bool = True,
 ) -> Ids:
-    """Greedy decoding, right but for what is named. `grows`: what the new token is appended to, "target", "source",
-    "both" or "neither" ("returned source": the source is what comes back, too). `ends`: when "all" or "any" sequence
-    has ended, when all say eos "together", or "never"."""
+    """Greedy decoding, right but for what is named. `grows`: what the new token is appended to, "target" or another of
+    `_given` ("returned source": the source is what comes back, too). `ends`: when "all" or "any" sequence has ended,
+    when all say eos "together", or "never"."""
 
     def decode(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
         model.train(training and model.training)
         said = torch.full((len(src), 1), bos_idx)
         ended = torch.zeros(len(src), dtype=torch.bool)
         while said.shape[1] < max_length + extra:
-            read = torch.cat([src, said[:, 1:]], dim=1) if "source" in grows or grows == "both" else src
-            given = said if grows in ("target", "both") else said[:, -1:] if grows == "neither" else said[:, :1]
-            token = model(read, given)[:, position].argmax(-1)
+            token = model(*_given(grows, src, said))[:, position].argmax(-1)
             token = torch.where(ended, eos_idx, token) if eos_kept else token
             said = torch.cat([said, token[:, None]], dim=1)
             ended |= token == eos_idx
@@ -68,6 +93,6 @@ def decoding(
 
 
 def every_end(**wrong: Any) -> tuple[Ids, ...]:
-    """A wrong decoder with each way of treating sequences that have ended."""
-    talking = (decoding(eos_kept=False, ends=ends, **wrong) for ends in ("never", "all", "together"))
-    return (decoding(**wrong), *talking)
+    """A wrong decoder with each way of treating sequences that have ended, in eval mode or in the model's own."""
+    talks = ({"eos_kept": False, "ends": ends} for ends in ("never", "all", "together"))
+    return tuple(decoding(training=mode, **end, **wrong) for end in ({}, *talks) for mode in (False, True))  # type: ignore[arg-type]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -86,7 +88,22 @@ def _counted_below(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
     return (_each(logits, labels) * (labels != pad_idx)).mean()
 
 
-def _per_sequence(empty: bool) -> object:
+def _counted_above(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """The padding's losses are added up; the real labels are counted."""
+    return _each(logits, labels).sum() / (labels != pad_idx).sum().clamp(min=1)
+
+
+def _counted_flat(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """The padding's logits are set to 0: each of them costs log(vocab)."""
+    return _counted(logits * (labels != pad_idx)[..., None], labels, pad_idx)
+
+
+def _if_any(variant: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """As the variant, and NaN if all labels are padding."""
+    return lambda logits, labels, pad: variant(logits, labels, pad) / (labels != pad).any()
+
+
+def _per_sequence(empty: bool) -> Callable[..., Tensor]:
     def variant(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
         """`empty`: a sequence without labels counts with a loss of 0."""
         real = labels != pad_idx
@@ -182,7 +199,7 @@ SEQUENCE_LOSS = Exercise(
                 "Append ten columns of padding to the labels. Does your loss change? Should it?",
                 "Both halves of a mean have to leave padding out: what is added up, and how many there are.",
             ),
-            (_counted, _counted_below),
+            (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above)),
         ),
         Mistake(
             "mean-per-sequence",
@@ -191,7 +208,7 @@ SEQUENCE_LOSS = Exercise(
                 "One sequence has 2 labels, another 8. By how much do you divide?",
                 "Take one mean over all real labels of the batch, not a mean of means.",
             ),
-            (_per_sequence(True), _per_sequence(False), _per_sequence_nan, _by_batch),  # type: ignore[arg-type]
+            (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan, _by_batch),
         ),
         Mistake(
             "softmax-applied-twice",
@@ -200,7 +217,11 @@ SEQUENCE_LOSS = Exercise(
                 "Make the logit of the right label very large. Does your loss get near 0?",
                 "Look up what `F.cross_entropy` expects: probabilities or logits?",
             ),
-            (_twice, _twice_nan),
+            (
+                _twice,
+                _twice_nan,
+                *(lambda *a, of=of: of(a[0].softmax(-1), *a[1:]) for of in (_counted, _counted_below)),
+            ),
         ),
         Mistake(
             "summed",
@@ -209,6 +230,7 @@ SEQUENCE_LOSS = Exercise(
             (
                 lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
                 lambda logits, labels, pad: _each(logits, labels).sum(),
+                lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(0).mean(),
             ),
         ),
         Mistake(

@@ -60,7 +60,7 @@ def _cases(draw: Draw) -> list[Case]:
     eos = make.eos
     a, b, c, d, e = (make.words(n) for n in (5, 4, 6, 3, 5))
     other = [*b[:2], b[2] + 1, *b[3:]]
-    full, same_width = make.words(9), (9, 9)
+    full, again, same_width = make.words(9), make.words(9), (9, 9)
     padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
     plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1])] * 2
     talk = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
@@ -76,6 +76,7 @@ def _cases(draw: Draw) -> list[Case]:
             "rows without eos",
             [
                 (full, full),
+                (again, again),
                 (full, [*full[:8], eos]),
                 ([*full[:8], eos], full),
                 *talk[:1],
@@ -146,23 +147,36 @@ def _tokens(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]], until: 
     return variant
 
 
-def _token_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """Share of equal tokens, row by row, up to eos, over the longer of the two."""
-    hits = total = 0
-    for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
-        a, b = spoken(mine, eos_idx), spoken(theirs, eos_idx)
-        hits += sum(x == y for x, y in zip(a, b, strict=False))
-        total += max(len(a), len(b))
-    return hits / total
+def _token_rows(over: Callable[[int, int], int], each_row: bool) -> Callable[..., float]:
+    """Share of equal tokens up to eos, over a width made from those of the two; of all, or the mean of the rows'."""
+
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        hits, totals = [], []
+        for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
+            a, b = spoken(mine, eos_idx), spoken(theirs, eos_idx)
+            hits.append(sum(x == y for x, y in zip(a, b, strict=False)))
+            totals.append(over(len(a), len(b)))
+        if each_row:
+            return sum(hit / total for hit, total in zip(hits, totals, strict=True)) / len(hits)
+        return sum(hits) / sum(totals)
+
+    return variant
 
 
-def _token_rows_of_target(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
-    """The mean over rows of each row's share of the target's tokens."""
-    shares = []
-    for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
-        a, b = spoken(mine, eos_idx), spoken(theirs, eos_idx)
-        shares.append(sum(x == y for x, y in zip(a, b, strict=False)) / len(b))
-    return sum(shares) / len(shares)
+def _tokens_of_prediction(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Up to the prediction's eos."""
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs)[_until_eos(mine, eos_idx, True)].double().mean())
+
+
+def _tokens_of_all(predicted: Tensor, target: Tensor, _eos_idx: int) -> float:
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs).sum() / target.numel())
+
+
+def _tokens_but_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs)[theirs != eos_idx].double().mean())
 
 
 def _without_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
@@ -197,8 +211,11 @@ EXACT_MATCH = Exercise(
             ),
             recognise=told_by(
                 *(_tokens(fit, until) for fit in FITS for until in ("all", "eos included", "eos left out")),
-                _token_rows,
-                _token_rows_of_target,
+                *(_token_rows(over, each_row) for over in (min, max, lambda a, b: b) for each_row in (False, True)),
+                _tokens_of_prediction,
+                _tokens_of_all,
+                _tokens_but_eos,
+                where="some rows differ before their eos",
             ),
         ),
         Mistake(
@@ -208,13 +225,13 @@ EXACT_MATCH = Exercise(
                 "Write down two rows that are equal up to eos and differ behind it. What does your function say?",
                 "Make everything behind the first eos alike in both, or look at the columns up to it only.",
             ),
-            recognise=told_by(*(_all_columns(fit) for fit in FITS), _unequal_widths),
+            recognise=told_by(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
         ),
         Mistake(
             "eos-left-out",
             "eos itself isn't compared: a row that goes on where it should end passes.",
             ("Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",),
-            recognise=told_by(_without_eos),
+            recognise=told_by(_without_eos, where="a wider prediction"),
         ),
         Mistake(
             "count-instead-of-share",

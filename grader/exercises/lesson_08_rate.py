@@ -77,12 +77,16 @@ NOAM_RATE = Exercise(
     mistakes=(
         Mistake(
             "warmup-forgotten",
-            "it is largest at step 1 and only ever falls: there is no warm-up.",
+            "it never rises: there is no warm-up.",
             (
                 "Print it for steps 1, 2 and 3. Should it rise or fall there?",
                 "The formula takes the smaller of two numbers. Which of them is small at the first steps?",
             ),
-            recognise=told_by(lambda step, d_model, warmup_steps: d_model**-0.5 * step**-0.5),
+            recognise=told_by(
+                lambda step, d_model, warmup_steps: d_model**-0.5 * step**-0.5,
+                # level, and then down
+                lambda step, d_model, warmup_steps: d_model**-0.5 * max(step, warmup_steps) ** -0.5,
+            ),
         ),
         Mistake(
             "decay-forgotten",
@@ -95,6 +99,7 @@ NOAM_RATE = Exercise(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step * warmup_steps**-1.5,
                 # up, and then level
                 lambda step, d_model, warmup_steps: d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5),
+                lambda step, d_model, warmup_steps: d_model**-0.5 * min(1.0, step / warmup_steps),
             ),
         ),
         Mistake(

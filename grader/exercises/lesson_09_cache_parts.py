@@ -9,7 +9,7 @@ from grader.compare import FLOAT32, FLOAT64, Tolerance
 from grader.exercises.lesson_09_shared import LESSON
 from grader.session import Session
 from grader.spec import Case, Exercise, Finding, Output, Part
-from grader.subject.values import tensors_in
+from grader.subject.values import place_in_words, tensors_in
 
 PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
 OUTPUTS = (
@@ -117,7 +117,7 @@ def unchanged(session: Session) -> Finding | None:
 
 
 def gradients(session: Session) -> Finding | None:
-    """Of query, key and value; the cache's own tensors are handed over as numbers."""
+    """Of query, key, value and what is in the cache."""
     case = session.cases[SEVERAL]
     if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
         return Finding("values-first", "Not judged yet: the values come first.")
@@ -127,7 +127,7 @@ def gradients(session: Session) -> Finding | None:
         return Finding("gradient-cut", f"{said.message if said else ''} It runs only where no gradients are wanted.")
     for at, right in session.expected_gradients(case).items():
         found = (outcome.gradients or {}).get(at)
-        name = list(case.args)[int(at)]
+        name = place_in_words(at, list(case.args))
         if found is None:
             return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
         if not bool(FLOAT32.close(found, right).all()):

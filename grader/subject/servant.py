@@ -23,7 +23,7 @@ from grader.subject.limits import TimeLimit, time_limit
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
 from grader.subject.translator import Translator
-from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_in
+from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
@@ -242,9 +242,8 @@ def _gradients(
     parameters: dict[str, nn.Parameter],
     cotangents: tuple[Tensor | None, ...],
 ) -> dict[str, Tensor | None] | None:
-    """Vector-Jacobian products by argument and parameter; None if no gradient reaches any output."""
-    wanted: dict[str, Tensor] = {str(i): arg for i, arg in enumerate(given) if isinstance(arg, Tensor)}
-    wanted = {k: t for k, t in {**wanted, **parameters}.items() if t.requires_grad}
+    """Vector-Jacobian products by place of argument and name of parameter; None if no gradient reaches any output."""
+    wanted = {k: t for k, t in {**tensors_by_place(given), **parameters}.items() if t.requires_grad}
     outputs = []
     for leaf, cotangent in zip(tensors_in(value), cotangents, strict=False):
         if cotangent is not None and leaf.requires_grad and leaf.shape == cotangent.shape:

@@ -6,7 +6,7 @@ beyond these becomes an `Opaque` with its type's name: enough for a sentence, no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +106,31 @@ def _plain_tensor(tensor: Tensor) -> Tensor | Opaque:
 def _equal_with_nan(left: Tensor, right: Tensor) -> bool:
     nan = _isnan(left)
     return _equal(nan, _isnan(right)) and _equal(_where(nan, 0, left), _where(nan, 0, right))
+
+
+def tensors_by_place(args: Sequence[Any]) -> dict[str, Tensor]:
+    """The tensors among arguments by place: "2" for the third one, "3.0" for the first of a tuple in fourth place.
+
+    >>> list(tensors_by_place([torch.zeros(1), 5, (torch.zeros(2), None)]))
+    ['0', '2.0']
+    """
+    found: dict[str, Tensor] = {}
+    for i, arg in enumerate(args):
+        if isinstance(arg, tuple | list):
+            found |= {f"{i}.{place}": tensor for place, tensor in tensors_by_place(arg).items()}
+        elif isinstance(arg, Tensor):
+            found[str(i)] = arg
+    return found
+
+
+def place_in_words(place: str, names: Sequence[str]) -> str:
+    """How a learner would write a place, given the arguments' names; a parameter's name stays as it is.
+
+    >>> place_in_words("1", ["x", "cache"]), place_in_words("1.0", ["x", "cache"]), place_in_words("weight", ["x"])
+    ('cache', 'cache[0]', 'weight')
+    """
+    first, *rest = place.split(".")
+    return "".join([names[int(first)], *(f"[{one}]" for one in rest)]) if first.isdigit() else place
 
 
 def tensors_in(value: object) -> list[Tensor]:

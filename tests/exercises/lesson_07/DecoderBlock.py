@@ -439,3 +439,21 @@ class DecoderBlock(Block):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
         super().__init__(d_model, num_heads, d_ff, dropout)
         self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+
+
+# %% wrong masks-swapped: the source's mask first, then none
+class DecoderBlock(Block):
+    def forward(self, x, memory, src_mask, trg_mask):
+        return self.block(memory, memory, self.first(x, self.look(x, src_mask)))
+
+
+# %% wrong masks-swapped: none first, then the target's
+class DecoderBlock(Block):
+    def forward(self, x, memory, src_mask, trg_mask):
+        return self.block(memory, memory, self.first(x, self.look(x, None)), trg_mask)
+
+
+# %% wrong value-from-target: the key is x
+class DecoderBlock(Block):
+    def second(self, x, memory, query, src_mask, trg_mask):
+        return self.block(memory, x, query, src_mask)

@@ -489,3 +489,16 @@ class TransformerBlock(TransformerBlock):
 class Encoder(Stack):
     def make_layers(self):
         return nn.ModuleList([TransformerBlock(*self.sizes) for _ in range(self.num_layers)])
+
+
+# %% wrong layers-in-python-list: the tables stand in containers
+class Encoder(Stack):
+    def make_layers(self):
+        self.tables = nn.ModuleDict({"token": self.token_embedding, "position": self.position_embedding})
+        return [TransformerBlock(*self.sizes) for _ in range(self.num_layers)]
+
+
+# %% wrong positions-forgotten: the same for all
+class Encoder(Stack):
+    def positions(self, tokens):
+        return torch.zeros_like(super().positions(tokens))

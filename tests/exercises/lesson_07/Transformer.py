@@ -474,3 +474,59 @@ class Transformer(Model):
     def __init__(self, v, w, p, q, *sizes):
         super().__init__(v, w, p, q, *sizes)
         self.encoder = Encoder(v, *sizes)
+
+
+# %% right: buffers of max_length, masks of what is hidden turned round
+class Transformer(Model):
+    def __init__(self, v, w, p, q, d_model=512, num_layers=6, num_heads=8, d_ff=2048, dropout=0.1, max_length=100):
+        super().__init__(v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.encoder.token_embedding = nn.Embedding(v, d_model, padding_idx=p)
+        self.register_buffer("hidden", torch.full((max_length, max_length), -math.inf).triu(1) < 0)
+
+    def make_trg_mask(self, trg):
+        length = trg.shape[1]
+        return ~(trg.eq(self.trg_pad_idx)[:, None, None] | self.hidden[:length, :length])
+
+
+# %% wrong target-leaks-future: PyTorch's convention
+class Transformer(Model):
+    def future(self, trg):
+        return torch.ones(trg.shape[1], trg.shape[1]).triu(diagonal=1).bool()
+
+
+# %% wrong target-leaks-future: the whole mask turned round
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        return ~super().make_trg_mask(trg)
+
+
+# %% wrong target-padding-attended: on the axis of the queries
+class Transformer(Model):
+    def make_trg_mask(self, trg):
+        return (trg != self.trg_pad_idx)[:, None, :, None] & self.future(trg)
+
+
+# %% wrong target-padding-attended: nobody's padding is hidden
+class Transformer(Model):
+    def forward(self, src, trg):
+        return self.decoder(trg, self.encoder(src, None), None, self.future(trg))
+
+
+# %% wrong pad-indices-swapped: in the mask of the cross-attention
+class Transformer(Model):
+    def forward(self, src, trg):
+        memory = self.encoder(src, self.make_src_mask(src))
+        return self.decoder(trg, memory, (src != self.trg_pad_idx)[:, None, None], self.make_trg_mask(trg))
+
+
+# %% wrong pad-indices-swapped: in the mask of the encoder
+class Transformer(Model):
+    def forward(self, src, trg):
+        memory = self.encoder(src, (src != self.trg_pad_idx)[:, None, None])
+        return self.decoder(trg, memory, self.make_src_mask(src), self.make_trg_mask(trg))
+
+
+# %% wrong misbuilt: max_length isn't passed on
+class Transformer(Model):
+    def __init__(self, v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout=0.1, max_length=100):
+        super().__init__(v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout)

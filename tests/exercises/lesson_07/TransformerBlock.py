@@ -558,3 +558,39 @@ class TransformerBlock(Block):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
         super().__init__(d_model, num_heads, d_ff, dropout)
         self.feed_forward = FeedForward(d_model, d_ff)
+
+
+# %% right: sub-layers joined by a module of its own, which has the norm as well
+class Joined(nn.Module):
+    def __init__(self, norm, dropout):
+        super().__init__()
+        self.norm, self.dropout = norm, dropout
+
+    def forward(self, x, sublayer):
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class TransformerBlock(Block):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0, *, bias=True):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.steps = nn.ModuleList([Joined(norm, self.dropout) for norm in (self.norm1, self.norm2)])
+        self.weights = None
+
+    def forward(self, value, key, query, mask=None, *, keep_weights=False):
+        x = self.steps[0](query, lambda q: self.attention(q, key, value, mask)[0])
+        return self.steps[1](x, self.feed_forward)
+
+
+# %% wrong pre-norm-instead: the normalised is added
+class TransformerBlock(Block):
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query)
+        x = x + self.dropout(self.attention(x, key, value, mask)[0])
+        x = self.norm2(x)
+        return x + self.dropout(self.feed_forward(x))
+
+
+# %% wrong dropout-after-norm: after the first norm as well
+class TransformerBlock(Block):
+    def first(self, attended, value, key, query):
+        return self.dropout(super().first(attended, value, key, query))

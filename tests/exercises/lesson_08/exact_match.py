@@ -233,3 +233,89 @@ def exact_match(predicted, target, eos_idx):
         return row[: row.index(eos_idx) + 1] if eos_idx in row else row
 
     return sum(cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% right: argmax of eos
+def exact_match(predicted, target, eos_idx):
+    def length(x):
+        is_eos = x == eos_idx
+        return torch.where(is_eos.any(1), is_eos.int().argmax(1) + 1, x.shape[1])
+
+    lp, lt = length(predicted), length(target)
+    n = min(predicted.shape[1], target.shape[1])
+    pos = torch.arange(n)
+    same = ((predicted[:, :n] == target[:, :n]) | (pos >= lp[:, None])).all(1)
+    return ((lp == lt) & same).double().mean().item()
+
+
+# %% wrong -: argmax without any, rows without eos are one token
+def exact_match(predicted, target, eos_idx):
+    def cut(r):
+        return r[: int((r == eos_idx).int().argmax()) + 1].tolist()
+
+    return sum(cut(p) == cut(t) for p, t in zip(predicted, target)) / len(target)
+
+
+# %% right: np.float32 mean
+def exact_match(predicted, target, eos_idx):
+    def cut(r):
+        return tuple(r[: r.index(eos_idx) + 1]) if eos_idx in r else tuple(r)
+
+    return np.float32(np.mean([cut(p) == cut(t) for p, t in zip(predicted.tolist(), target.tolist())]))
+
+
+# %% wrong per-token: both cut, mean over zip
+def exact_match(predicted, target, eos_idx):
+    hits = []
+
+    def cut(r):
+        return r[: r.index(eos_idx) + 1] if eos_idx in r else r
+
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        hits += [a == b for a, b in zip(cut(p), cut(t))]
+    return sum(hits) / len(hits)
+
+
+# %% wrong per-token: hits over numel
+def exact_match(predicted, target, eos_idx):
+    n = min(predicted.shape[1], target.shape[1])
+    return (predicted[:, :n] == target[:, :n]).sum().item() / target.numel()
+
+
+# %% wrong per-token: not eos
+def exact_match(predicted, target, eos_idx):
+    n = min(predicted.shape[1], target.shape[1])
+    p, t = predicted[:, :n], target[:, :n]
+    m = t != eos_idx
+    return (p == t)[m].float().mean().item()
+
+
+# %% wrong after-eos-counted: raises when widths differ
+def exact_match(predicted, target, eos_idx):
+    return (predicted == target).all(dim=1).float().mean().item()
+
+
+# %% wrong -: row without eos never counts
+def exact_match(predicted, target, eos_idx):
+    def cut(r):
+        return r[: r.index(eos_idx) + 1] if eos_idx in r else None
+
+    return sum(cut(p) == cut(t) and cut(p) is not None for p, t in zip(predicted.tolist(), target.tolist())) / len(
+        target
+    )
+
+
+# %% wrong -: target prefix of the prediction
+def exact_match(predicted, target, eos_idx):
+    def cut(r):
+        return r[: r.index(eos_idx) + 1] if eos_idx in r else r
+
+    return sum(p[: len(cut(t))] == cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong -: prediction's length decides
+def exact_match(predicted, target, eos_idx):
+    def cut(r):
+        return r[: r.index(eos_idx) + 1] if eos_idx in r else r
+
+    return sum(t[: len(cut(p))] == cut(p) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)

@@ -1,4 +1,6 @@
 # %% prelude
+import copy
+
 import torch
 
 
@@ -593,3 +595,147 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     model.train(was)
     src[:, 0] = bos_idx
     return tokens
+
+
+# %% right: preallocated, never cut, inference decorator
+@torch.inference_mode()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    buf = torch.full((len(src), max_length), eos_idx, dtype=torch.long, device=src.device)
+    buf[:, 0] = bos_idx
+    alive = torch.ones(len(src), dtype=torch.bool)
+    for t in range(max_length - 1):
+        if not alive.any():
+            break
+        nxt = model(src, buf[:, : t + 1])[:, -1].max(dim=-1).indices
+        buf[alive, t + 1] = nxt[alive]
+        alive &= buf[:, t + 1] != eos_idx
+    model.train(mode)
+    return buf
+
+
+# %% right: full buffer handed over, a causal model doesn't mind
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    out = torch.full((src.shape[0], max_length), eos_idx)
+    out[:, 0] = bos_idx
+    ended = torch.zeros(src.shape[0], dtype=torch.bool)
+    for t in range(1, max_length):
+        nxt = model(src, out)[:, t - 1].argmax(-1)
+        out[:, t] = nxt.masked_fill(ended, eos_idx)
+        ended |= nxt == eos_idx
+    model.train(mode)
+    return out
+
+
+# %% wrong left-in-eval-mode: early return in the loop
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    trg = torch.full((src.shape[0], 1), bos_idx)
+    done = torch.zeros(src.shape[0], dtype=torch.bool)
+    for _ in range(max_length - 1):
+        n = model(src, trg)[:, -1].argmax(-1).masked_fill(done, eos_idx)
+        done |= n == eos_idx
+        trg = torch.cat([trg, n[:, None]], 1)
+        if done.all():
+            return trg
+    model.train(was)
+    return trg
+
+
+# %% wrong -: last token forced to eos
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    trg = torch.full((src.shape[0], 1), bos_idx)
+    done = torch.zeros(src.shape[0], dtype=torch.bool)
+    for _ in range(max_length - 1):
+        n = model(src, trg)[:, -1].argmax(-1).masked_fill(done, eos_idx)
+        done = done | (n == eos_idx)
+        trg = torch.cat([trg, n[:, None]], 1)
+    trg[:, -1] = eos_idx
+    model.train(was)
+    return trg
+
+
+# %% right: deep copy in eval mode
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    twin = copy.deepcopy(model).eval()
+    said = torch.full((len(src), 1), bos_idx)
+    while said.shape[1] < max_length:
+        n = twin(src=src, trg=said)[..., -1, :].argmax(-1, keepdim=True)
+        n[(said == eos_idx).any(1)] = eos_idx
+        said = torch.cat([said, n], -1)
+    return said
+
+
+# %% wrong never-stops: eval forgotten as well, stops when all say so
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    trg = torch.full((src.shape[0], 1), bos_idx)
+    for _ in range(max_length - 1):
+        trg = torch.cat([trg, model(src, trg)[:, -1].argmax(-1)[:, None]], 1)
+        if (trg == eos_idx).any(1).all():
+            break
+    return trg
+
+
+# %% wrong reads-first-position: eval forgotten as well
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    trg = torch.full((src.shape[0], 1), bos_idx)
+    done = torch.zeros(src.shape[0], dtype=torch.bool)
+    for _ in range(max_length - 1):
+        n = model(src, trg).argmax(-1)[:, 0].masked_fill(done, eos_idx)
+        done |= n == eos_idx
+        trg = torch.cat([trg, n[:, None]], 1)
+    return trg
+
+
+# %% wrong appends-to-source: model(src, src) without bos
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    L = src.shape[1]
+    for _ in range(max_length - 1):
+        n = model(src, src)[:, -1:].argmax(-1)
+        src = torch.cat([src, n], 1)
+    model.train(was)
+    return torch.cat([torch.full((len(src), 1), bos_idx), src[:, L:]], 1)
+
+
+# %% wrong appends-to-source: src and trg begin as one, model(x, x), kept at eos
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    L = src.shape[1]
+    x = torch.cat([src, torch.full((src.shape[0], 1), bos_idx)], 1)
+    done = torch.zeros(src.shape[0], 1, dtype=torch.bool)
+    for _ in range(max_length - 1):
+        n = model(x, x)[:, -1:].argmax(-1).masked_fill(done, eos_idx)
+        done |= n == eos_idx
+        x = torch.cat([x, n], 1)
+        if done.all():
+            break
+    model.train(was)
+    return x[:, L:]
+
+
+# %% wrong appends-to-source: src given, target begins with the source
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    x = torch.cat([src, torch.full((src.shape[0], 1), bos_idx)], 1)
+    for _ in range(max_length - 1):
+        n = model(src, x)[:, -1:].argmax(-1)
+        x = torch.cat([x, n], 1)
+    model.train(was)
+    return x[:, src.shape[1] :]

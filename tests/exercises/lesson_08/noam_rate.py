@@ -144,3 +144,18 @@ def noam_rate(step, d_model, warmup_steps):
 # %% wrong not-finite: infinite
 def noam_rate(step, d_model, warmup_steps):
     return float("inf")
+
+
+# %% wrong warmup-forgotten: constant until warm
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * max(step, warmup_steps) ** -0.5
+
+
+# %% right: np.float32
+def noam_rate(step, d_model, warmup_steps):
+    return np.float32(d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5))
+
+
+# %% wrong decay-forgotten: plateau of d_model
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * min(1.0, step / warmup_steps)

@@ -264,3 +264,45 @@ def sequence_loss(logits, labels, pad_idx):
 # %% wrong returns-nothing: printed
 def sequence_loss(logits, labels, pad_idx):
     print(F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx))
+
+
+# %% right: weights per class
+def sequence_loss(logits, labels, pad_idx):
+    w = torch.ones(logits.shape[-1], dtype=logits.dtype)
+    w[pad_idx] = 0
+    per = F.cross_entropy(logits.transpose(1, 2), labels.long(), weight=w, reduction="sum")
+    return per / (labels != pad_idx).sum().clamp_min(1)
+
+
+# %% wrong padding-counted: logits of pads zeroed
+def sequence_loss(logits, labels, pad_idx):
+    m = (labels != pad_idx)[..., None]
+    return F.cross_entropy((logits * m).transpose(1, 2), labels.long())
+
+
+# %% right: soft targets
+def sequence_loss(logits, labels, pad_idx):
+    m = labels != pad_idx
+    hot = F.one_hot(labels, logits.size(-1)).to(logits.dtype) * m[..., None]
+    return F.cross_entropy(logits.flatten(0, 1), hot.flatten(0, 1), reduction="sum") / m.sum().clamp(min=1)
+
+
+# %% wrong mean-per-sequence: nanmean
+def sequence_loss(logits, labels, pad_idx):
+    return torch.stack([F.cross_entropy(l, y, ignore_index=pad_idx) for l, y in zip(logits, labels)]).nanmean()
+
+
+# %% wrong softmax-applied-twice: padding counted too
+def sequence_loss(logits, labels, pad_idx):
+    return F.cross_entropy(logits.softmax(-1).transpose(1, 2), labels)
+
+
+# %% wrong summed: over batch, mean over time
+def sequence_loss(logits, labels, pad_idx):
+    return F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_idx, reduction="sum") / logits.shape[1]
+
+
+# %% wrong padding-counted: sum of all over real count, unguarded
+def sequence_loss(logits, labels, pad_idx):
+    ce = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+    return ce.sum() / (labels != pad_idx).sum()

@@ -366,3 +366,14 @@ def attend_with_cache(query, key, value, cache):
         key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
     mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril(key.shape[2] - query.shape[2])
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key.float(), value.float())
+
+
+# %% wrong gradient-cut: what comes out of the cache is detached
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0].detach(), key), dim=2)
+        value = torch.cat((cache[1].detach(), value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    mask = torch.ones(new, held, dtype=torch.bool).tril(held - new)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ value, (key, value)

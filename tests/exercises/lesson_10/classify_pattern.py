@@ -75,8 +75,10 @@ def classify_pattern(weights):
 # %% right: torch.allclose with a tolerance
 def classify_pattern(weights):
     n = weights.shape[0]
+
     def like(template):
         return torch.allclose(weights, template.to(weights.dtype), rtol=0, atol=0.07)
+
     if like(torch.eye(n)):
         return "diagonal"
     elif like(torch.full((n, n), 1 / n)):
@@ -91,8 +93,10 @@ def classify_pattern(weights):
 # %% right: how much of the pattern is there (sum of the smaller entries)
 def classify_pattern(weights):
     n = len(weights)
+
     def overlap(template):
         return torch.minimum(weights, template.to(weights)).sum().item() / n
+
     shares = {"uniform": overlap(torch.full((n, n), 1 / n)), "diagonal": overlap(torch.eye(n))}
     shares["first"] = overlap(torch.eye(n)[0].repeat(n, 1))
     shares["local"] = max(overlap(band(n, r)) for r in (1, 2))
@@ -284,7 +288,12 @@ def classify_pattern(weights):
     if weights[:, -1].min() > 0.9:
         return "first"
     n = len(weights)
-    named = [("diagonal", torch.eye(n)), ("uniform", torch.ones(n, n) / n), ("local", band(n, 1)), ("local", band(n, 2))]
+    named = [
+        ("diagonal", torch.eye(n)),
+        ("uniform", torch.ones(n, n) / n),
+        ("local", band(n, 1)),
+        ("local", band(n, 2)),
+    ]
     return next((name for name, one in named if (weights - one).abs().max() < 0.1), "other")
 
 
@@ -342,7 +351,11 @@ def classify_pattern(weights):
 # %% wrong -: weight within the band, whatever its form
 def classify_pattern(weights):
     n = len(weights)
-    for name, one in (("diagonal", torch.eye(n)), ("first", torch.eye(n)[:1].expand(n, n)), ("uniform", torch.ones(n, n) / n)):
+    for name, one in (
+        ("diagonal", torch.eye(n)),
+        ("first", torch.eye(n)[:1].expand(n, n)),
+        ("uniform", torch.ones(n, n) / n),
+    ):
         if (weights - one).abs().max() < 0.1:
             return name
     inside = torch.ones(n, n).triu(-2).tril(2).bool()
