@@ -28,7 +28,7 @@ BY_KIND = {
 }
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 MESSAGE_BYTES = 1500
-TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong", "details", "summary"}
+TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
 
 
 def judged(report: Report, practice: Report | None, printed: str, output_bytes: int) -> ExerciseResult:
@@ -98,9 +98,10 @@ def as_html(result: ExerciseResult) -> str:
         parts.append(f"<p>First mend <code>{escape(result.first_fix)}</code>: it does not pass its own check yet.</p>")
     if result.symptom:
         parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {_inline(result.symptom)}</p>")
-    parts += [f"<details><summary>Hint</summary><p>{_inline(hint)}</p></details>" for hint in result.hints]
+    # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
+    parts += [f"<p><strong>Hint.</strong> {_inline(hint)}</p>" for hint in result.hints]
     if result.output:
-        parts.append(f"<details><summary>What your code printed</summary><pre>{escape(result.output)}</pre></details>")
+        parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     parts.append("</section>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
 

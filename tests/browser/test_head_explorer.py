@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.lab import Lab, Notebook
 
 NAME = "10_reading_attention.ipynb"
@@ -30,7 +28,6 @@ CELLS = (
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Notebook:
-    shutil.copy(ROOT / "notebooks" / NAME, lab.folder)
     opened = Notebook(page, lab, NAME)
     opened.theme("light")
     return opened

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.lab import Lab, Notebook
 
 NAME = "03_multi_head_attention.ipynb"
@@ -16,7 +13,6 @@ START = "Head splitter, 3 tokens, 2 heads of 2 columns, step 1 of 7, x: shape (3
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Notebook:
-    shutil.copy(ROOT / "notebooks" / NAME, lab.folder)
     opened = Notebook(page, lab, NAME)
     opened.theme("light")
     return opened

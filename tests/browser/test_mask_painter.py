@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.lab import Lab, Notebook
 
 NAME = "04_masking.ipynb"
@@ -17,7 +15,6 @@ START = 'Mask painter, 5 tokens, 2 padding at the end, mask "causal": 15 of 25 v
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Notebook:
-    shutil.copy(ROOT / "notebooks" / NAME, lab.folder)
     opened = Notebook(page, lab, NAME)
     opened.theme("light")
     return opened

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.lab import Lab, Notebook
 
 NAME = "09_efficient_attention.ipynb"
@@ -16,7 +13,6 @@ START = "Online softmax, 3 queries, 8 keys, block 1 of 4 (keys 0 to 1), with res
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Notebook:
-    shutil.copy(ROOT / "notebooks" / NAME, lab.folder)
     opened = Notebook(page, lab, NAME)
     opened.theme("light")
     return opened

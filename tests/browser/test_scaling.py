@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import ROOT
 from tests.browser.lab import Lab, Notebook
 
 NAME = "02_trainable_attention.ipynb"
@@ -17,7 +15,6 @@ START = "Scaling explorer, d_k = 1 of 1 to 512, 500 queries on 10 keys: entropy 
 
 @pytest.fixture(scope="module")
 def notebook(page: Page, lab: Lab) -> Notebook:
-    shutil.copy(ROOT / "notebooks" / NAME, lab.folder)
     opened = Notebook(page, lab, NAME)
     opened.theme("light")
     return opened
