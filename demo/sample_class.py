@@ -134,7 +134,7 @@ CLASS: dict[str, Callable[[], bytes]] = {
     "ada": solved(),
     "alan": with_sample("attention_scores", "", 2),
     "barbara": with_sample("stable_softmax", "", 4),
-    "claude": solved(without_metadata),
+    "dorothy": solved(without_metadata),
     "donald": solved(with_languages),
     "edsger": begun(1),
     "emmy": begun(3),

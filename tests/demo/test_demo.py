@@ -17,7 +17,7 @@ from grader.judge.reader import read
 from grader.judge.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[2]
-PERFECT = {"ada", "alan", "barbara", "claude", "donald", "margaret", "niklaus", "radia"}
+PERFECT = {"ada", "alan", "barbara", "dorothy", "donald", "margaret", "niklaus", "radia"}
 MARKS = {"edsger": 2, "emmy": 7, "frances": 14, "sophie": 0}
 NAMED = {
     "grace": ("scaled_dot_product_attention", "no-scaling"),
