@@ -73,9 +73,9 @@ def _indented(text: str, by: int = 4) -> list[str]:
 
 
 def matrix_rows(tensor: Tensor) -> list[list[str]]:
-    """A vector or matrix as rows of short numbers, or of True and False."""
+    """A vector or matrix as rows of short numbers, of whole ones (token ids), or of True and False."""
     rows = tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
-    if tensor.dtype == torch.bool:
+    if not tensor.is_floating_point():
         return [[str(value) for value in row] for row in rows.tolist()]
     return [[number(value) for value in row] for row in rows.to(torch.float64).tolist()]
 
