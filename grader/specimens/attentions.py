@@ -20,7 +20,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 def _past(seq_len: int) -> Tensor:
-    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
+    return torch.tril(torch.ones(seq_len, seq_len)) > 0
 
 
 def _hidden_first(scores: Tensor, visible: Tensor, axis: int = -1) -> Tensor:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
-from tests.browser.lab import Lab, browser_page, chromium, running_lab
+from tests.browser.lab import Lab, chromium, page_of, running_browser, running_lab
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
@@ -29,10 +29,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="session")
-def page(lab: Lab) -> Iterator[Page]:
-    """One page; every test opens the notebook that it needs."""
-    with browser_page() as opened:
+def browser() -> Iterator[Browser]:
+    """The browser of all tests."""
+    with running_browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def page(lab: Lab, browser: Browser) -> Page:
+    """One page; every test opens the notebook that it needs."""
+    return page_of(browser)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Route, sync_playwright
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 CHROMIUM_FLAGS = [
@@ -100,21 +100,26 @@ def _wait_for(lab: Lab, server: subprocess.Popen[bytes], log: Path, seconds: flo
 
 
 @contextmanager
-def browser_page(width: int = 1280, height: int = 1000) -> Iterator[Page]:
-    """A page of a fresh browser. Nothing but 127.0.0.1 can be reached from it."""
+def running_browser() -> Iterator[Browser]:
+    """A fresh browser. One is enough for a process: Playwright can't be started a second time in it."""
     executable = chromium()
     if executable is None:
         raise RuntimeError("no Chromium found: apt-get install chromium, or set CHROMIUM to its path")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
-        page = browser.new_context(viewport={"width": width, "height": height}).new_page()
-        page.set_default_timeout(30_000)
-        page.refused = []  # type: ignore[attr-defined]  # for a test to look at
-        page.route("**/*", lambda route: _only_here(page, route))
         try:
-            yield page
+            yield browser
         finally:
             browser.close()
+
+
+def page_of(browser: Browser, width: int = 1280, height: int = 1000) -> Page:
+    """A page with cookies of its own. Nothing but 127.0.0.1 can be reached from it."""
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(30_000)
+    page.refused = []  # type: ignore[attr-defined]  # for a test to look at
+    page.route("**/*", lambda route: _only_here(page, route))
+    return page
 
 
 def _only_here(page: Page, route: Route) -> None:
@@ -146,6 +151,8 @@ class Notebook:
         self.page.wait_for_function(
             "light => document.body.dataset.jpThemeLight === light", arg=str(name == "light").lower()
         )
+        # What is on the page draws itself anew a frame or two later.
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 200)))")
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell, and wait until the kernel is idle again."""

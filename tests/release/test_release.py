@@ -45,11 +45,16 @@ def unpacked(package, tmp_path_factory) -> Path:
 
 
 def texts(unpacked: Path) -> Iterator[tuple[str, str]]:
-    """Every text in the package, also those inside the wheel."""
+    """Every text in the package, also those inside the wheel, but for what the lessons give from earlier ones."""
     for path in sorted(unpacked.rglob("*")):
         if path.suffix == ".whl":
             with zipfile.ZipFile(path) as wheel:
-                yield from ((name, wheel.read(name).decode()) for name in wheel.namelist())
+                names = [name for name in wheel.namelist() if not name.endswith(".safetensors")]
+                yield from ((name, wheel.read(name).decode()) for name in names)
+        elif path.suffix == ".ipynb":
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            kept = [cell for cell in cells if cell["metadata"].get("course", {}).get("role") != "given"]
+            yield path.name, "\n".join("".join(cell["source"]) for cell in kept)
         elif path.is_file():
             yield path.name, path.read_text(encoding="utf-8")
 
