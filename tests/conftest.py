@@ -36,7 +36,8 @@ def subject_of(request: pytest.FixtureRequest, zygote: Zygote) -> Iterator[Calla
         else:
             subject = ForkedSubject(zygote)
             opened.append(subject)
-        outcome = subject.ask(Request("run", source=source))
+        # Generous: a submission's own imports may take seconds where other tests run beside it.
+        outcome = subject.ask(Request("run", source=source, seconds=60))
         assert outcome.ok, outcome
         return subject
 
