@@ -35,7 +35,13 @@ STAGES: dict[str, list[list[str]]] = {
         ["npm", "run", "--silent", "test"],
     ],
     "unit": [
-        [*PYTEST, *WORKERS, "tests", *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release"))],
+        [
+            *PYTEST,
+            *WORKERS,
+            "--durations=15",
+            "tests",
+            *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release")),
+        ],
         # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
         [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", "widgets", *EXAMPLES],
     ],

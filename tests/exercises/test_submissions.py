@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,6 +16,16 @@ RIGHT = [one for one in submissions() if not one.mistake]
 WRONG = [one for one in submissions() if one.mistake]
 # There are thousands of submissions: the learner's own cases in the learner's own process, secret ones behind the pipe.
 SEEDS = {"same process": [("practice", False)], "forked process": [(b"a secret", True)]}
+
+
+def in_turn() -> Iterator[object]:
+    """The wrong submissions and where each is run: one of every mistake in both places, the others in one, by turns."""
+    places, met = list(SEEDS), Counter[tuple[str, str]]()
+    for one in WRONG:
+        before = met[one.exercise, one.mistake]
+        met[one.exercise, one.mistake] += 1
+        for place in places if before == 0 else [places[before % 2]]:
+            yield pytest.param(place, one, id=f"{place}-{one}")
 
 
 def check(submission: Submission, subject_of, seed: str | bytes = "practice", larger: bool = False):
@@ -38,7 +49,7 @@ def test_right_submission_gets_full_marks(submission, subject_of):
         assert report.diagnosis is None
 
 
-@pytest.mark.parametrize("submission", WRONG, ids=str)
+@pytest.mark.parametrize(("subject_of", "submission"), in_turn(), indirect=["subject_of"])
 def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
     listed = {mistake.id for mistake in exercises()[submission.exercise].mistakes}
     for seed, larger in SEEDS[subject_of.kind]:
