@@ -481,11 +481,11 @@ class Transformer(Model):
     def __init__(self, v, w, p, q, d_model=512, num_layers=6, num_heads=8, d_ff=2048, dropout=0.1, max_length=100):
         super().__init__(v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout, max_length)
         self.encoder.token_embedding = nn.Embedding(v, d_model, padding_idx=p)
-        self.register_buffer("hidden", torch.full((max_length, max_length), -math.inf).triu(1) < 0)
+        self.register_buffer("not_yet", torch.full((max_length, max_length), -math.inf).triu(1) < 0)
 
     def make_trg_mask(self, trg):
         length = trg.shape[1]
-        return ~(trg.eq(self.trg_pad_idx)[:, None, None] | self.hidden[:length, :length])
+        return ~(trg.eq(self.trg_pad_idx)[:, None, None] | self.not_yet[:length, :length])
 
 
 # %% wrong target-leaks-future: PyTorch's convention
