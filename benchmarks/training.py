@@ -69,7 +69,7 @@ def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, 
     clock = work = 0.0
     reached = (float("inf"), float("inf"), 0)
     share = 0.0
-    while training.done < training.dones:
+    while training.done < training.steps:
         start, start_work = time.perf_counter(), time.process_time()
         for _ in range(EVERY):
             training.one_step()
