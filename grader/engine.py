@@ -54,6 +54,11 @@ class Check:
         except Exception:
             self._session, self._broken = None, traceback.format_exc(limit=-4)
 
+    def ask(self, subject: Subject, *, seconds: float) -> None:
+        """Send the first questions, if `subject` works beside us, and go on: `run` comes for the answers."""
+        if self._session is not None:
+            self._session.ahead(subject, seconds)
+
     def run(
         self,
         subject: Subject,
@@ -68,7 +73,6 @@ class Check:
             return self._report_broken("")
         try:
             session.begin(subject, seconds or self.exercise.seconds or SECONDS)
-            session.ahead()
             results = _judge_parts(session)
             if all(result.passed for result in results):
                 session.remember()

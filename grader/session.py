@@ -55,6 +55,7 @@ class Session:
         self._ahead: deque[Request] = deque()
         self._arriving: Iterator[Outcome] = iter(())
         self._arrived: dict[int, Outcome] = {}
+        self._asked: Subject | None = None
         self._course = _COURSES.get(exercise.name, _Course())
         if subject is not None:
             self.begin(subject, seconds)
@@ -63,6 +64,8 @@ class Session:
         """From here on the student's code is asked, and the time counts."""
         self.subject = subject
         self._deadline = time.monotonic() + seconds
+        if self._asked is not subject:
+            self.ahead(subject, seconds)
 
     def prepare(self) -> None:
         """Make the questions that this exercise's check asked about a right solution before, and what is right."""
@@ -77,15 +80,15 @@ class Session:
             known = (key for key in self._course.calls if key[0] in self.cases)
             self._ahead.extend(request for key in known for request in self._requests_of(self.cases[key[0]], key[1]))
 
-    def ahead(self) -> None:
-        """Send those questions: a student's process works on them while this one compares what came first. Their
-        outcomes are looked at when, and if, the check comes to them."""
-        subject = beside(self.subject)
-        if subject is None:
+    def ahead(self, subject: Subject, seconds: float) -> None:
+        """Send those questions to a subject that works beside us: it is at work on them while this process compares
+        what came first, or does something else. Their outcomes are looked at when, and if, the check comes to them."""
+        self._asked, worker = subject, beside(subject)
+        if worker is None:
             self._ahead.clear()
             return
         self._put_questions()
-        self._arriving = subject.ask_ahead(tuple(self._ahead), max(self._deadline - time.monotonic(), 1e-3))
+        self._arriving = worker.ask_ahead(tuple(self._ahead), max(seconds, 1e-3))
 
     def remember(self) -> None:
         """Note what a check that passed asked and looked at, for the next student's."""

@@ -57,6 +57,7 @@ def grade(
                 runner.run(step)
             else:
                 checks.run(step.exercise)
+        runner.settle()
     return Result(
         tuple(checks.found[e.name] for e in mine),
         odd=(*work.odd, *runner.odd),
@@ -91,22 +92,28 @@ class _Checks:
     ) -> None:
         self.runner, self.known, self.secret, self.student = runner, known, secret, student
         self.found: dict[str, ExerciseResult] = {}
-        self._order = [step.exercise for step in work.steps if isinstance(step, plan.Check)]
+        self._order = iter([step.exercise for step in work.steps if isinstance(step, plan.Check)])
         self._ready: dict[str, Check] = {}
 
     def prepare(self) -> None:
-        """Do what needs no student: while the process is being made, there is time for it."""
-        for name in self._order:
+        """Do what the next check needs no student for: while the student's process is at work there is time for it."""
+        name = next(self._order, None)
+        if name is not None:
             made = seed(self.secret, self.student, name)
             self._ready[name] = Check(self.known[name], seed=made, larger=True)
             self._ready[name].prepare()
 
     def run(self, name: str) -> None:
         """Check an exercise as it now is in the student's process."""
+        if name not in self._ready:
+            self.prepare()
         self.found[name] = self._run(self._ready.pop(name))
 
     def _run(self, check: Check) -> ExerciseResult:
         exercise, runner = check.exercise, self.runner
+        # The student's process is busy from here on: with the cell before this check, then with the check's questions.
+        check.ask(runner.subject, seconds=runner.seconds_for_check(exercise))
+        self.prepare()
         if not runner.ready():
             return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
         seconds = runner.seconds_for_check(exercise)

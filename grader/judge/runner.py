@@ -53,6 +53,7 @@ class Runner:
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
         self._done: list[Run] = []
+        self._running: tuple[Run, Iterator[Outcome]] | None = None
         self._printed: dict[str, str] = {}
         self._fork()
 
@@ -66,6 +67,7 @@ class Runner:
 
     def ready(self) -> bool:
         """Whether there is time left, and a child that holds what ran so far: a dead one is replaced first."""
+        self.settle()
         while self.left() > LEAST_SECONDS:
             if not self._child.ended:
                 return True
@@ -74,7 +76,8 @@ class Runner:
             replayed, self._done = self._done, []
             for step in replayed:
                 if not self._child.ended:
-                    self._run(step)
+                    self._send(step)
+                    self.settle()
                 else:
                     self._done.append(step)
         return False
@@ -88,14 +91,21 @@ class Runner:
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
     def run(self, step: Run) -> None:
-        """Run a cell. If it ends the process, the submission goes on without it."""
+        """Have a cell run. If it ends the process, the submission goes on without it."""
         if self.ready():
-            self._run(step)
+            self._send(step)
 
-    def _run(self, step: Run) -> None:
+    def _send(self, step: Run) -> None:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
-        outcome = self.subject.ask(request)
+        self._running = step, self.subject.ask_ahead([request])
+
+    def settle(self) -> None:
+        """Wait for the cell that was sent last, and note what became of it."""
+        if self._running is None:
+            return
+        (step, arriving), self._running = self._running, None
+        outcome = next(arriving)
         if self._child.ended:
             why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
             self.odd.append(f"A cell {why} and was left out: {_first_line(step.source)}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import time
 from typing import Any
 
-from grader.subject.wire import HEADER, WireError, decode, encode, frame_size
+from grader.subject.wire import HEADER, MAX_FRAME, WireError, decode, encode, frame_size
 
 
 class Closed(Exception):
@@ -21,19 +22,23 @@ class Channel:
     """Sends and receives plain data as frames of `grader.subject.wire`."""
 
     def __init__(self, end: socket.socket) -> None:
+        end.setblocking(False)
         self._socket = end
         self._read = bytearray()  # of frames to come
 
     def send(self, value: object, seconds: float | None = None) -> None:
-        """Send one value; `Late` if the other end doesn't take it within `seconds`."""
-        frame = encode(value)
-        self._socket.settimeout(None if seconds is None else max(seconds, 1e-3))
-        try:
-            self._socket.sendall(frame)
-        except TimeoutError:
-            raise Late from None
-        except OSError as error:
-            raise Closed(str(error)) from None
+        """Send one value; `Late` if the other end doesn't take it within `seconds`. What comes in meanwhile is kept: or
+        two ends that both send more than the pipe holds would wait for each other."""
+        rest = memoryview(encode(value))
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                if self._wait(select.POLLIN | select.POLLOUT, deadline) & select.POLLIN:
+                    self._take()
+            except OSError as error:
+                raise Closed(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> Any:
         """The next value; `Late` after `seconds`, `Closed` when the other end is gone, `WireError` for a broken
@@ -55,14 +60,32 @@ class Channel:
         """Read until there are `size` bytes at least; several small frames may come at once."""
         while len(self._read) < size:
             try:
-                self._socket.settimeout(None if deadline is None else max(deadline - time.monotonic(), 1e-3))
-                part = self._socket.recv(2**16)
-            except TimeoutError:
-                raise Late from None
-            except OSError:
-                part = b""
-            if not part and self._read:
-                raise WireError("the sender stopped in the middle of a frame")
-            if not part:
-                raise Closed("the other end closed the pipe")
-            self._read += part
+                self._take()
+            except BlockingIOError:
+                self._wait(select.POLLIN, deadline)
+
+    def _take(self) -> None:
+        """Read what is there."""
+        try:
+            part = self._socket.recv(2**16)
+        except BlockingIOError:
+            raise
+        except OSError:
+            part = b""
+        if not part and self._read:
+            raise WireError("the sender stopped in the middle of a frame")
+        if not part:
+            raise Closed("the other end closed the pipe")
+        self._read += part
+        if len(self._read) > 2 * MAX_FRAME:
+            raise WireError("the sender sends without end")
+
+    def _wait(self, wanted: int, deadline: float | None) -> int:
+        """Until the pipe is ready: for what, as poll's events."""
+        poll = select.poll()
+        poll.register(self._socket, wanted)
+        left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
+        ready = poll.poll(left)
+        if not ready:
+            raise Late
+        return ready[0][1]

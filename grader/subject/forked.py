@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -107,6 +109,15 @@ class Zygote:
         self.close()
 
 
+@dataclass
+class _Asked:
+    """A request that was sent: the number that its answer bears, the seconds it has, its outcome once it is known."""
+
+    token: int
+    seconds: float
+    outcome: Outcome | None = None
+
+
 class ForkedSubject:
     """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run"."""
 
@@ -114,7 +125,7 @@ class ForkedSubject:
         self._zygote = zygote
         self._answer: Answer | None = None
         self._ended = ""
-        self._open: Iterator[Outcome] = iter(())
+        self._open: deque[_Asked] = deque()
         end, self._number = zygote.begin_fork()
         self._channel: Channel | None = Channel(end)
 
@@ -128,17 +139,23 @@ class ForkedSubject:
 
     def ask_ahead(self, requests: Sequence[Request], seconds: float = math.inf) -> Iterator[Outcome]:
         """Send all requests at once and give their outcomes one by one, while the child is at work on the next. Each
-        has `seconds` at most. What isn't taken before the next request is dropped."""
-        for _ in self._open:
-            pass
+        has `seconds` at most. What was asked before is still there to be taken."""
         # Every answer bears its question's number, which nobody can know before: what comes ahead of time is no answer.
         tokens = [secrets.randbits(60) for _ in requests]
         limits = [min(request.seconds, seconds) for request in requests]
         if self._channel is not None and requests:
             plain = ({**to_plain(r), "seconds": limit} for r, limit in zip(requests, limits, strict=True))
             self._send(list(zip(tokens, plain, strict=True)), limits[0] + GRACE)
-        self._open = (self._collect(token, limit) for token, limit in zip(tokens, limits, strict=True))
-        return self._open
+        asked = [_Asked(token, limit) for token, limit in zip(tokens, limits, strict=True)]
+        self._open.extend(asked)
+        return map(self._take, asked)
+
+    def _take(self, wanted: _Asked) -> Outcome:
+        """Outcomes come in the order in which they were asked for."""
+        while wanted.outcome is None:
+            first = self._open.popleft()
+            first.outcome = self._collect(first.token, first.seconds)
+        return wanted.outcome
 
     def abandon(self) -> None:
         """End the child: what it was asked is of no use any more."""

@@ -9,7 +9,7 @@ import ctypes
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 
@@ -17,35 +17,35 @@ class TimeLimit(BaseException):
     """The code took longer than it may. No Exception, so that a student's `except Exception` doesn't swallow it."""
 
 
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Raise `TimeLimit` inside the block after `seconds`.
 
     A long operation inside torch ends first. Where there are no signals (Windows, a thread other than the main one) the
     limit reaches Python code only.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
-        with _by_signal(seconds):
-            yield
-    else:
-        with _by_thread(seconds):
-            yield
+        return _BySignal(seconds)
+    return _by_thread(seconds)
 
 
-@contextmanager
-def _by_signal(seconds: float) -> Iterator[None]:
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise TimeLimit
+class _BySignal:
+    """`_signal` and not `signal`, whose enums take longer than many a call that is limited here."""
 
-    # `_signal` and not `signal`, whose enums take longer than many a call that is limited here.
-    previous = _signal.signal(_signal.SIGALRM, ring)
-    # Rings again: an `except:` around a loop's body swallows the first one.
-    _signal.setitimer(_signal.ITIMER_REAL, max(seconds, 1e-3), 0.2)
-    try:
-        yield
-    finally:
+    def __init__(self, seconds: float) -> None:
+        self.seconds = max(seconds, 1e-3)
+
+    def __enter__(self) -> None:
+        self.previous = _signal.signal(_signal.SIGALRM, _ring)
+        # Rings again: an `except:` around a loop's body swallows the first one.
+        _signal.setitimer(_signal.ITIMER_REAL, self.seconds, 0.2)
+
+    def __exit__(self, *_error: object) -> None:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
-        _signal.signal(_signal.SIGALRM, previous)
+        _signal.signal(_signal.SIGALRM, self.previous)
+
+
+def _ring(_number: int, _frame: FrameType | None) -> None:
+    raise TimeLimit
 
 
 @contextmanager

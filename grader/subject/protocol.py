@@ -178,7 +178,7 @@ class AsksAhead(Subject, Protocol):
     """A subject at work beside us: it takes several requests at once."""
 
     def ask_ahead(self, requests: Sequence[Request], seconds: float = ...) -> Iterator[Outcome]:
-        """Send all requests and give their outcomes one by one. What isn't taken is lost with the next request."""
+        """Send all requests and give their outcomes one by one, whenever they are taken."""
         ...
 
     def abandon(self) -> None:

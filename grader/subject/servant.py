@@ -10,7 +10,8 @@ import dis
 import inspect
 import io
 import random
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -57,7 +58,7 @@ class Servant:
         self.log, output = Log(), _CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _guarded(request, output), time_limit(request.seconds):
+            with _Guarded(request, output), time_limit(request.seconds):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error)}
@@ -255,18 +256,28 @@ def _gradients(
     return {k: None if g is None else plain(g) for k, g in zip(wanted, found, strict=True)}
 
 
-@contextlib.contextmanager
-def _guarded(request: Request, output: io.TextIOBase) -> Iterator[None]:
-    """The same surroundings for every call: random numbers, gradient mode, and what is printed goes to `output`."""
-    with (
-        contextlib.redirect_stdout(output),
-        contextlib.redirect_stderr(output),
-        torch.inference_mode(False),
-        torch.enable_grad(),
-    ):
-        torch.default_generator.manual_seed(request.seed)  # `torch.manual_seed` also asks for CUDA: ten times slower
-        random.seed(request.seed)
-        yield
+class _Guarded:
+    """The same surroundings for every call: random numbers, gradient mode, and what is printed goes to `output`.
+
+    A class and no generator: a submission is asked some seventy things, most of which take less than five nested
+    generators do.
+    """
+
+    def __init__(self, request: Request, output: io.TextIOBase) -> None:
+        self.seed, self.output = request.seed, output
+
+    def __enter__(self) -> None:
+        self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
+        self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
+        self.inference.__enter__()
+        self.gradients.__enter__()
+        torch.default_generator.manual_seed(self.seed)  # `torch.manual_seed` also asks for CUDA: ten times slower
+        random.seed(self.seed)
+
+    def __exit__(self, *error: Any) -> None:
+        self.gradients.__exit__(*error)
+        self.inference.__exit__(*error)
+        sys.stdout, sys.stderr = self.streams
 
 
 class _CappedText(io.StringIO):

@@ -8,6 +8,7 @@ is process 1 of a sandbox, has one child at a time, and ends with a child everyt
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -30,6 +31,12 @@ from grader.subject.watch import warm_up
 from grader.subject.wire import WireError
 
 LARGE_PAGE_BITS, MADV_COLLAPSE = 21, 25
+# Sizes of malloc's chunks, and of the blocks that Python cuts by itself (there were fewer than 300 gaps of each).
+GAPS = (*range(24, 1032, 16), *range(1032, 8192, 256), *range(8192, 2**17, 4096))
+SMALL, GAPS_OF_A_SIZE = range(48, 513, 16), 300
+EMPTY_BYTES = sys.getsizeof(b"")
+HEAP = 2**28
+_kept: list[bytes] = []
 
 
 def main() -> None:
@@ -47,11 +54,24 @@ def main() -> None:
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     gc.collect()
+    _use_up_gaps()
     _into_large_pages()
     # A child's garbage collector shall not touch, and so copy, what was there before it.
     gc.freeze()
     control.send(b"ready")
     _serve_forks(control, limits)
+
+
+def _use_up_gaps() -> None:
+    """Take the memory that is free between other things, for good: what a child makes then lies side by side on few
+    pages, in place of being strewn over many that each have to be copied."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+    end = libc.sbrk(0)
+    for size in reversed(GAPS):
+        while 0 < end - (libc.malloc(size) or 0) < HEAP:  # until the heap has to grow for it
+            pass
+    _kept.extend(bytes(size - EMPTY_BYTES) for size in SMALL for _ in range(GAPS_OF_A_SIZE))
 
 
 def _into_large_pages() -> None:
@@ -65,7 +85,8 @@ def _into_large_pages() -> None:
 
 def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
     children: dict[int, int] = {}
-    forks = 0
+    forks, dying = 0, 0
+    alone = limits is not None and bool(limits.scratch) and os.getpid() == 1
     while True:
         try:
             message, descriptors, _flags, _address = socket.recv_fds(control, 64, 1)
@@ -76,23 +97,48 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
         word, *rest = message.decode().split()
         if word == "fork":
             # The second number is our own size, which can't be seen from in here.
-            pid = _fork(control, descriptors[0], limits, int(rest[0]))
+            pid, gate = _fork(control, descriptors[0], limits, int(rest[0]))
+            if dying and not _was_alone(dying, pid):
+                _end_everything()
+                os.close(gate)
+                pid, gate = _fork(control, descriptors[0], limits, int(rest[0]))
+            os.write(gate, b"!")
+            os.close(gate)
+            dying = 0
             forks += 1
             children[forks] = pid
             os.close(descriptors[0])
             control.send(b"forked")
         elif word == "kill" and int(rest[0]) in children:
-            _end(children.pop(int(rest[0])), limits is not None and bool(limits.scratch))
+            pid = children.pop(int(rest[0]))
+            if alone:
+                # From here on nothing of it can run or start anything. Until it is cleared away takes milliseconds, in
+                # which the next child can be made.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
+                dying = pid
+            else:
+                _end(pid)
     for pid in children.values():
-        _end(pid, False)
+        _end(pid)
 
 
-def _end(pid: int, everything: bool) -> None:
-    """Kill a child; with `everything` (process 1 of a namespace) every process there is, until none is left."""
-    if not everything or os.getpid() != 1:
-        os.killpg(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
-        os.waitpid(pid, 0)
-        return
+def _end(pid: int) -> None:
+    os.killpg(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
+    os.waitpid(pid, 0)
+
+
+def _was_alone(dying: int, following: int) -> bool:
+    """Wait for a child that was killed, and say whether it had started nothing: then the next one's number follows."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(dying, 0)
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return following == dying + 1
+
+
+def _end_everything() -> None:
+    """As process 1 of a namespace: kill every process there is, until none is left."""
     while True:
         try:
             os.kill(-1, signal.SIGKILL)
@@ -101,19 +147,25 @@ def _end(pid: int, everything: bool) -> None:
             return
 
 
-def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, address_space: int) -> int:
+def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, address_space: int) -> tuple[int, int]:
+    """A child, and the end of a pipe: it gets itself ready, and answers nothing before it has read from there."""
+    waiting, gate = os.pipe()
     pid = os.fork()
     if pid:
+        os.close(waiting)
         os.setpgid(pid, pid)  # here too: whichever of the two comes first
-        return pid
+        return pid, gate
     try:
         os.setpgid(0, 0)
         control.close()
+        os.close(gate)
         channel = Channel(socket.socket(fileno=descriptor))
         _silence()
         if limits is not None:
             confine(limits, address_space)
-        serve(channel)
+        if os.read(waiting, 1):
+            os.close(waiting)
+            serve(channel)
     finally:
         os._exit(0)
 

@@ -111,6 +111,16 @@ def test_what_a_passed_check_asked_is_asked_at_once_of_the_next(zygote, monkeypa
     assert wrong.diagnosis == "doubled"
 
 
+def test_what_was_asked_first_may_be_taken_last(zygote):
+    with ForkedSubject(zygote) as subject:
+        first = subject.ask_ahead([Request("run", source="x = 1; print('one')")])
+        second = subject.ask_ahead([Request("get", "x"), Request("get", "y")])
+        assert next(second).value == 1
+        assert subject.ask(Request("run", source="print('three')")).output == "three\n"
+        assert next(first).output == "one\n"
+        assert next(second).status == "missing"
+
+
 def test_unwritten_and_undefined_functions(report_of):
     unwritten = report_of("product", product("raise NotImplementedError()"))
     assert unwritten.score == 0

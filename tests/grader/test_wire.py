@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -187,3 +188,26 @@ def test_what_only_looks_plain_becomes_what_it_is():
     nested: list = []
     nested.append(nested)
     assert "deeply nested" in str(plain(nested))
+
+
+def test_both_ends_may_send_more_than_the_pipe_holds():
+    ours, theirs = map(Channel, socket.socketpair())
+    large = torch.ones(2**20)
+
+    def talk(channel):
+        channel.send(large, 10.0)
+        return channel.receive(10.0).shape
+
+    with ThreadPoolExecutor() as pool:
+        assert list(pool.map(talk, (ours, theirs))) == [large.shape] * 2
+    ours.close()
+    theirs.close()
+
+
+def test_an_end_that_takes_nothing_is_late_and_one_that_is_gone_is_closed(ends):
+    channel, other = ends
+    with pytest.raises(Late):
+        channel.send(torch.ones(2**20), 0.05)
+    other.close()
+    with pytest.raises(Closed):
+        channel.send("more", 1.0)

@@ -126,3 +126,38 @@ def test_environment_of_the_judge_stays_outside(sandbox, monkeypatch):
 def test_bubblewrap_is_there():
     """A judge without a sandbox is no judge: this fails rather than skips."""
     assert shutil.which("bwrap"), "apt-get install bubblewrap libseccomp2"
+
+
+LEAVES_OTHERS = """
+import os, signal
+for _ in range(6):
+    if os.fork() == 0:
+        os.setsid()
+        signal.pause()
+"""
+STARTS_THREADS = """
+import threading
+threads = [threading.Thread(target=threading.Event().wait, args=(0.2,)) for _ in range(6)]
+for thread in threads:
+    thread.start()
+print("all started")
+"""
+
+
+def test_the_next_child_has_the_sandbox_to_itself():
+    """It is forked while the last one is still being cleared away; the limit on processes counts what isn't gone."""
+    with Sandbox(LIMITS, packages=()) as place:
+        for _ in range(3):
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source=LEAVES_OTHERS)).ok
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source=STARTS_THREADS)).output == "all started\n"
+
+
+def test_a_child_that_ends_by_itself_is_followed_by_another():
+    with Sandbox(LIMITS, packages=()) as place:
+        for _ in range(3):
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source="import os; os._exit(0)")).status == "died"
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source="print(1)")).output == "1\n"
