@@ -13,7 +13,8 @@ os.environ["GRADER_PROGRESS"] = "off"
 import pytest
 
 from grader.subject import Request, Subject
-from grader.subject.forked import ForkedSubject, Zygote
+from grader.subject.forked import ForkedSubject
+from grader.subject.forking import Zygote
 from grader.subject.local import LocalSubject
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,16 @@ from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
 from grader.batch.finish import Finished, Release
 from grader.batch.key import Terms, specifications
-from grader.batch.worker import Judge, Task, judge
+from grader.batch.worker import Judge, Judged, Task, failure, judge
 from grader.errors import CourseError, FoundWanting
 from grader.judge.result import Result
+from grader.judge.sandbox import HandedOver
 
 # More than a worker has at once, so that none waits for the command; few, because submissions lie in memory.
 AHEAD = 3
+# A task has several submissions: Dask takes as long over a task as a quarter of a submission does. Not so many that the
+# workers are not done at the same time.
+MOST_AT_ONCE, TASKS_A_WORKER = 8, 8
 CONNECT_SECONDS = 20
 SETTINGS: dict[str, Any] = {
     # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
@@ -104,12 +108,12 @@ def _end(cluster: LocalCluster) -> None:
 class Judges:
     """The judges on a client's workers; a context manager. They are ended with it, and the secret is forgotten."""
 
-    def __init__(self, client: Client, terms: Terms) -> None:
+    def __init__(self, client: Client, terms: Terms, sandboxes: Mapping[int, HandedOver]) -> None:
         self._client = client
         # The same terms, the same name: after a run that was killed its judges are found again and taken over.
         self._name = f"attention-course-{terms.name[:16]}"
         try:
-            client.register_plugin(Judge(terms, specifications()), name=self._name)
+            client.register_plugin(Judge(terms, specifications(), sandboxes), name=self._name)
         except Exception as error:
             self._forget()
             raise FoundWanting(f"The workers can't grade: {error}") from error
@@ -126,34 +130,35 @@ class Judges:
             with contextlib.suppress(Exception):
                 self._client.unregister_worker_plugin(self._name)
 
-    def grade(self, tasks: Iterable[Task], release: Release) -> Iterator[list[Graded]]:
-        """Grade; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
-        ahead = AHEAD * len(self._client.scheduler_info()["workers"]) + 1
+    def grade(self, tasks: Iterable[Task], count: int, release: Release) -> Iterator[list[Graded]]:
+        """Grade so many; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
+        workers = max(len(self._client.scheduler_info()["workers"]), 1)  # one that died may be on its way back
+        at_once = max(1, min(MOST_AT_ONCE, count // (TASKS_A_WORKER * workers)))
         first = _Pass(self._client, self._name, release)
-        yield from first.run(tasks, ahead)
+        yield from first.run(tasks, at_once, AHEAD * workers + 1)
         # A worker that died had other submissions at hand: each of them gets another chance, alone.
         for task in first.killers:
             alone = _Pass(self._client, self._name, release)
-            yield from alone.run([task], 1)
+            yield from alone.run([task], 1, 1)
             yield [Graded(one, failed="Every worker that graded it died.") for one in alone.killers]
 
 
 class _Pass:
-    """Grades submissions once; `killers` are those on which workers died, again and again."""
+    """Grades submissions once; `killers` are those at which workers died, again and again."""
 
     def __init__(self, client: Client, name: str, release: Release) -> None:
         self._client, self._name, self._release = client, name, release
-        self._under_way: dict[Future, Task] = {}
+        self._under_way: dict[Future, list[Task]] = {}
         self._waiting = as_completed()
         self.killers: list[Task] = []
 
-    def run(self, tasks: Iterable[Task], ahead: int) -> Iterator[list[Graded]]:
-        """Never more than `ahead` at a time."""
+    def run(self, tasks: Iterable[Task], at_once: int, ahead: int) -> Iterator[list[Graded]]:
+        """So many at once, and never more than `ahead` times as many under way."""
         left = iter(tasks)
         while True:
-            for task in itertools.islice(left, ahead - len(self._under_way)):
-                future = self._client.submit(judge, self._name, task, self._release, pure=False)
-                self._under_way[future] = task
+            while len(self._under_way) < ahead and (some := list(itertools.islice(left, at_once))):
+                future = self._client.submit(judge, self._name, some, self._release, pure=False)
+                self._under_way[future] = some
                 self._waiting.add(future)
             if not self._under_way:
                 return
@@ -163,16 +168,22 @@ class _Pass:
         if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again
             self._waiting.add(future)
             return []
-        task = self._under_way.pop(future)
+        tasks = self._under_way.pop(future)
         try:
-            plain, finished = future.result()
+            return list(map(_graded, tasks, future.result()))
         except CancelledError:
             raise SchedulerLost from None
         except KilledWorker:
-            self.killers.append(task)
+            self.killers += tasks
             return []
         except Exception as error:
-            return [Graded(task, failed=f"The judge failed: {type(error).__name__}: {error}"[:300])]
+            return [Graded(task, failed=failure(error)) for task in tasks]
         finally:
             future.release()
-        return [Graded(task, Result.from_plain(plain), finished)]
+
+
+def _graded(task: Task, judged: Judged) -> Graded:
+    if isinstance(judged, str):
+        return Graded(task, failed=judged)
+    plain, finished = judged
+    return Graded(task, Result.from_plain(plain), finished)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.batch.course import Submission
 from grader.batch.key import Terms
+from grader.batch.results import Record
 from grader.judge.result import Result
 
 
@@ -26,6 +28,15 @@ class Finished:
 
     comments: dict[str, str]
     notebook: bytes
+
+
+@dataclass(frozen=True)
+class Item:
+    """One result on its way to the log, the files and the gradebook."""
+
+    submission: Submission
+    record: Record
+    finished: Finished
 
 
 def finish(result: Result, submission: bytes, terms: Terms, release: Release) -> Finished:
@@ -58,10 +69,13 @@ def _as_released(cell: dict[str, Any], release: Release) -> None:
 
 
 def dump(notebook: dict[str, Any]) -> bytes:
-    """A notebook's bytes as nbformat writes them: text in lines, keys in order."""
+    """A notebook's bytes, as nbformat writes them but for the indentation: with a line for each cell the encoder is the
+    one in C, which takes a sixth of the time."""
     for cell in notebook["cells"]:
         cell["source"] = cell["source"].splitlines(keepends=True)
         for output in cell.get("outputs", ()):
             output["data"] = {kind: text.splitlines(keepends=True) for kind, text in output["data"].items()}
-    text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False, separators=(",", ": "))
-    return text.encode("utf-8", "replace") + b"\n"
+    encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
+    rest = {name: value for name, value in notebook.items() if name != "cells"}
+    cells = ",\n".join(map(encode, notebook["cells"]))
+    return f'{{"cells": [\n{cells}\n],\n{encode(rest)[1:]}\n'.encode("utf-8", "replace")

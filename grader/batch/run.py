@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, TextIO
 
 from grader.batch.autograded import Autograded
 from grader.batch.course import ClassDirectory, Submission
-from grader.batch.finish import finish
-from grader.batch.gradebook import Gradebook
+from grader.batch.finish import Item, finish
 from grader.batch.key import Terms
 from grader.batch.lock import locked
 from grader.batch.progress import Progress
 from grader.batch.results import Record, ResultsLog
 from grader.batch.starting import Starting
-from grader.batch.store import Item, Store
 from grader.judge.outline import Outline
 
+# Imported where they are needed: the workers start first, and they take longest.
 if TYPE_CHECKING:
     from grader.batch.cluster import Graded
+    from grader.batch.gradebook import Gradebook
+    from grader.batch.store import Store
     from grader.batch.worker import Task
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
@@ -78,6 +79,8 @@ class _Run:
         new = [one for one in found if not self._known(one)]
         with contextlib.ExitStack() as stack:
             workers = stack.enter_context(self._workers(len(new))) if new else None
+            from grader.batch.store import Store
+
             book = stack.enter_context(self._gradebook())
             files = Autograded(self.course)
             store = Store(self.log, files, book, lambda text: print(text, file=self.tell))
@@ -103,6 +106,8 @@ class _Run:
         return Starting(self.options.scheduler, min(workers, count), self.terms)
 
     def _gradebook(self) -> Gradebook:
+        from grader.batch.gradebook import Gradebook
+
         layout = self.course.layout
         book = Gradebook(layout.db_url, layout.course_id, self.course.lesson, self.course.config)
         book.require(Outline.of(self.terms.instructor).exercises)
@@ -127,7 +132,7 @@ class _Run:
         try:
             judges = workers.judges()
             progress = Progress(len(new), self.tell)
-            for batch in judges.grade(self._tasks(new), book.release):
+            for batch in judges.grade(self._tasks(new), len(new), book.release):
                 items = [self._item(one, submissions) for one in batch if self._has_result(one)]
                 store.add_new(items)
                 self.outcome.graded += len(items)

@@ -9,14 +9,16 @@ from multiprocessing import forkserver
 from typing import TYPE_CHECKING
 
 from grader.batch.key import Terms
+from grader.errors import FoundWanting
+from grader.judge.sandbox import HandedOver, Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
     from grader.batch.cluster import Judges
 
 
 def _serve_forks() -> None:
-    """Start the process that this machine's workers are forked from: it imports torch while this one imports the rest,
-    and once for all of them."""
+    """Start the process that this machine's workers are forked from: it imports torch while this one imports Dask, and
+    once for all of them."""
     os.environ["OMP_NUM_THREADS"] = "1"  # a process with more threads must not be forked
     forkserver.set_forkserver_preload(["grader.batch.ready"])
     forkserver.ensure_running()
@@ -29,15 +31,28 @@ class Starting:
         self._scheduler, self._workers, self._terms = scheduler, workers, terms
         self._stack = contextlib.ExitStack()
         self._pool = ThreadPoolExecutor(1)
+        self._sandboxes = {}
         if scheduler is None:
             _serve_forks()
+            self._sandboxes = self._start_sandboxes()
         self._started = self._pool.submit(self._start)
+
+    def _start_sandboxes(self) -> dict[int, HandedOver]:
+        """For the workers to come, by name: a zygote takes longer to start than all else."""
+        if not self._terms.sandboxed:
+            return {}
+        try:
+            made = [self._stack.enter_context(Sandbox(self._terms.limits, wait=False)) for _ in range(self._workers)]
+        except SandboxUnavailable as error:
+            self._stack.close()
+            raise FoundWanting(f"The workers can't grade: {error}") from error
+        return {i: one.hand_over() for i, one in enumerate(made)}
 
     def _start(self) -> Judges:
         from grader.batch.cluster import Judges, connected
 
         client = self._stack.enter_context(connected(self._scheduler, self._workers))
-        return self._stack.enter_context(Judges(client, self._terms))
+        return self._stack.enter_context(Judges(client, self._terms, self._sandboxes))
 
     def judges(self) -> Judges:
         """The judges, once they are ready; raises what kept them from it."""

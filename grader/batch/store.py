@@ -5,26 +5,15 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from grader.batch.autograded import Autograded, timestamp
-from grader.batch.course import Submission
-from grader.batch.finish import Finished
+from grader.batch.finish import Item
 from grader.batch.gradebook import Entry, Gradebook, Unavailable
-from grader.batch.results import Record, ResultsLog
+from grader.batch.results import ResultsLog
 from grader.errors import FoundWanting
 
 BATCH, BATCH_SECONDS = 100, 5.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True)
-class Item:
-    """One result on its way."""
-
-    submission: Submission
-    record: Record
-    finished: Finished
 
 
 class Store:

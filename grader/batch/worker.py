@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +16,8 @@ from grader.batch.finish import Finished, Release, finish
 from grader.batch.key import Terms, specifications
 from grader.judge.outline import Outline
 from grader.judge.result import Result
+from grader.judge.sandbox import HandedOver, OpenZygote, Sandbox
+from grader.subject.forking import ZygoteGone
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,9 @@ class Judge(WorkerPlugin):
     # Registered twice, it stays as it is.
     idempotent = True
 
-    def __init__(self, terms: Terms, version: str) -> None:
-        self.terms, self.version = terms, version
+    def __init__(self, terms: Terms, version: str, sandboxes: Mapping[int, HandedOver] | None = None) -> None:
+        """`sandboxes` are in the making for workers of these names, who are on the command's own machine."""
+        self.terms, self.version, self._sandboxes = terms, version, sandboxes or {}
         self._place: Any = None
 
     def setup(self, worker: Worker) -> None:
@@ -44,7 +50,13 @@ class Judge(WorkerPlugin):
         if specifications() != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package installed.")
         self._alone = threading.Lock()
-        self.place()
+        given = self._sandboxes.get(worker.name) if isinstance(worker.name, int) else None
+        # The zygote imports torch, a matter of seconds, and this process does the same beside it.
+        with ThreadPoolExecutor(1) as beside:
+            ready = beside.submit(importlib.import_module, "grader.batch.ready")
+            self._place = given.take_over() if given is not None else None
+            self.place()
+            ready.result()
 
     def teardown(self, worker: Worker) -> None:
         """End the zygote."""
@@ -54,8 +66,6 @@ class Judge(WorkerPlugin):
 
     def place(self) -> Any:
         """The zygote, started if there is none."""
-        from grader.judge.sandbox import OpenZygote, Sandbox
-
         if self._place is None:
             kind = Sandbox if self.terms.sandboxed else OpenZygote
             self._place = kind(self.terms.limits)
@@ -68,8 +78,6 @@ class Judge(WorkerPlugin):
 
     def grade(self, task: Task) -> Result:
         """Grade a submission. If the zygote dies meanwhile, another one is started, once."""
-        from grader.subject.forked import ZygoteGone
-
         with self._alone:
             try:
                 return self._graded(task)
@@ -84,9 +92,25 @@ class Judge(WorkerPlugin):
         return replace(result, unreadable=task.why) if task.why else result
 
 
-def judge(name: str, task: Task, release: Release) -> tuple[dict[str, Any], Finished]:
-    """The task: the result as plain data, and what becomes of it. `name` is the plug-in's."""
+Judged = tuple[dict[str, Any], Finished] | str
+
+
+def judge(name: str, tasks: Sequence[Task], release: Release) -> list[Judged]:
+    """What Dask runs, for some submissions: of each the result as plain data with what becomes of it, or why there is
+    none. `name` is the plug-in's."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, Judge)
-    result = plugin.grade(task)
-    return result.to_plain(), finish(result, task.data, plugin.terms, release)
+    return [_judged(plugin, task, release) for task in tasks]
+
+
+def _judged(plugin: Judge, task: Task, release: Release) -> Judged:
+    try:
+        result = plugin.grade(task)
+        return result.to_plain(), finish(result, task.data, plugin.terms, release)
+    except Exception as error:
+        return failure(error)
+
+
+def failure(error: Exception) -> str:
+    """An error of the judge's own, in words."""
+    return f"The judge failed: {type(error).__name__}: {error}"[:300]

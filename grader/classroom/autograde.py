@@ -23,7 +23,7 @@ from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable
 from grader.judge.result import Result
 from grader.judge.sandbox import OpenZygote, Sandbox, SandboxUnavailable
-from grader.subject.forked import ZygoteGone
+from grader.subject.forking import ZygoteGone
 
 
 class JudgingExporter(NotebookExporter):

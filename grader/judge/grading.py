@@ -20,7 +20,7 @@ from grader.judge.sandbox import OpenZygote, Sandbox
 from grader.registry import exercises
 from grader.report import Report
 from grader.spec import Exercise
-from grader.subject.forked import ZygoteGone
+from grader.subject.forking import ZygoteGone
 
 Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -66,8 +66,9 @@ class Result:
         return next(exercise for exercise in self.exercises if exercise.name == name)
 
     def to_plain(self) -> dict[str, Any]:
-        """As dicts and lists."""
-        return asdict(self)
+        """As dicts and tuples."""
+        exercises = tuple({**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts)} for e in self.exercises)
+        return {**vars(self), "exercises": exercises}
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> Result:

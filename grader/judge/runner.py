@@ -13,7 +13,8 @@ from grader.judge.limits import Limits
 from grader.judge.plan import Run
 from grader.spec import Exercise
 from grader.subject import Outcome, Request
-from grader.subject.forked import ForkedSubject, Zygote
+from grader.subject.forked import ForkedSubject
+from grader.subject.forking import Zygote
 from grader.subject.protocol import Answer
 
 # Under this there is no use in starting anything.

@@ -12,12 +12,15 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import site
 import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from dataclasses import dataclass
+from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ import grader
 from grader.judge import inside, seccomp
 from grader.judge.limits import MIB, Limits
 from grader.subject.confine import Confinement
-from grader.subject.forked import LARGE_PAGES, ONE_THREAD, Zygote, ZygoteGone
+from grader.subject.forking import LARGE_PAGES, ONE_THREAD, Zygote, ZygoteGone
 
 INSTALL = "apt-get install bubblewrap libseccomp2"
 COURSE, SCRATCH = "/course", "/scratch"
@@ -62,20 +65,31 @@ class Sandbox(Zygote):
     """A zygote in bubblewrap. `sandboxed` tells it from `OpenZygote`. One submission at a time."""
 
     sandboxed = True
+    _handed_over = False
 
-    def __init__(self, limits: Limits | None = None, packages: tuple[str, ...] = PACKAGES) -> None:
+    def __init__(
+        self, limits: Limits | None = None, packages: tuple[str, ...] = PACKAGES, *, wait: bool = True
+    ) -> None:
         self.limits, self.packages = limits or Limits(), packages
         self._resources = contextlib.ExitStack()
         self.pid = 0
         self._address_space = 0
         with self._resources_on_error():
-            super().__init__()
-            self._address_space = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0]) * os.sysconf(
-                "SC_PAGESIZE"
-            )
-            # Where memory runs out, the kernel shall take a submission, not the judge.
-            with contextlib.suppress(OSError):
-                Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
+            super().__init__(wait)
+
+    def wait_until_ready(self) -> None:
+        super().wait_until_ready()
+        self._address_space = _address_space(self.pid)
+        # Where memory runs out, the kernel shall take a submission, not the judge.
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
+
+    def hand_over(self) -> HandedOver:
+        """A sandbox that was started without waiting, for another process of ours to use: this one only keeps what has
+        to be kept while it runs, until `close`."""
+        self._handed_over = True
+        with self._control:
+            return HandedOver(self.pid, self.limits, self.packages, DupFd(self._control.fileno()))
 
     @contextlib.contextmanager
     def _resources_on_error(self) -> Any:
@@ -131,8 +145,50 @@ class Sandbox(Zygote):
         return self._address_space
 
     def close(self) -> None:
+        if self._handed_over and self._process.poll() is None:  # nobody took it: its socket is still open somewhere
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
         super().close()
         self._resources.close()
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """A sandbox that was started elsewhere; it can be pickled. It is for the one process that takes it over."""
+
+    pid: int
+    limits: Limits
+    packages: tuple[str, ...]
+    control: Any  # what stands for a file descriptor on the way
+
+    def take_over(self) -> Sandbox | None:
+        """The sandbox, once it is ready; None if it has ended, or was somebody's who has."""
+        if not Path(f"/proc/{self.pid}").exists():
+            return None
+        with contextlib.suppress(OSError, EOFError, ZygoteGone):
+            taken = _TakenOver(self)
+            taken.wait_until_ready()
+            return taken
+        return None
+
+
+class _TakenOver(Sandbox):
+    """It ends when this end of its socket is closed. Whoever started it waits for that."""
+
+    def __init__(self, given: HandedOver) -> None:
+        self.limits, self.packages, self.pid = given.limits, given.packages, given.pid
+        self._control = socket.socket(fileno=given.control.detach())
+        self._control.settimeout(START_SECONDS)
+        self._forks, self._unanswered = 0, False
+        self._address_space = 0
+
+    def _answer(self) -> bytes:
+        answer = Zygote._answer(self)
+        self._control.settimeout(None)
+        return answer
+
+    def close(self) -> None:
+        self._control.close()
 
 
 class OpenZygote(Zygote):
@@ -161,8 +217,7 @@ class OpenZygote(Zygote):
 
     def address_space(self) -> int:
         with contextlib.suppress(OSError):
-            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[0]
-            return int(pages) * os.sysconf("SC_PAGESIZE")
+            return _address_space(self._process.pid)
         return 2**40
 
     def close(self) -> None:
@@ -183,6 +238,11 @@ def confinement(limits: Limits, packages: tuple[str, ...], scratch: str, uid: in
         seccomp=program,
         packages=packages,
     )
+
+
+def _address_space(pid: int) -> int:
+    pages = Path(f"/proc/{pid}/statm").read_text().split()[0]
+    return int(pages) * os.sysconf("SC_PAGESIZE")
 
 
 @contextlib.contextmanager

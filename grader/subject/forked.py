@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import secrets
-import socket
-import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -17,96 +12,13 @@ from types import TracebackType
 from typing import Any
 
 from grader.subject.channel import Channel, Closed, Late
+from grader.subject.forking import Zygote
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
 from grader.subject.wire import WireError
 
 # What the pipe itself may take beyond the time that the student's code has.
 GRACE = 1.0
-
-
-class ZygoteGone(RuntimeError):
-    """The zygote itself has ended. Nothing is wrong with any submission: start another one."""
-
-
-# In large pages a fork copies one entry in place of 512. This is for torch's memory; the zygote itself moves Python's.
-LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
-class Zygote:
-    """A running zygote; a context manager. Start it before other threads are busy: one serves any number of
-    subjects.
-    """
-
-    def __init__(self) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control = ours
-        self._forks, self._unanswered = 0, False
-        with theirs:
-            self._process = self._start(theirs.fileno())
-        self._answer()
-
-    def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "grader.subject.zygote", str(descriptor)]
-        environment = {**os.environ, **ONE_THREAD, **LARGE_PAGES}
-        return subprocess.Popen(command, pass_fds=[descriptor], env=environment, stdin=subprocess.DEVNULL)
-
-    def address_space(self) -> int:
-        """The zygote's own size in bytes, which a child's memory limit is counted from."""
-        return 0
-
-    def fork(self) -> tuple[socket.socket, int]:
-        """A new child: our end of its pipe, and its number."""
-        begun = self.begin_fork()
-        self._answered()
-        return begun
-
-    def begin_fork(self) -> tuple[socket.socket, int]:
-        """As `fork`, but without waiting for the child: what is sent to it waits for it."""
-        self._answered()
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                socket.send_fds(self._control, [f"fork {self.address_space()}".encode()], [theirs.fileno()])
-            except OSError as error:
-                ours.close()
-                raise ZygoteGone("the zygote is gone") from error
-        self._forks, self._unanswered = self._forks + 1, True
-        return ours, self._forks
-
-    def _answered(self) -> None:
-        """Wait for the last fork."""
-        if self._unanswered:
-            self._answer()
-            self._unanswered = False
-
-    def kill(self, number: int) -> None:
-        """End a child, whatever it is doing. Doesn't wait: the next fork comes after it."""
-        with contextlib.suppress(OSError):  # a zygote that is gone has taken its children along
-            self._control.send(f"kill {number}".encode())
-
-    def close(self) -> None:
-        """End the zygote and every child."""
-        with contextlib.suppress(ZygoteGone):
-            self._answered()
-        self._control.close()
-        self._process.wait()
-
-    def _answer(self) -> bytes:
-        try:
-            packet = self._control.recv(64)
-        except OSError:
-            packet = b""
-        if not packet:
-            raise ZygoteGone("the zygote is gone")
-        return packet
-
-    def __enter__(self) -> Zygote:
-        return self
-
-    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.close()
 
 
 @dataclass

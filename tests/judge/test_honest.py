@@ -120,7 +120,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     import signal
 
     from grader.judge.sandbox import Sandbox
-    from grader.subject.forked import ZygoteGone
+    from grader.subject.forking import ZygoteGone
     from tests.judge.conftest import LIMITS
 
     with Sandbox(LIMITS, packages=()) as doomed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -161,3 +162,29 @@ def test_a_child_that_ends_by_itself_is_followed_by_another():
                 assert subject.ask(Request("run", source="import os; os._exit(0)")).status == "died"
             with ForkedSubject(place) as subject:
                 assert subject.ask(Request("run", source="print(1)")).output == "1\n"
+
+
+def test_a_sandbox_can_be_handed_over_once():
+    """Its first owner need not wait; it ends when its second one lets go of it, and nobody is given it again."""
+    with Sandbox(LIMITS, packages=(), wait=False) as place:
+        given = pickle.loads(pickle.dumps(place.hand_over()))
+        taken = given.take_over()
+        assert taken is not None
+        with taken, ForkedSubject(taken) as subject:
+            assert subject.ask(Request("run", source="import os; print(os.getuid() == os.geteuid() != 0)")).output
+        assert ended(given.pid)
+        assert given.take_over() is None
+
+
+def test_a_sandbox_that_nobody_takes_ends_with_its_owner():
+    with Sandbox(LIMITS, packages=(), wait=False) as place:
+        given = place.hand_over()
+    assert ended(given.pid)
+
+
+def ended(pid: int) -> bool:
+    for _ in range(100):
+        if not Path(f"/proc/{pid}").exists():
+            return True
+        time.sleep(0.05)
+    return False
