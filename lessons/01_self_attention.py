@@ -27,24 +27,20 @@
 # - write a softmax that does not overflow;
 # - tell whether a printed table of attention weights can be right.
 #
-# **Time:** about 90 minutes, a good half of it for the exercises. The plan: mix vectors → project → score →
-# softmax → scale and put together → read someone else's page critically → test attention weights → a quiz.
+# **Time:** about 90 minutes, more than half of it for the exercises. The plan: mix vectors → project → score
+# → softmax → scale and put together → read someone else's page critically → test attention weights → a quiz.
 #
-# ## How this notebook works
+# ## Four rules for your functions
 #
-# Run the cells from top to bottom with Shift+Enter. The examples are complete. An exercise has two cells:
+# Cells, checks and hints work as in lesson 00. The examples are complete; what you write goes where
+# `raise NotImplementedError()` stands.
 #
-# 1. one for your code: replace `raise NotImplementedError()`;
-# 2. one that says `check(...)`: run it as often as you like. It tells what passes and what failed first, and
-#    often which mistake it looks like.
+# Four rules hold for the functions you write, here and in the lessons that follow:
 #
-# Above them stand folded lines, each with something that may go wrong: open the one that fits what you see.
-# After them there is often a cell that starts with `# Try it`: it runs your function on the small example,
-# and raises an error until your function exists.
-#
-# Four rules hold for the functions you write here. They accept float32 and float64 and return the type they
-# were given. They don't change their arguments. They work for any number of leading axes. And gradients can
-# flow through them, so no detour through NumPy or Python numbers.
+# - they accept float32 and float64, and return the type they were given;
+# - they don't change their arguments;
+# - where a shape begins with `...`, they work for any number of leading axes;
+# - gradients can flow through them, so no detour through NumPy or Python numbers.
 
 # %% [markdown]
 # ## Letters for shapes
@@ -316,7 +312,7 @@ ten, hundred = torch.tensor([[10.0, 1.0, 1.0], [100.0, 1.0, 1.0]], dtype=torch.f
 print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
 print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 
-tiny = torch.tensor(hundred[1], dtype=torch.float32)  # most models compute in float32
+tiny = torch.tensor(hundred[1], dtype=torch.float32)  # torch's usual dtype
 print(f"1e-43 in float32: {tiny:.2e}; its smallest normal number: {torch.finfo(torch.float32).tiny:.2e}")
 print("above zero:", bool(tiny > 0), " and 1 plus it is still 1:", bool(1 + tiny == 1))
 
@@ -425,11 +421,11 @@ print("scaled scores", scores / math.sqrt(d_k), sep="\n")
 # %% [markdown]
 # ### Why divide?
 #
-# A dot product of two vectors of width d_k adds up d_k products. If the entries are independent random
-# numbers with mean 0 and variance 1, each product has variance 1, and their sum has variance d_k: the scores
-# spread as √d_k. Wide keys give large scores, and you saw above what softmax does with those: nearly all the
-# weight on one key. Dividing by √d_k takes the width out. The next cell measures it on ten random keys. (From
-# here on the examples use torch's own softmax over the last axis, `.softmax(-1)`.)
+# A dot product of two vectors of width d_k adds up d_k products. The wider the vectors, the more the sums
+# spread: for random entries as √d_k, which lesson 02 works out. So wide keys give large scores, and you saw
+# above what softmax does with those: nearly all the weight on one key. Dividing by √d_k takes the width out.
+# The next cell measures it on ten random keys. (From here on the examples use torch's own softmax over the
+# last axis, `.softmax(-1)`.)
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -444,8 +440,8 @@ for width in (4, 64, 1024):
 
 # %% [markdown]
 # Without scaling the average largest weight climbs towards 1; with scaling it stays about the same. A row
-# with one weight close to 1 also hardly learns any more, since the gradient of softmax nearly vanishes there.
-# Lesson 02 looks at that in full.
+# with one weight close to 1 also hardly learns any more, since the gradient of softmax nearly vanishes there;
+# that, too, waits for lesson 02.
 #
 # The direction is easy to get backwards, so look at it once. Row 1 of the scores, divided by more and more:
 
@@ -506,8 +502,8 @@ weighted_values = weights @ values
 print("weighted values", weighted_values, sep="\n")
 
 # %% [markdown]
-# Row 1 lies close to token 1's own value, [2, 8, 0], because that is where its weight went. And note the
-# shapes: the output has one row for each **query**, and the width of a **value**.
+# Row 1 lies close to token 1's own value, [2, 8, 0], because that is where its weight went. The output has
+# one row for each **query**, and the width of a **value**.
 #
 # ### The whole way, step by step
 #
@@ -794,7 +790,7 @@ for name, numbers in broken.items():
 #
 # The last row is a sound one that is off by a rounding error, and the page refuses it. Floating-point numbers
 # are seldom exactly one, so a test needs a **tolerance**, for the range as well as for the sum. And one more
-# trap: NaN compares as False with everything, so whether it slips through depends on how you ask.
+# trap: `<`, `>` and `==` with a NaN are always False, so whether it slips through depends on how you ask.
 
 # %%
 nan_row = torch.tensor([0.5, math.nan, 0.5])
@@ -831,14 +827,14 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 #
 # <details><summary>My function refuses sound weights</summary>
 #
-# Do you compare with exactly one, exactly zero or exactly one again? Rounding needs room on both sides, in
-# the rule for the range as well. Also look at which axis you sum over.
+# Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the
+# range as well as in that for the sum. Also look at which axis you sum over.
 #
 # </details>
 #
 # <details><summary>NaN passes, or gets the wrong message</summary>
 #
-# Any comparison with NaN is False. Ask the question that NaN can't dodge, and ask it first.
+# `<`, `>` and `==` with NaN are all False. Ask the question that NaN can't dodge, and ask it first.
 #
 # </details>
 

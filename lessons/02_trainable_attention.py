@@ -29,11 +29,12 @@
 # - measure with one number how widely a token spreads its attention;
 # - explain, with the numbers at hand, why unscaled scores stop a model from learning.
 #
-# **Time:** about 80 minutes, half of it for the exercises. The plan: words → dot products → mixtures → three
-# matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
+# **Time:** about 80 minutes, more than half of it for the exercises. The plan: words → dot products →
+# mixtures → three matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
 #
 # | letter | meaning | in this lesson's sentence |
 # | --- | --- | --- |
+# | `B` | batch: sequences handled together | none at first |
 # | `T` | tokens in a sequence | 8 |
 # | `E` | `d_model`, the width of a token's vector | 16 |
 # | `d_k` | width of a query and of a key | 16 at first |
@@ -583,10 +584,11 @@ for mine in zip(words, attention_entropy(attention_weights), attention_entropy(m
 #
 # ### Step 1: dot products spread as vectors get wider
 #
-# Take a query and a key whose entries are independent random numbers with mean 0 and variance 1. (*Variance*
-# is the mean of the squared distance from the mean; its root is the typical distance.) A product of two such
-# entries again has mean 0 and variance 1. The dot product adds up d_k of them, and variances of independent
-# numbers add: it has **variance d_k**, so its typical size is √d_k. Measured on 5000 random pairs:
+# Lesson 01 said that scores spread as √d_k. Here is why. Take a query and a key whose entries are independent
+# random numbers with mean 0 and variance 1. (*Variance* is the mean of the squared distance from the mean;
+# its root is the typical distance.) A product of two such entries again has mean 0 and variance 1. The dot
+# product adds up d_k of them, and variances of independent numbers add: it has **variance d_k**, so its
+# typical size is √d_k. Measured on 5000 random pairs:
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -640,10 +642,10 @@ for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
 # At a lead of 20 the slope is 2e-09. A gradient that has to pass through here arrives as next to nothing, and
 # the query and key matrices behind it don't learn. That is what *vanishing gradients* means.
 #
-# Watch it happen. On both sides below stand the same random queries and keys; on the right their scores are
-# divided by √d_k. The slider says how many entries of each vector count. At d_k = 1 the two sides agree. Move it
-# to 64: what becomes of the rows on the left, of their entropy and their slope? And on the right? Then choose a
-# yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
+# Watch it happen. Both sides below have the same random queries and keys; on the right their scores are
+# divided by √d_k. The slider says how many entries of each vector count. At d_k = 1 the two sides agree. Move
+# it to 64: what becomes of the rows on the left, of their entropy and their slope? And on the right? Then
+# choose a yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
 
 # %% role="draw"
 from widgets import ScalingExplorer
@@ -715,8 +717,8 @@ axes.legend(loc="center right")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some thirty steps. The unscaled
-# one starts higher, jumps down once and then lies flat at about 1.5 to the end.
+# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some twenty steps. The
+# unscaled one starts higher, jumps down once and then lies flat at about 1.5 to the end.
 #
 # The unscaled run is not slow, it is stuck: most of its rows sit on wrong tokens, with no slope to leave them by.
 # The scaled run ends with little slope as well, but there it does no harm: it has found every token.
@@ -743,6 +745,10 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 # in the view of step 3: give it `3 * random_queries` and `3 * random_keys`, and the scaled side is saturated too.
 #
 # ## 8 · Quiz
+#
+# ### Exercise 5: `quiz_02`
+#
+# Difficulty 2 of 5 · about 10 minutes
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

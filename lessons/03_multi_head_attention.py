@@ -70,11 +70,11 @@ subject_row, place_row = torch.tensor([0.0, 1.0, 0.0, 0.0]), torch.tensor([0.0, 
 print("two heads:", torch.cat([subject_row @ told[:, :2], place_row @ told[:, 2:]]))
 
 # %% [markdown]
-# That is the whole idea. Each **head** owns a slice of the columns of query, key and value, and computes its
-# own table of weights from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on.
+# Each **head** owns a slice of the columns of query, key and value, and computes its own table of weights
+# from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on.
 #
-# It costs nothing extra. The projections keep their size. There are twice as many dot products with two heads,
-# but each is half as long.
+# It costs next to nothing extra. The projections keep their size. With two heads there are twice as many dot
+# products, but each is half as long. Only the tables of weights become more: one for each head.
 #
 # ## 2 · Cut into heads
 #
@@ -379,9 +379,10 @@ print("heads equal:", torch.equal(other_scores[0], other_scores[1]))
 print("head 0 symmetric:", torch.equal(other_scores[0], other_scores[0].T))
 
 # %% [markdown]
-# Both heads have the same table, and the table is symmetric. That is an accident of these pretty weights, not
-# a property of heads: change one entry and it is gone. A head sees its own columns, so its table is its own;
-# and query and key are different things, so a table has no reason to be symmetric.
+# Both heads have the same table, and the table is symmetric. As with lesson 01's table, that is an accident
+# of these pretty numbers, not a property of heads: change one entry and it is gone. A head sees its own
+# columns, so its table is its own; and query and key are different things, so a table has no reason to be
+# symmetric.
 
 # %% role="draw"
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
@@ -535,8 +536,8 @@ print(f"entropy of ten equal weights: {math.log(10):.2f}")
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one.
 # Dividing by √d_model overdoes it: the weights come out too flat, nearer to the plain average (an entropy
 # nearer to that of equal weights). Rows still sum to one and nothing fails; the model just finds it harder to
-# look closely. This slip is in a surprising number of published programs. With one head the two are the same,
-# which is where it hides.
+# look closely. The slip is easily copied: lesson 07 meets it on another page. With one head the two roots are
+# the same, which is where it hides.
 #
 # ### Exercise 4: `multi_head_attention`
 #
@@ -614,7 +615,7 @@ for h in range(2):
 #
 # With a matrix for each head, the widths are free: queries and keys may be 32 wide and values 64, whatever
 # `d_model` is. One published example draws just that, for the eight words of lesson 02 ("can you help me to
-# translate this sentence"), and stops after drawing the weights. Let us finish it.
+# translate this sentence"), and stops after drawing the weights. Let's finish it.
 #
 # It draws a single `one_u_query` first and never needs it again. We draw it too: leaving it out would shift
 # all random numbers that follow. It has no output projection; we add one, from 8 · 64 = 512 numbers back to
@@ -672,9 +673,9 @@ print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 # Eight heads, and yet they agree on most words (the lines above have one column for each head). Heads are
 # *able* to look at different things; nothing makes them do so before training. Here they are alike for a
 # reason: `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every
-# head computes roughly the same thing, a sum of all features. The weights are also very sharp: the 32 products
-# in a score mostly have the same sign and pile up, where numbers of both signs would partly cancel, which is
-# what √32 is made for. There is a reason why training starts from matrices with entries around zero.
+# head computes roughly the same thing, a sum of all features. The weights are also very sharp, for the reason
+# that ends lesson 02: the 32 products in a score mostly have the same sign and pile up, and √32 is made for
+# numbers of both signs, which partly cancel.
 #
 # ### Exercise 5: `per_head_projection`
 #
@@ -903,6 +904,10 @@ print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 
 # %% [markdown]
 # ## 9 · Quiz
+#
+# ### Exercise 7: `quiz_03`
+#
+# Difficulty 2 of 5 · about 10 minutes
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

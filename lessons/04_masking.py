@@ -57,9 +57,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Hide a score
 #
-# Softmax shares out 1 among all keys. To leave a key out, give it a score whose exponential is 0. There is
-# exactly one such score: minus infinity. The other keys then share out the 1 among themselves, just as if the
-# hidden key were not there.
+# Softmax shares out 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
+# there is exactly one: minus infinity, which lesson 03's module used already. The other keys then share out the 1
+# among themselves, just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2)
@@ -197,9 +197,9 @@ for name, given_mask in (("True = may attend", may_attend), ("True = hide", hide
     print(name, weights, sep="\n")
 
 # %% [markdown]
-# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows but
-# the last sum to one. The last token has no future: its row comes out as zeros here, elsewhere as NaN. Keep
-# that row in mind; it gets a section of its own.
+# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows but the last
+# sum to one. The last token has no future: its row comes out as zeros here, elsewhere as NaN. That row gets a
+# section of its own, section 8.
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
@@ -417,7 +417,7 @@ print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
 #
 # ### Spot the slip
 #
-# A page that builds a whole Transformer makes its two masks like this, for N sentences of length L:
+# A page that builds a whole Transformer makes its two masks like this, for N sentences of length L (our B and T):
 #
 # ```text
 # source:  (src != pad_idx).unsqueeze(1).unsqueeze(2)
@@ -441,10 +441,9 @@ for ids, table in zip(targets, target_weights[:, 0], strict=True):
 
 # %% [markdown]
 # With padding at the **end** the real tokens are safe: for them, padding lies in the future, which is hidden
-# anyway. Only padded queries look at padding, and what comes out of those is thrown away. That is why the slip
-# goes unnoticed for so long. With padding at the **front**, as one pads when a batch of prompts is to be
-# continued, real tokens give half of their weight or more to nothing. A mask should be right wherever the
-# padding stands.
+# anyway. Only padded queries look at padding, and what comes out of those is thrown away. So the slip can go
+# unnoticed for long. With padding at the **front**, as one pads when a batch of prompts is to be continued, real
+# tokens give half of their weight or more to nothing. A mask should be right wherever the padding stands.
 #
 # ### Exercise 3: `decoder_mask`
 #

@@ -19,7 +19,7 @@
 # differently, and this lesson is about what follows from it.
 #
 # **You need** Python, PyTorch tensors with axes and broadcasting, and for one exercise `nn.Module`. Attention
-# itself isn't needed here.
+# itself isn't needed here; lesson 04's padding and its hidden future come back in section 6.
 #
 # **Afterwards you can**
 #
@@ -29,21 +29,16 @@
 #   use it;
 # - put a norm into a residual block in two ways, and say what each does to the gradient of a deep stack.
 #
-# **Time:** about 90 minutes, half of it for the exercises. The plan: why → two ways to average → LayerNorm →
-# BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a quiz.
-#
-# The exercises work as in the earlier lessons: your code goes where `raise NotImplementedError()` stands, and
-# the check tells what it finds. Functions keep the dtype, leave their arguments as they are, and let
-# gradients flow.
-
-# %% [markdown]
-# ## Letters
+# **Time:** about 100 minutes, more than half of it for the exercises. The plan: why → two ways to average →
+# LayerNorm → BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a
+# quiz.
 #
 # | letter | meaning |
 # | --- | --- |
 # | `B` | batch: samples (or sequences) handled together |
 # | `T` | tokens in a sequence |
-# | `E` | `d_model`: features, the numbers of one token |
+# | `E` | `d_model`, the width of a token's vector: its features |
+# | d, N | in formulas, how many numbers share a mean: the features of a token (E), the samples of a batch (B) |
 # | `...` | any number of leading axes, none included |
 # | μ, σ² | mean and variance; σ, the root of the variance, is the *standard deviation* |
 # | γ, β | `gamma`, `beta`: a learnt factor and a learnt offset for each feature |
@@ -80,10 +75,10 @@ for gain in (0.7, 1.0, 1.4, 2.0):
     print(f"{gain:7.1f} {sizes[0]:9.2f} {sizes[4]:9.2g} {sizes[19]:10.1e} {normalised.square().mean().sqrt():14.2f}")
 
 # %% [markdown]
-# With weights of 1.4 the size stays roughly the same. With half of that next to nothing is left after twenty
-# layers, with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a norm before
-# each layer the last column depends on one factor only, that of the last layer. The depth is out of the
-# picture.
+# With weights of 1.4 the size stays within a factor of three. With half of that next to nothing is left after
+# twenty layers, with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a
+# norm before each layer the last column depends on one factor only, that of the last layer. The depth is out
+# of the picture.
 #
 # ## 2 · Two ways to average
 #
@@ -205,8 +200,7 @@ for width in (3, 4, 16, 512):
     print(f"width {width:3d}: numbers come out at {((width - 1) / width) ** 0.5:.4f} of their size with d - 1")
 
 # %% [markdown]
-# Plain to see at width 3, almost invisible at 512. That is why it survives in so much code: nobody looks at
-# small cases.
+# Plain to see at width 3, almost invisible at 512: a slip that shows only if one looks at small cases.
 #
 # ### Gamma and beta
 #
@@ -397,7 +391,7 @@ except ValueError as error:
 # > running ← (1 − momentum) · running + momentum · batch's
 #
 # They start at mean 0 and variance 1. In PyTorch, `momentum` is the share of the **new** value, 0.1 unless
-# you say otherwise. (Other libraries give the share of the old one, and write 0.9.)
+# you say otherwise. (Other libraries give the share of the old one, and would write 0.9.)
 #
 # ### Spot the slip
 #
@@ -585,9 +579,9 @@ print(mine.running_mean, theirs.running_mean, mine.running_var, theirs.running_v
 # %% [markdown]
 # ## 6 · Why Transformers don't use BatchNorm
 #
-# Sentences have different lengths. In a batch the short ones are filled up with *padding*, and a BatchNorm
-# takes its mean over batch **and** time, padding included. Below, the same short sentence is padded by 0, 3
-# and 12 tokens of zeros. Its first token, what does it become?
+# The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over
+# batch **and** time, padding included. Below, the same short sentence is padded by 0, 3 and 12 tokens of
+# zeros. Its first token, what does it become?
 
 # %%
 sentences = torch.Generator().manual_seed(1)
@@ -737,8 +731,8 @@ print("pre-norm ", token + turn(inner))
 print("neither  ", token + standardise(turn(token)))
 
 # %% [markdown]
-# Three different results. Note that post-norm's always has mean 0 and variance 1 (for γ = 1, β = 0), while
-# pre-norm's output is not normalised.
+# Three different results. Post-norm's always has mean 0 and variance 1 (for γ = 1, β = 0); pre-norm's is not
+# normalised.
 #
 # In the next two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as
 # `turn` and `standardise` are here.
@@ -997,5 +991,5 @@ check(quiz_05, "quiz_05")
 #   pre- and post-norm, and why one of them needs a warm-up.
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.1: one sentence says where the norm stands.
 #
-# **Next lesson:** 06, *Tokens and positions*: attention doesn't know which token comes first, until it is
+# **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, until it is
 # told.

@@ -17,8 +17,8 @@
 # sentence: it compares tokens with each other, and nothing in it knows who stands where. This lesson is about the
 # very first layer of a Transformer, where words become vectors and get a place.
 #
-# **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads
-# come up twice.
+# **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads and
+# lesson 04's masks come up in passing.
 #
 # **Afterwards you can**
 #
@@ -27,8 +27,8 @@
 # - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by turning queries and keys (rotary);
 # - say which of them depend on the distance between two tokens only, and why that is wanted.
 #
-# **Time:** about 110 minutes, half of it for the exercises. The plan: ids → vectors → order is invisible → learnt
-# positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
+# **Time:** about 110 minutes, more than half of it for the exercises. The plan: ids → vectors → order is invisible →
+# learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -67,9 +67,8 @@ tokens = torch.tensor([[ids[word] for word in sentence.split()] for sentence in 
 print("tokens", tokens, sep="\n")
 
 # %% [markdown]
-# Ids are names, not amounts: "man" (3) is not more than "dog" (2), and not one and a half times it. So the ids
-# themselves are of no use in a dot product. What is wanted is a **vector** for each id, with numbers that training
-# can move. These vectors are the rows of a table of shape (V, E): row 2 belongs to "dog".
+# As in lesson 02, ids are names, not amounts: "man" (3) is not one and a half times "dog" (2). So each id stands for
+# a **vector**, whose numbers training can move: a row of the embedding table (V, E). Row 2 belongs to "dog".
 
 # %%
 torch.manual_seed(0)
@@ -78,8 +77,8 @@ for word, row in zip(vocabulary, table, strict=True):
     print(f"{ids[word]}  {word:6}", *[f"{number:5.1f}" for number in row])
 
 # %% [markdown]
-# "dog" has the id 2, so its vector is row 2. Written as mathematics, picking a row is a matrix product. A *one-hot*
-# row is 0 everywhere but for a 1 at the id; times the table, all rows are multiplied by 0 but one.
+# Written as mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere but for a 1 at the id;
+# times the table, all rows are multiplied by 0 but one.
 
 # %%
 one_hot = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -188,8 +187,9 @@ for sentence, output in zip(sentences, attend(embedded), strict=True):
         print(f"   {word:6}", " ".join(f"{number:6.2f}" for number in row))
 
 # %% [markdown]
-# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both "the" of a sentence get the
-# same one, too. Attention mixes *values by scores*, and both depend on what the tokens are, never on where they stand.
+# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. The two "the" of a sentence share
+# one output, too. Attention mixes *values by scores*, and both depend on what the tokens are, never on where they
+# stand.
 #
 # In general: permute the tokens, and the outputs are permuted likewise. Nothing else happens. This is called
 # **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
@@ -586,8 +586,8 @@ print("weights", weights, sep="\n")
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
 # \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
 #
-# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. The speeds are those of section 4, with base =
-# 10000.
+# Pair i consists of columns 2i and 2i + 1, and D is the width of a head. With a base of 10000 the speeds are those
+# of section 4.
 #
 # A query at position p is turned by pω, a key at position q by qω (ω is the speed). Their dot product depends on the
 # angle between them, and that has changed by (p − q)ω. Where they stand has dropped out; their distance is left. One
@@ -625,8 +625,8 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to yellow; all
-# start from the right, the direction (1, 0). In the fast pair they spread over almost half the circle. In the slow pair
-# they lie close together.
+# start from the right, the direction (1, 0). In the fast pair they spread over two fifths of the circle. In the slow
+# pair they lie close together.
 #
 # Three things to know before you write it:
 #
@@ -700,8 +700,8 @@ for start in (0, 100):
 
 # %% [markdown]
 # Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied with
-# one query, turned likewise. The curves of all positions lie on one line again. But now the line isn't the same to the
-# left and to the right: what a query finds before it need not be what it finds behind it.
+# one query, turned likewise. The curves of all positions lie on one line again. But now the line isn't the same to
+# the left and to the right: what a query finds before it need not be what it finds after it.
 #
 # ## 8 · The four side by side
 #

@@ -27,13 +27,13 @@
 #
 # - name the nineteen steps, and say for each what goes in and what comes out;
 # - write encoder, decoder and the model that joins them, as modules whose parameters PyTorch finds;
-# - say where dropout acts in this model, and what is wrong with three lines of a widely read page;
+# - say where dropout acts in this model, and what is wrong with four lines of a page that builds it;
 # - load the weights of PyTorch's own encoder and decoder layers into yours and get the same numbers;
 # - say how many parameters such a model has, and how much memory a pass takes.
 #
-# **Time:** about 150 minutes, two thirds of it for the exercises. The plan: tokens and masks (steps 1 to 3) →
-# embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the whole
-# (19) → PyTorch's own → the full size → a quiz.
+# **Time:** about 150 minutes, more than half of it for the exercises. The plan: tokens and masks (steps 1 to
+# 3) → embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the
+# whole (19) → PyTorch's own → the full size → a quiz.
 #
 # | letter | meaning | in the large example |
 # | --- | --- | --- |
@@ -41,7 +41,7 @@
 # | `Ts`, `Tt` | tokens of a source sentence, of a target sentence (`Tq`, `Tk`: of queries, of keys) | 28, 29 |
 # | `E` | `d_model`, the width of a token's vector | 512 |
 # | `H`, `D` | `num_heads`, `head_dim`; `d_model = num_heads * head_dim` | 8, 64 |
-# | `V` | words in a vocabulary | 10000 |
+# | `V` | words in a vocabulary | 10 000 |
 
 # %%
 import math
@@ -80,8 +80,8 @@ ShapeTracer()
 # ## Step 1 · Token ids
 #
 # Two tensors of whole numbers go in: the source sentences, and the target sentences as far as they are
-# written. Each number is the place of a word in a vocabulary. Sentences of a batch differ in length, so the
-# short ones are filled up with a padding id. Each language has a padding id of its own; here they are 1 and 2.
+# written. Each number is the place of a word in a vocabulary. Short sentences are filled up with padding
+# (lesson 04). Each language has a padding id of its own; here they are 1 and 2.
 
 # %%
 src_pad, trg_pad = 1, 2
@@ -156,8 +156,9 @@ print(shape_line("trg_mask", trg_mask, 128, 1, 29, 29))
 # torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
 # ```
 #
-# Lesson 04 showed it in small. What is missing, and how many of its 128 sentences does it concern? Think first;
-# the next cell counts how many pairs of query and key that mask lets through which it should hide.
+# Lesson 04 showed it on three short sentences. What is missing, and how many of our 128 sentences does it
+# concern? Think first; the next cell counts the pairs of query and key that this mask lets through and should
+# hide.
 
 # %%
 page_mask = torch.ones(29, 29).tril().expand(128, 1, 29, 29) == 1
@@ -168,9 +169,8 @@ share = wrongly_seen.sum() / page_mask.sum()
 print(f"that is {100 * share:.0f} %")
 
 # %% [markdown]
-# It hides the future only. Padding at the end lies in the future of every word, so words are safe; but the
-# rows of the padding itself look at padding. And as soon as padding stands elsewhere, in front or after a word
-# that was removed, words look at it too. A mask that knows both costs one `&`.
+# It hides the future only. Here all padding stands at the end, so it is only padding that looks at padding;
+# in front of the words it would do harm, as you saw. A mask that knows both costs one `&`.
 
 # %% role="draw"
 sentence = int((trg != trg_pad).sum(dim=1).argmin())
@@ -199,9 +199,9 @@ print(shape_line("embedded", embedded, 128, 28, 512))
 # %% [markdown]
 # ## Step 5 · Positions
 #
-# Without positions attention can't tell "dog bites man" from "man bites dog". A second table has a row for
-# every *place*, 0 to `max_length` − 1. Its rows are added. Places are the same in every sentence, so (28, 512)
-# is enough: broadcasting adds it to all 128.
+# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *place*,
+# 0 to `max_length` − 1. Places are the same in every sentence, so (28, 512) is enough: broadcasting adds it
+# to all 128.
 #
 # On the sum acts **dropout**: in training it sets a share of the numbers to zero at random and scales up the
 # others, so that the model can't rely on a single one. In eval mode it does nothing.
@@ -253,7 +253,7 @@ print(shape_line("value_heads", value_heads, 128, 28, 8, 64))
 # is summed over; `q` and `k` are two letters, so each pair gets a score.
 
 # %%
-scores = torch.einsum("nqhd,nkhd->nhqk", query_heads, key_heads)
+scores = torch.einsum("bqhd,bkhd->bhqk", query_heads, key_heads)
 print(shape_line("scores", scores, 128, 8, 28, 28))
 
 # %% [markdown]
@@ -269,9 +269,9 @@ print("hidden:", int(torch.isinf(masked).sum()), "of", masked.numel(), "scores")
 # %% [markdown]
 # ### Spot the slip
 #
-# The page fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 the softmax
-# makes a clean zero of that as well. Large models compute in float16, whose largest number is 65504. What
-# happens there?
+# The page fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that makes a
+# clean zero as well, as long as the row sees anything (lesson 04). Many models compute in float16, whose
+# largest number is 65 504. What happens there?
 
 # %%
 for fill in (-1e20, -math.inf):
@@ -283,7 +283,7 @@ for fill in (-1e20, -math.inf):
         print(f"{fill}: RuntimeError:", str(error).splitlines()[0])
 
 # %% [markdown]
-# PyTorch refuses: −10²⁰ is no float16. Minus infinity exists in every floating-point format.
+# PyTorch refuses: −10²⁰ is no float16. Minus infinity is one.
 #
 # ## Step 10 · Scale, softmax
 #
@@ -296,7 +296,7 @@ for fill in (-1e20, -math.inf):
 # around. The cell draws queries and keys with a spread of 1, as lesson 02 did.
 
 # %%
-drawn_scores = torch.einsum("nqhd,nkhd->nhqk", torch.randn(8, 28, 8, 64), torch.randn(8, 28, 8, 64))
+drawn_scores = torch.einsum("bqhd,bkhd->bhqk", torch.randn(8, 28, 8, 64), torch.randn(8, 28, 8, 64))
 for root_of, width in (("E", 512), ("head_dim", 64)):
     rows = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
     entropy = -(rows * rows.log()).sum(-1).mean()
@@ -305,7 +305,7 @@ for root_of, width in (("E", 512), ("head_dim", 64)):
 print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 
 # %% [markdown]
-# With √E the rows are nearly those of a plain average. So: `sqrt(head_dim)`.
+# With √E the rows are nearly those of a plain average. So we divide by √head_dim.
 
 # %%
 attention_weights = (masked / math.sqrt(head_dim)).softmax(dim=-1)
@@ -319,7 +319,7 @@ print(f"weight of padding: {(attention_weights * ~src_mask).sum().item():.1f}")
 # Each query takes its mixture of the values, in each head. The letter `k` is gone: summed over.
 
 # %%
-mixed = torch.einsum("nhqk,nkhd->nqhd", attention_weights, value_heads)
+mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
 print(shape_line("mixed", mixed, 128, 28, 8, 64))
 
 # %% [markdown]
@@ -443,7 +443,7 @@ print(shape_line("x_attended", x_attended, 128, 28, 512))
 # layer from 512 to 2048 numbers, ReLU (negative numbers become zero), one layer back to 512. Around it again
 # dropout, addition, norm.
 #
-# Why the ReLU? Two linear layers in a row are no more than one. In small, with numbers you can check:
+# Why the ReLU? Two linear layers in a row are no more than one. A small case, with numbers you can check:
 
 # %%
 one_matrix, other_matrix = torch.tensor([[1.0, -1.0], [2.0, 1.0]]), torch.tensor([[1.0, 1.0], [0.0, 1.0]])
@@ -847,7 +847,7 @@ with torch.no_grad():
 # `num_layers` such blocks follow one another. Each gets the *same* memory: the encoder's final output, not that
 # of the encoder's layer beside it.
 #
-# A last linear layer, `fc_out`, turns the 512 numbers of each position into 10000: a score for every word of
+# A last linear layer, `fc_out`, turns the 512 numbers of each position into 10 000: a score for every word of
 # the target's vocabulary. Such scores before any softmax are called **logits**. Here again PyTorch's layers
 # stand in for yours.
 
@@ -979,8 +979,8 @@ with torch.no_grad():
 #
 # <details><summary>The check says that the target leaks its future</summary>
 #
-# Print the target's mask of a short sentence: `decoder_mask(trg[:1, :5], 2).int()`. Row i should have no 1
-# behind column i. Does the decoder get this mask, in the right place?
+# Print the target's mask of a short sentence: `decoder_mask(trg[:1, :5], 2).int()`. Row i should have no 1 to
+# the right of column i. Does the decoder get this mask, in the right place?
 #
 # </details>
 
@@ -1039,9 +1039,9 @@ print("rows that moved:", (my_difference[0] > 1e-5).tolist())
 # %% [markdown]
 # ## Your model in the tracer
 #
-# The tracer runs your model in small, watches every part, and marks each of the nineteen steps: as expected,
-# departs, or not seen (where your code gives it nothing to watch, for example inside a function). If your model
-# raises an error, it shows the step at which it happened.
+# The tracer runs your model on two sentences, watches every part, and marks each of the nineteen steps: as
+# expected, departs, or not seen (where your code gives it nothing to watch, for example inside a function).
+# If your model raises an error, it shows the step at which it happened.
 
 # %% role="try"
 # Try it: break something on purpose, for example the order of the arguments in DecoderBlock, and look again.
@@ -1068,7 +1068,7 @@ def attention_state(pytorch_attention: nn.MultiheadAttention) -> dict[str, Tenso
 
 # %%
 their_layer = nn.TransformerEncoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-# In a new layer norms are ones and biases zeros, which would hide mistakes.
+# In a new layer the norms' weights are ones and all biases zeros, which would hide mistakes.
 their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_layer.parameters()]
 sample, sample_mask = torch.randn(3, 7, 48), (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
 
@@ -1163,9 +1163,9 @@ for what, floats in passing.items():
 print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)'])}")
 
 # %% [markdown]
-# The largest single tensor is not attention's: it is the logits, 10000 numbers for each of 3712 positions. At
-# sentences of this length attention's own table is small. It grows with the square of the length, though:
-# lesson 09 is about that.
+# The largest single tensor is not attention's: it is the logits, 10 000 numbers for each of 128 · 29
+# positions. At sentences of this length attention's own table is small. It grows with the square of the
+# length, though: lesson 09 is about that.
 #
 # Your own model at the full size, with two layers: how many seconds does it take here?
 
@@ -1182,6 +1182,10 @@ print(f"{how_many(my_model):,d} parameters, {time.perf_counter() - my_start:.1f}
 
 # %% [markdown]
 # ## Quiz
+#
+# ### Exercise 7: `quiz_07`
+#
+# Difficulty 2 of 5 · about 10 minutes
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
@@ -1243,8 +1247,8 @@ check(quiz_07, "quiz_07")
 #
 # You have written a whole Transformer, and its parts give PyTorch's numbers. You can walk from token ids to
 # logits in nineteen steps and say at each what shape comes out. You know the slips that no shape reveals: the
-# wrong root, padding left visible, dropout behind the norm, a residual from the wrong place, one layer under six
-# names.
+# wrong root, padding left visible, dropout after the norm, a residual from the wrong place, one layer under
+# six names.
 #
 # **To read next**
 #

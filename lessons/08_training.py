@@ -13,10 +13,10 @@
 # %% [markdown]
 # # 08 · Training it
 #
-# Lesson 07 built a Transformer. Its numbers were random, and so was what it said. Now it learns something: to
-# read a date as people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it,
-# 2024-03-03. That is a translation, a small one, and two cores learn it in less than half a minute. You watch
-# the loss fall, and the cross-attention turn from noise into a reader who knows where to look.
+# Lesson 07 built a Transformer. Its numbers were random, and so was what it said. Now it learns something: to read a
+# date as people write it, "3 March 2024" or "Mar 3rd, 2024", and to write it as ISO 8601 has it, 2024-03-03. That is
+# a translation, a small one, and a single core learns it in less than half a minute. You watch the loss fall, and
+# the cross-attention turn from noise into a reader who knows where to look.
 #
 # **You need** lesson 07 (the whole model), lesson 04 (why the target needs a mask) and a little of
 # PyTorch's `optim`: an optimiser changes the parameters so that the loss gets smaller.
@@ -24,7 +24,7 @@
 # **Afterwards you can**
 #
 # - say what the decoder is given, what it should say, and why the two are one token apart;
-# - write a loss that minds no padding, a learning rate with a warm-up, and greedy decoding for a batch;
+# - write a loss that leaves padding out, a learning rate with a warm-up, and greedy decoding for a batch;
 # - train a model, stop it and go on, save its weights and load them;
 # - name three bugs that give a lower loss than the right code does, and find them.
 #
@@ -34,8 +34,8 @@
 # | letter | meaning | here |
 # | --- | --- | --- |
 # | `B` | batch: dates handled together | 64 |
-# | `S` | characters of the written date, the source, with padding | up to 18 |
-# | `T` | tokens of the ISO date, the target, with bos, eos and padding | up to 12 |
+# | `Ts` | characters of the written date, the source, with padding | up to 18 |
+# | `T` | tokens of the ISO date, the target (lesson 07's `Tt`), with bos, eos and padding | up to 12 |
 # | `V` | `vocab_size` of the target: ten digits, "-", padding, bos, eos | 14 |
 
 # %%
@@ -109,8 +109,8 @@ print("leap days that are held out:", [text for text, answer in held_out if answ
 # ### From characters to numbers
 #
 # A token is one character here. The vocabulary of the source has every character that occurs, that of the target has
-# digits and the dash. In front stand the tokens that nobody writes: **padding**, **bos** (begin of sequence) and
-# **eos** (end of sequence).
+# digits and the dash. First come the tokens that nobody writes: **padding**, **bos** (begin of sequence) and **eos**
+# (end of sequence).
 
 # %%
 PAD, BOS, EOS = 0, 1, 2
@@ -131,7 +131,7 @@ def padded(rows):
 
 
 def encode(texts):
-    """Written dates as ids (B, S)."""
+    """Written dates as ids (B, Ts)."""
     return padded([[source_ids[character] for character in text] for text in texts])
 
 
@@ -213,8 +213,8 @@ for probability in (1.0, 0.9, 0.5, 1 / 14, 0.001):
     print(f"probability of the right token {probability:.3f}: loss {math.log(1 / probability):.2f}")
 
 # %% [markdown]
-# Who has no idea and gives all 14 tokens the same probability pays 2.64. Remember the number: a training that
-# starts far above it, or doesn't get below it, has a fault.
+# A model that has no idea, and gives all 14 tokens the same probability, pays 2.64. Remember the number: a training
+# that starts far above it, or doesn't get below it, has a fault.
 #
 # The loss of a batch is the mean over all positions. Over all *real* positions: where the label is padding, there is
 # nothing to say. Here are two answers, one of which ends early. The model is unsure about the tokens and very sure
@@ -232,8 +232,8 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 # %% [markdown]
 # Counting the padding makes the loss smaller and the model no better. The longer the padding, the nicer it looks.
 #
-# There are several ways to take the mean. They agree where nothing is padded, and part where something is. Ours: add
-# up the losses of all real labels of the batch, divide by how many there are. A label counts the same in a short
+# There are several ways to take the mean. They agree where nothing is padded, and differ where something is. Ours:
+# add up the losses of all real labels of the batch, divide by how many there are. A label counts the same in a short
 # answer as in a long one.
 #
 # ### Exercise 2: `sequence_loss`
@@ -245,8 +245,8 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
-# `F.cross_entropy` wants the vocabulary on axis 1, behind the batch: (B, V, T), or, with all positions in one
-# long row, (B·T, V) and (B·T,). Swap axes or flatten; don't `view` one shape into the other.
+# `F.cross_entropy` wants the vocabulary on axis 1, after the batch: (B, V, T), or, with all positions in one long
+# row, (B·T, V) and (B·T,). Swap axes or flatten; don't `view` one shape into the other.
 #
 # </details>
 #
@@ -335,15 +335,16 @@ for my_step in (1, 1000, 4000, 16000, 100000):
     print(f"step {my_step:6}: {noam_rate(my_step, 512, 4000):.6f}")
 
 # %% [markdown]
-# The paper trained for 100 000 steps. This lesson's run has 360, and so few don't suffice for a root to fall
-# far. Ours rises in a straight line for 60 steps to 0.003, and then goes down in a straight line to nothing.
+# The paper's base model was trained for 100 000 steps. This lesson's run has 360, and so few don't suffice for a
+# root to fall far. Ours rises in a straight line for 60 steps to 0.003, and then goes down in a straight line to
+# nothing.
 
 # %%
 STEPS, WARM_UP, PEAK = 360, 60, 0.003
 
 
 def line_rate(step, steps=STEPS):
-    """Up to the peak for the warm-up, then down to zero behind the last step."""
+    """Up to the peak for the warm-up, then down to zero after the last step."""
     return PEAK * min(step / WARM_UP, (steps + 1 - step) / (steps + 1 - WARM_UP))
 
 
@@ -622,7 +623,7 @@ print("parameters:", sum(parameter.numel() for parameter in translator.parameter
 
 # %%
 def tensors_of(some_pairs):
-    """Sources (B, S), what the decoder is given (B, T-1), and what it should say (B, T-1)."""
+    """Sources (B, Ts), what the decoder is given (B, T-1), and what it should say (B, T-1)."""
     targets = [[target_ids[character] for character in answer] for _, answer in some_pairs]
     given = padded([[BOS, *target] for target in targets])
     return encode([text for text, _ in some_pairs]), given, padded([[*target, EOS] for target in targets])
@@ -736,7 +737,7 @@ def go_on(run, until, monitor=None, every=20):
 # %%
 @torch.no_grad()
 def look(model, some_pairs):
-    """For each pair the weights of the last cross-attention (H, T-1, S), and the token guessed at each position."""
+    """For each pair the weights of the last cross-attention (H, T-1, Ts), and the token guessed at each position."""
     kept = []
     module = model.decoder.layers[-1].block.attention
     hook = module.register_forward_hook(lambda module, inputs, output: kept.append(output[1]))
@@ -893,7 +894,7 @@ def greedy_decode(model: nn.Module, src: Tensor, bos_idx: int, eos_idx: int, max
     """Write a target for every source, always taking the likeliest next token.
 
     model: model(src, trg) gives logits (B, T, V); it is run in eval mode and left in the mode in which it came.
-    src: ids (B, S). Returns ids (B, at most max_length), bos first and counted; behind eos stands only eos.
+    src: ids (B, Ts). Returns ids (B, at most max_length), bos first and counted; after eos comes only eos.
     """
     ### BEGIN SOLUTION
     was_training = model.training
@@ -928,7 +929,7 @@ for my_date, my_row in zip(my_dates, greedy_decode(translator, encode(my_dates),
 #
 # Difficulty 2 of 5 · about 12 minutes
 #
-# The share of rows that are right as a whole: equal **up to and including their first eos**. What stands behind it
+# The share of rows that are right as a whole: equal **up to and including their first eos**. What comes after it
 # doesn't matter, nobody reads it. A row without eos runs to its last column. The two tensors may differ in width.
 #
 # <details><summary>Where does a row end?</summary>
@@ -1044,9 +1045,9 @@ plt.show()
 #
 # ## 9 · Dropout, train and eval
 #
-# A model that sees the same few examples again and again may learn them by heart. **Dropout** makes that harder: in
-# train mode it sets each number to zero with a probability p, at random, and divides the others by 1 − p so that the
-# average stays. In eval mode it does nothing.
+# A model that sees the same few examples again and again may learn them by heart. Dropout, which lesson 07 put into
+# the model, makes that harder. To be exact: in train mode each number becomes zero with a probability p, at random,
+# and the others are divided by 1 − p so that the average stays.
 
 # %%
 _ = torch.manual_seed(8)
@@ -1075,15 +1076,15 @@ for mode in ("eval", "train"):
 # a model is used is one of the most common slips there is, and nothing warns you. The other one is to forget
 # `model.train()` afterwards, and that is why your `greedy_decode` had to put the mode back.
 #
-# Why did we train without dropout? There are 70 000 dates, and 360 batches of 64 show the model less than a third of
-# them, most only once. Who never sees anything twice has nothing to learn by heart. With little data it is another
-# matter.
+# Why did we train without dropout? There are 71 000 dates, and 360 batches of 64 show the model less than a third of
+# them, most only once. A model that never sees anything twice has nothing to learn by heart. With little data it is
+# another matter.
 #
 # ## 10 · Three bugs that make the loss smaller
 #
-# All three run without an error, and all three are seen in real code again and again. Each gets a small model with
-# one layer and only 80 steps, and so does the right code, for comparison. That is too few to learn the dates, and
-# enough to see the difference.
+# All three run without an error, and all three turn up in real code. Each gets a small model with one layer and only
+# 80 steps, and so does the right code, for comparison. That is too few to learn the dates, and enough to see the
+# difference.
 #
 # 1. **No shift.** The labels are what the decoder is given.
 # 2. **Padding counted.** All answers are padded to 40 columns, as if one of that length might come, and every column
@@ -1164,9 +1165,9 @@ for name in ("no shift", "padding counted", "mask forgotten"):
 # forced and written differ. Or lesson 04's test: change a later token, and see whether an earlier output moves.
 #
 # **Padding counted** is the mild one: it does learn dates, only later. But nearly three quarters of its columns are
-# padding, which is soon always right, so it reports a fraction of its honest loss. Half as much as the right code,
-# and it knows less. *What gives it away:* more padding changes the loss, though the model is the same. Divide by the
-# number of real labels.
+# padding, which is soon always right, so it reports a fraction of its honest loss: less than the right code reports,
+# though it knows less. *What gives it away:* more padding changes the loss, though the model is the same. Divide by
+# the number of real labels.
 #
 # **Low loss, wrong task.** None of the three would have been found by looking at the curve.
 #
@@ -1219,7 +1220,7 @@ with tempfile.TemporaryDirectory() as folder:
 # 6. `matches` (a number, to two decimals): eos is 2. Predicted: [[5, 2, 7], [5, 6, 2], [5, 6, 7], [8, 2, 2]]. Target:
 #    [[5, 2, 2], [5, 6, 7], [5, 6, 7], [8, 9, 2]]. What is the share of exact matches?
 # 7. `too_good` (a letter): after 30 steps the loss is 0.0001, and the model writes bos again and again. What is
-# wrong?
+#    wrong?
 #    - a. the learning rate is too low;
 #    - b. padding is counted;
 #    - c. the labels are not shifted;

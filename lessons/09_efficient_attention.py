@@ -36,7 +36,7 @@
 # | `B`, `H` | batch, heads |
 # | `T` | tokens in a sequence (`Tq` queries and `Tk` keys where they differ) |
 # | `E` | `d_model`, the width of a token's vector |
-# | `D` | width of queries and keys; `d_v`, the width of values |
+# | `D` | `d_k`, the width of queries and keys; `d_v`, the width of values |
 # | `...` | any number of leading axes, none included |
 
 # %%
@@ -58,7 +58,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1 · A batch at once
 #
 # A batch of 2 sequences, each of 3 tokens with 4 numbers, is one tensor (2, 3, 4). You could walk over the sequences
-# in a Python loop. You needn't: `@` takes the *last two* axes as matrices and carries all axes before them along.
+# in a Python loop. You needn't: as in lesson 01, `@` works on the last two axes and carries the others along.
 
 # %%
 generator = torch.Generator().manual_seed(9)
@@ -579,8 +579,8 @@ for seq_len in (256, 512, 1024):
 # %% [markdown]
 # To the byte. Now time. Every score takes D multiplications and D additions, and so does the mixing, with d_v: about
 # 4 · T² · D operations in all. How many your machine does in a second, the product of two large matrices tells. That
-# gives a prediction that nothing can beat by much. All four ways compute the same T² scores: **cutting saves
-# memory, not arithmetic.**
+# gives a prediction that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
+# **cutting saves memory, not arithmetic.**
 
 
 # %%
@@ -641,7 +641,7 @@ draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_a
 # right both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, since
 # exponentials, sums and the way to memory and back take time, too.
 #
-# Your two functions belong into this picture. The next cell puts them in, with pieces of 64.
+# Your two functions belong in this picture. The next cell puts them in, with pieces of 64.
 
 # %% role="try" timed=true
 # Try it: all four. Do your points lie on lines of slope 1? A little higher or lower is fine: one tensor more or less.
@@ -693,9 +693,9 @@ print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64
 # %% [markdown]
 # ## 6 · One token at a time
 #
-# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is causal,
-# so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain loop
-# computes them anew for every token, and all the old outputs too.
+# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is
+# causal, so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain
+# loop, such as lesson 08's `greedy_decode`, computes them anew for every token, and all the old outputs too.
 #
 # So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
 # to the cache, and let the query look at all of it. Old *queries* are never used again; nobody keeps them.
@@ -723,7 +723,7 @@ for t in range(5):
 # %% [markdown]
 # No mask is needed here: what is in the cache is past or present. That changes when **several tokens come at once**.
 # The *prompt* does, the text that the model is given to start with, and so does any longer piece behind it. Then the
-# mask is no square. Three new tokens behind two old ones have the positions 2, 3 and 4:
+# mask isn't square. Three new tokens behind two old ones have the positions 2, 3 and 4:
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)

@@ -28,12 +28,13 @@
 # - say what attention weights do not explain, and show it;
 # - find out what is wrong with an attention from the outside, by asking it the right questions.
 #
-# **Time:** about 120 minutes, 40 of them for the hunt. The plan: patterns → broken tables → a name for a table → a
-# trained model's heads → through the layers → what weights don't explain → the hunt → a quiz.
+# **Time:** about 150 minutes, more than half of it for the exercises, the hunt above all. The plan: patterns → broken
+# tables → a name for a table → a trained model's heads → through the layers → what weights don't explain → the hunt →
+# a quiz.
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
-# | `T` | tokens of a sequence; `Tq` and `Tk` where queries and keys differ | 4 to 19 |
+# | `T` | tokens of a sequence; `Tq` and `Tk` where queries and keys differ | 3 to 13 |
 # | `L` | layers | 2 |
 # | `H` | `num_heads` | 4 in the trained model, 3 in the hunt |
 # | `E`, `D` | `d_model` and the width of one head | 64 and 16; 12 and 4 |
@@ -52,9 +53,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Patterns
 #
-# Who looks into the heads of trained models meets the same few tables again and again. The simplest: every token
-# looks **at itself**. Or at **everybody alike**: the head takes the plain average. Or all look at the **first token**,
-# whatever it is. Or each looks at its **neighbours**.
+# Whoever looks into the heads of trained models meets the same few tables again and again. The simplest: every token
+# looks **at itself**. Or at **everybody alike**: the head takes the plain average. Or all look at the **first
+# token**, whatever it is. Or each looks at its **neighbours**.
 
 # %%
 seq_len = 5
@@ -99,8 +100,8 @@ check(first_token_pattern)
 # %% [markdown]
 # ### Spot the slip
 #
-# A page on attention makes the neighbour pattern like this. Every token gives a third to the one before it, a third to
-# itself and a third to the one behind it. What is wrong? Look at the ends.
+# A page on attention makes the neighbour pattern like this. Every token gives a third to the one before it, a third
+# to itself and a third to the one after it. What is wrong? Look at the ends.
 
 # %%
 on_the_page = torch.zeros(seq_len, seq_len)
@@ -165,15 +166,15 @@ my_patterns |= {"first token": first_token_pattern(8), "neighbours": local_patte
 my_figure, my_panels = plt.subplots(1, 4, figsize=(9, 2.4), layout="constrained")
 for my_axes, (my_name, my_table) in zip(my_panels, my_patterns.items(), strict=True):
     my_axes.imshow(my_table, cmap="cividis", vmin=0, vmax=1)
-    my_axes.set(title=my_name, xlabel="looked at", ylabel="looks")
+    my_axes.set(title=my_name, xlabel="key", ylabel="query")
 plt.show()
 
 # %% [markdown]
 # ## 2 · Are these weights at all?
 #
 # Before you read a table, make sure that it is one. Lesson 01's `validate_attention` knows three rules: finite
-# numbers, within [0, 1], rows that sum to one. (You found there that the page tests in an order in which the last rule
-# can't be reached.)
+# numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: on the page,
+# the tests for NaN and infinity can't be reached.)
 
 
 # %% role="given"
@@ -613,7 +614,7 @@ print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %%
 def ids_of(pairs):
-    """Sources (B, S), what the decoder is given (B, T), what it should say (B, T); padding is 0, bos 1, eos 2."""
+    """Sources (B, Ts), what the decoder is given (B, Tt), what it should say (B, Tt); padding is 0, bos 1, eos 2."""
     source = {token: i for i, token in enumerate(trained.source)}
     target = {token: i for i, token in enumerate(trained.target)}
     rows = [[source[c] for c in text] for text, _ in pairs]
@@ -633,10 +634,9 @@ def share_right(model, pairs):
 print("at least 99 % right:", share_right(model, trained.pairs) >= 0.99)
 
 # %% [markdown]
-# The weights are made inside and thrown away. A *hook* gets hold of them, as in lesson 08: a function that PyTorch
-# calls whenever a module has been run. There are three kinds of attention to listen to: the encoder's (the written
-# date looks at itself), the decoder's own (the answer looks at what it has so far), and the cross-attention (the
-# answer looks at the written date).
+# The weights are made inside and thrown away. A hook gets hold of them, as in lesson 08. There are three kinds of
+# attention to listen to: the encoder's (the written date looks at itself), the decoder's own (the answer looks at
+# what it has so far), and the cross-attention (the answer looks at the written date).
 
 
 # %%
@@ -715,8 +715,9 @@ for my_layer in range(len(inside["encoder"])):
 #
 # ## 5 · Through the layers
 #
-# A table of layer 2 doesn't say which *characters* are looked at. Behind layer 1 every position holds a mixture: of
-# what it looked at, and of itself. Who looks at position 3 in layer 2 looks at a mixture.
+# From here on layers count from 1, as in the formula below. A table of layer 2 doesn't say which *characters* are
+# looked at. After layer 1 every position holds a mixture: of what it looked at, and of itself. Whoever looks at
+# position 3 in layer 2 looks at a mixture.
 #
 # Three tokens, two layers, in which each token looks at one other:
 
@@ -736,8 +737,8 @@ print("layer 2 · layer 1, row of token 2:", (layer_2 @ layer_1)[2].tolist())
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_L \cdots R_2\, R_1$$
 #
-# This is **attention rollout** (Abnar and Zuidema, 2020). (If rows of A sum to one, so do those of R. Normalise them if
-# they may not.)
+# This is **attention rollout** (Abnar and Zuidema 2020). (If rows of A sum to one, so do those of R. Normalise them
+# if they may not.)
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_1, layer_2)]
@@ -797,9 +798,9 @@ for my_axes, (my_name, my_table) in zip(my_panels, my_tables.items(), strict=Tru
 plt.show()
 
 # %% [markdown]
-# Two blocks can be seen: the characters of the year look at each other, those of the month at its first letters. In the
-# rollout a quarter of each position is still itself by the residuals alone, so the diagonal stays
-# bright. Off it, the picture is flatter than that of either layer: mixing mixtures evens out.
+# Two blocks can be seen: the characters of the year look at each other, those of the month at its first letters. In
+# the rollout a quarter of each position is still itself by the residuals alone, so the diagonal stays bright. Off it,
+# the picture is flatter than that of either layer: mixing mixtures evens out.
 #
 # Rollout is a rule of thumb, not a measurement. It takes the heads' average, it takes the residual for exactly one
 # half, and it knows nothing of values, norms and feed-forward layers.
@@ -822,9 +823,10 @@ print("largest difference of the weights:", round((one_table - another).abs().ma
 print("the outputs are the same:", torch.allclose(one_table @ values, another @ values))
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If T is larger than D+1
-# and no weight is zero, there are always other weights with the very same output: there are fewer equations than
-# unknowns. And the output projection makes it easier still: a difference that `w_o` maps to zero is lost for good.
+# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If the keys outnumber
+# D + 1 and no weight is zero, there are always other weights with the very same output: there are fewer equations
+# than unknowns. And the output projection makes it easier still: a difference that `w_o` maps to zero is lost for
+# good.
 #
 # ### Sharp is not important
 #
@@ -876,7 +878,7 @@ print("both cross-attentions spoilt, fewer than one in ten right:", share_with_u
 # %% [markdown]
 # Every single head can be spoilt like this, and at least four dates of five still come out right, with many heads all
 # of them. The head that looks most sharply of all isn't missed. Not even a whole layer of the decoder's own attention
-# is. But without all the cross-attentions, hardly a date is left. Heads stand in for each other, and behind each come
+# is. But without all the cross-attentions, hardly a date is left. Heads stand in for each other, and after each come
 # other layers that put things right. What one head shows is neither the complete reason nor always a necessary one.
 
 # %% role="draw"
@@ -1053,9 +1055,9 @@ matters(right, seq_len=1)
 
 # %% [markdown]
 # **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention, with
-# three heads and with one. If the weights are right and the output is not, the mistake lies behind the softmax. If
-# all is well with one head, it has to do with heads: with one head √head_dim is √d_model, and there is nothing to
-# split or merge.
+# three heads and with one. If the weights are right and the output is not, the mistake lies after the softmax. If all
+# is well with one head, it has to do with heads: with one head √head_dim is √d_model, and there is nothing to split
+# or merge.
 
 
 # %%
@@ -1284,7 +1286,7 @@ check(quiz_10, "quiz_10")
 #
 # ## The end of the course
 #
-# Ten lessons ago there were three tokens with four numbers each, and a dot product. Since then you have written
+# In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
 #
 # 1. self-attention by hand, with a softmax that doesn't overflow, and rules by which weights are known;
 # 2. learnt projections, and the reason for dividing by √d_k;
