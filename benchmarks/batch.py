@@ -14,6 +14,7 @@ time of stock is extrapolated from so many, and the table says so.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -21,7 +22,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TypeVar
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
@@ -35,6 +39,7 @@ from tests.judge import notebooks as nb  # noqa: E402
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
 LOOPS = "def attention_scores(query, key):\n    while True:\n        pass"
 LIMIT = 5
+T = TypeVar("T")
 
 
 def submission(i: int) -> bytes:
@@ -65,22 +70,35 @@ def submit(place: Path, start: int, count: int) -> None:
         (folder / "timestamp.txt").write_text("2026-11-20 10:00:00 UTC")
 
 
-def run(place: Path, *command: str) -> tuple[float, float, str]:
-    """Seconds, peak memory in MB and output of one command."""
+def run(place: Path, *command: str) -> tuple[float, str]:
+    """Seconds and output of one command."""
     start = time.perf_counter()
+    _run(place, command, contextlib.nullcontext)
+    return time.perf_counter() - start, (place / "out.txt").read_text()
+
+
+def memory(place: Path, *command: str) -> float:
+    """Peak memory of one command in MB. Its time would not count: to look at memory takes a good part of a core."""
+    return _run(place, command, Peak).most
+
+
+def _run(place: Path, command: Sequence[str], watch: Callable[[int], AbstractContextManager[T]]) -> T:
     with (place / "out.txt").open("w") as out, (place / "log.txt").open("w") as log:
         process = subprocess.Popen([BIN / command[0], *command[1:]], cwd=place, env=ENVIRONMENT, stdout=out, stderr=log)
-        with Peak(process.pid) as peak:
+        with watch(process.pid) as watched:
             process.wait()
-    seconds = time.perf_counter() - start
     if process.returncode:
         raise SystemExit((place / "log.txt").read_text()[-3000:] + (place / "out.txt").read_text()[-3000:])
-    return seconds, peak.most, (place / "out.txt").read_text()
+    return watched
 
 
-def ours(place: Path, workers: int) -> tuple[float, float, str]:
+def ours(place: Path, workers: int) -> tuple[float, str]:
     """One run of our command on a course that has not been graded yet."""
-    return run(place, "grader", "autograde", ".", nb.LESSON, "--json", "--workers", str(workers))
+    return run(place, *_ours(workers))
+
+
+def _ours(workers: int) -> tuple[str, ...]:
+    return "grader", "autograde", ".", nb.LESSON, "--json", "--workers", str(workers)
 
 
 def measure_stock(count: int, part: int) -> None:
@@ -89,31 +107,32 @@ def measure_stock(count: int, part: int) -> None:
         folder = Path(name)
         rows = [ours_row(folder / f"ours{workers}", workers, count) for workers in (1, 2)]
         place = course(folder / "stock", True, 1)
-        run(place, "nbgrader", "autograde", nb.LESSON)  # makes what is made once
+        most = memory(place, "nbgrader", "autograde", nb.LESSON)  # makes what is made once, too
         submit(place, 1, 1)
-        one, *_ = run(place, "nbgrader", "autograde", nb.LESSON)
+        one, _ = run(place, "nbgrader", "autograde", nb.LESSON)
         submit(place, 2, part)
-        batch, memory, _ = run(place, "nbgrader", "autograde", nb.LESSON)
+        batch, _ = run(place, "nbgrader", "autograde", nb.LESSON)
         more = (batch - one) / (part - 1)
         whole = one + (count - 1) * more
-        rows.append((f"nbgrader autograde, stock{'' if part == count else f' (from {part})'}", whole, more, memory))
+        rows.append((f"nbgrader autograde, stock{'' if part == count else f' (from {part})'}", whole, more, most))
         rows += [ours_row(folder / f"again{workers}", workers, count) for workers in (1, 2)]
     print(f"{count} submissions of {nb.LESSON}, from command to gradebook")
     print(f"{'':34} {'seconds':>8} {'times':>7} {'one more':>12} {'times':>7} {'at most':>9}")
-    for title, seconds, each, memory in rows:
-        more_of_it = f"{each * 1000:9.1f} ms {more / each:7.1f} {memory:6.0f} MB"
+    for title, seconds, each, most in rows:
+        more_of_it = f"{each * 1000:9.1f} ms {more / each:7.1f} {most:6.0f} MB"
         print(f"{title:34} {seconds:8.1f} {whole / seconds:7.1f} {more_of_it}")
 
 
 def ours_row(folder: Path, workers: int, count: int) -> tuple[str, float, float, float]:
     """A row of the table."""
     place = course(folder, False, 4)
-    few, *_ = ours(place, workers)
+    few, _ = ours(place, workers)
     shutil.rmtree(folder)
     place = course(folder, False, count)
-    seconds, memory, told = ours(place, workers)
+    seconds, told = ours(place, workers)
     assert json.loads(told)["summary"]["full"] == count
-    return f"ours, {workers} worker{'s' * (workers > 1)}", seconds, (seconds - few) / (count - 4), memory
+    most = memory(place, *_ours(workers), "--force")
+    return f"ours, {workers} worker{'s' * (workers > 1)}", seconds, (seconds - few) / (count - 4), most
 
 
 def measure_throughput(sizes: list[int]) -> None:
@@ -123,14 +142,16 @@ def measure_throughput(sizes: list[int]) -> None:
     start = 0.0
     with tempfile.TemporaryDirectory() as name:
         for size in (4, *sizes):
-            seconds, memory, _ = ours(course(Path(name, str(size)), False, size), 2)
+            place = course(Path(name, str(size)), False, size)
+            seconds, _ = ours(place, 2)
             if size == 4:
                 start = seconds
                 print(f"{size:11} {seconds:8.1f}")
                 continue
             rate = (size - 4) / (seconds - start)
-            print(f"{size:11} {seconds:8.1f} {size / seconds:9.1f} {rate:18.1f} {memory:6.0f} MB", flush=True)
-            again, *_ = ours(Path(name, str(size), "course"), 2)
+            again, _ = ours(place, 2)
+            most = memory(place, *_ours(2), "--force")
+            print(f"{size:11} {seconds:8.1f} {size / seconds:9.1f} {rate:18.1f} {most:6.0f} MB", flush=True)
             print(f"{'again':>11} {again:8.1f}", flush=True)
 
 
@@ -145,7 +166,7 @@ def measure_loop(count: int) -> None:
             if loops:
                 path = place / "submitted" / "student0002" / nb.LESSON / f"{nb.LESSON}.ipynb"
                 path.write_bytes(nb.submission(attention_scores=LOOPS))
-            seconds, _memory, told = ours(place, 1)
+            seconds, told = ours(place, 1)
             times.append(seconds)
             own = latest(place, nb.LESSON)["student0002"].result.seconds
             marks = json.loads(told)["marks"]

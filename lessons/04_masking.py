@@ -704,28 +704,8 @@ print(masked_softmax(scores / math.sqrt(2), nothing))
 #
 # Now the pieces come together. From lesson 03, as given:
 
-
 # %% role="given"
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Cut the last axis into heads and bring the heads in front of the tokens.
-
-    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to (h+1)*D - 1.
-    Raises ValueError, naming both numbers, if num_heads does not divide E.
-    """
-    *leading, seq_len, d_model = x.shape
-    if d_model % num_heads != 0:
-        raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}")
-    return x.reshape(*leading, seq_len, num_heads, d_model // num_heads).transpose(-3, -2)
-
-
-def merge_heads(x: Tensor) -> Tensor:
-    """Put the heads of every token side by side: the inverse of split_heads.
-
-    x: (..., H, T, D). Returns (..., T, H * D).
-    """
-    *leading, num_heads, seq_len, head_dim = x.shape
-    return x.transpose(-3, -2).reshape(*leading, seq_len, num_heads * head_dim)
-
+from lesson_03 import merge_heads, split_heads
 
 # %% [markdown]
 # ### Exercise 5: `causal_multi_head_attention`

@@ -156,19 +156,8 @@ print(embed_tokens(tokens, table))
 #
 # Our two sentences differ in the places of "dog" and "man" only. From lesson 02, as given, attention with weights:
 
-
 # %% role="given"
-def trainable_self_attention(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> tuple[Tensor, Tensor]:
-    """Scaled dot-product self-attention with weights stored (d_out, d_in), as in nn.Linear.
-
-    x: (..., T, E); u_query and u_key: (d_k, E); u_value: (d_v, E).
-    Returns (output (..., T, d_v), weights (..., T, T)).
-    """
-    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
-
+from lesson_02 import trainable_self_attention
 
 # %%
 torch.manual_seed(7)

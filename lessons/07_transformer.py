@@ -115,31 +115,8 @@ print("head_dim =", head_dim)
 #
 # From lesson 04 you take over three functions. They are locked; nothing is graded here.
 
-
 # %% role="given"
-def causal_mask(seq_len: int) -> Tensor:
-    """Which keys each query may attend to if it must not see the future.
-
-    Returns bool (T, T) with T = seq_len: True on and below the diagonal.
-    """
-    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
-
-
-def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Which keys are tokens and not padding.
-
-    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for tokens.
-    """
-    return (tokens != pad_idx)[:, None, None, :]
-
-
-def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Which keys each query may attend to: tokens that are not in the future.
-
-    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
-    """
-    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1])
-
+from lesson_04 import causal_mask, decoder_mask, padding_mask
 
 # %%
 src_mask = padding_mask(src, src_pad)
@@ -340,55 +317,8 @@ print(shape_line("attended", attended, 128, 28, 512))
 # given below; remember the order of its arguments: **query, key, value**, mask. It returns the output and the
 # weights.
 
-
 # %% role="given"
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Cut the last axis into heads and bring the heads in front of the tokens.
-
-    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to (h+1)*D - 1.
-    Raises ValueError, naming both numbers, if num_heads does not divide E.
-    """
-    *leading, seq_len, d_model = x.shape
-    if d_model % num_heads != 0:
-        raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}")
-    return x.reshape(*leading, seq_len, num_heads, d_model // num_heads).transpose(-3, -2)
-
-
-def merge_heads(x: Tensor) -> Tensor:
-    """Put the heads of every token side by side: the inverse of split_heads.
-
-    x: (..., H, T, D). Returns (..., T, H * D).
-    """
-    *leading, num_heads, seq_len, head_dim = x.shape
-    return x.transpose(-3, -2).reshape(*leading, seq_len, num_heads * head_dim)
-
-
-class MultiHeadAttention(nn.Module):
-    """Multi-head attention with parameters of its own, for self- and cross-attention.
-
-    Has q_proj, k_proj, v_proj and out_proj, each nn.Linear(d_model, d_model). forward takes query (B, Tq, E), key and
-    value (B, Tk, E) and mask, bool, broadcastable to (B, H, Tq, Tk), True = may attend, or None.
-    It returns (output (B, Tq, E), weights (B, H, Tq, Tk)).
-    """
-
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.q_proj = nn.Linear(d_model, d_model)
-        self.k_proj = nn.Linear(d_model, d_model)
-        self.v_proj = nn.Linear(d_model, d_model)
-        self.out_proj = nn.Linear(d_model, d_model)
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        q = split_heads(self.q_proj(query), self.num_heads)
-        k = split_heads(self.k_proj(key), self.num_heads)
-        v = split_heads(self.v_proj(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = scores.softmax(dim=-1)
-        return self.out_proj(merge_heads(weights @ v)), weights
-
+from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 
 # %%
 in_one = MultiHeadAttention(512, 8)

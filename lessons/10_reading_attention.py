@@ -176,21 +176,8 @@ plt.show()
 # numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: on the page,
 # the tests for NaN and infinity can't be reached.)
 
-
 # %% role="given"
-def validate_attention(weights: Tensor) -> None:
-    """Raise ValueError for the first rule that attention weights (..., Tq, Tk) break, in this order.
-
-    "finite": no NaN, no infinity; "within": entries in [0, 1]; "sum": rows sum to one. The message holds that
-    word. Tolerance 1e-4 for "within" and "sum". Returns None if all is well.
-    """
-    if not torch.isfinite(weights).all():
-        raise ValueError("attention weights must be finite")
-    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
-        raise ValueError("attention weights must lie within [0, 1]")
-    if ((weights.sum(dim=-1) - 1).abs() > 1e-4).any():
-        raise ValueError("each row of attention weights must sum to one")
-
+from lesson_01 import validate_attention
 
 # %% [markdown]
 # Some tables from the daily life of people who write attention. The scores are always the same; only what is done with
@@ -231,15 +218,8 @@ for name, table in tables.items():
 # - the mean weight on the **diagonal**, and that in **column 0**;
 # - the mean weight **near** the diagonal.
 
-
 # %% role="given"
-def attention_entropy(weights: Tensor) -> Tensor:
-    """Entropy of every row of attention weights, in nats: -sum of w ln w over the keys (Shannon 1948).
-
-    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN.
-    """
-    safe = torch.where(weights > 0, weights, torch.ones_like(weights))
-    return -(weights * safe.log()).sum(dim=-1)
+from lesson_02 import attention_entropy
 
 
 # %%
@@ -351,247 +331,20 @@ for my_name, my_table in (patterns | {"noisy": noisy}).items():
 # Now to a real one: the Transformer that learnt to write dates in lesson 08, with two layers of encoder and decoder and
 # four heads everywhere. Its code is lesson 07's, and given.
 
+# %% role="given"
+from lesson_03 import MultiHeadAttention, merge_heads, split_heads
 
 # %% role="given"
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Cut the last axis into heads and bring the heads in front of the tokens.
-
-    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to (h+1)*D - 1.
-    Raises ValueError, naming both numbers, if num_heads does not divide E.
-    """
-    *leading, seq_len, d_model = x.shape
-    if d_model % num_heads != 0:
-        raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}")
-    return x.reshape(*leading, seq_len, num_heads, d_model // num_heads).transpose(-3, -2)
-
-
-def merge_heads(x: Tensor) -> Tensor:
-    """Put the heads of every token side by side: the inverse of split_heads.
-
-    x: (..., H, T, D). Returns (..., T, H * D).
-    """
-    *leading, num_heads, seq_len, head_dim = x.shape
-    return x.transpose(-3, -2).reshape(*leading, seq_len, num_heads * head_dim)
-
-
-class MultiHeadAttention(nn.Module):
-    """Multi-head attention with parameters of its own, for self- and cross-attention.
-
-    Has q_proj, k_proj, v_proj and out_proj, each nn.Linear(d_model, d_model). forward takes query (B, Tq, E), key and
-    value (B, Tk, E) and mask, bool, broadcastable to (B, H, Tq, Tk), True = may attend, or None.
-    It returns (output (B, Tq, E), weights (B, H, Tq, Tk)).
-    """
-
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.q_proj = nn.Linear(d_model, d_model)
-        self.k_proj = nn.Linear(d_model, d_model)
-        self.v_proj = nn.Linear(d_model, d_model)
-        self.out_proj = nn.Linear(d_model, d_model)
-
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        q = split_heads(self.q_proj(query), self.num_heads)
-        k = split_heads(self.k_proj(key), self.num_heads)
-        v = split_heads(self.v_proj(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = scores.softmax(dim=-1)
-        return self.out_proj(merge_heads(weights @ v)), weights
-
+from lesson_04 import causal_mask, decoder_mask, padding_mask
 
 # %% role="given"
-def causal_mask(seq_len: int) -> Tensor:
-    """Which keys each query may attend to if it must not see the future.
-
-    Returns bool (T, T) with T = seq_len: True on and below the diagonal.
-    """
-    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril()
-
-
-def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Which keys are tokens and not padding.
-
-    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for tokens.
-    """
-    return (tokens != pad_idx)[:, None, None, :]
-
-
-def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Which keys each query may attend to: tokens that are not in the future.
-
-    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
-    """
-    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1])
-
+from lesson_07 import FeedForward, TransformerBlock
 
 # %% role="given"
-class FeedForward(nn.Module):
-    """The same two layers for every token by itself: wider, ReLU, back again (Vaswani et al. 2017, section 3.3).
-
-    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff, d_model). forward: (..., E) to (..., E).
-    """
-
-    def __init__(self, d_model: int, d_ff: int) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.linear1(x).relu())
-
-
-class TransformerBlock(nn.Module):
-    """Attention, then the feed-forward layers, each followed by dropout, addition and LayerNorm (post-norm).
-
-    Has attention (MultiHeadAttention), norm1 and norm2 (nn.LayerNorm), feed_forward (FeedForward) and dropout
-    (nn.Dropout). forward takes value and key (B, Tk, E), query (B, Tq, E) and mask, bool, broadcastable to
-    (B, H, Tq, Tk), True = may attend, or None. It returns (B, Tq, E).
-    """
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.attention = MultiHeadAttention(d_model, num_heads)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, value: Tensor, key: Tensor, query: Tensor, mask: Tensor | None = None) -> Tensor:
-        attended, _ = self.attention(query, key, value, mask)
-        x = self.norm1(query + self.dropout(attended))
-        return self.norm2(x + self.dropout(self.feed_forward(x)))
-
+from lesson_07 import Decoder, DecoderBlock, Encoder
 
 # %% role="given"
-class Encoder(nn.Module):
-    """Embedding plus position, dropout, then num_layers blocks, one after the other.
-
-    Has token_embedding and position_embedding (nn.Embedding), layers (nn.ModuleList of TransformerBlock) and dropout.
-    forward takes tokens, integer ids (B, T), and mask, bool, broadcastable to (B, H, T, T), or None; it returns
-    (B, T, E). Raises ValueError, naming both numbers, if T exceeds max_length.
-    """
-
-    def __init__(
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        max_length: int = 100,
-    ) -> None:
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.position_embedding = nn.Embedding(max_length, d_model)
-        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        seq_len = tokens.shape[1]
-        if seq_len > self.max_length:
-            raise ValueError(f"seq_len={seq_len} exceeds max_length={self.max_length}")
-        positions = torch.arange(seq_len, device=tokens.device)
-        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
-        for layer in self.layers:
-            x = layer(x, x, x, mask)
-        return x
-
-
-class DecoderBlock(nn.Module):
-    """Masked self-attention over the target, then a TransformerBlock whose query looks at the encoder's output.
-
-    Has attention (MultiHeadAttention), norm (nn.LayerNorm), block (TransformerBlock) and dropout (nn.Dropout). forward
-    takes x (B, Tq, E), memory (B, Tk, E), src_mask, broadcastable to (B, H, Tq, Tk), and trg_mask, broadcastable to
-    (B, H, Tq, Tq), bool, True = may attend, or None. It returns (B, Tq, E).
-    """
-
-    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.attention = MultiHeadAttention(d_model, num_heads)
-        self.norm = nn.LayerNorm(d_model)
-        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
-        attended, _ = self.attention(x, x, x, trg_mask)
-        query = self.norm(x + self.dropout(attended))
-        return self.block(memory, memory, query, src_mask)
-
-
-class Decoder(nn.Module):
-    """As the encoder, with DecoderBlocks, and a last layer that gives every position a score for every word.
-
-    Has token_embedding, position_embedding, layers (nn.ModuleList of DecoderBlock), dropout and fc_out, nn.Linear(
-    d_model, vocab_size). forward takes tokens, integer ids (B, T), memory (B, Tk, E), src_mask and trg_mask as
-    DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming both numbers, if T exceeds max_length.
-    """
-
-    def __init__(
-        self,
-        vocab_size: int,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        max_length: int = 100,
-    ) -> None:
-        super().__init__()
-        self.max_length = max_length
-        self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.position_embedding = nn.Embedding(max_length, d_model)
-        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
-        self.dropout = nn.Dropout(dropout)
-        self.fc_out = nn.Linear(d_model, vocab_size)
-
-    def forward(self, tokens: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
-        seq_len = tokens.shape[1]
-        if seq_len > self.max_length:
-            raise ValueError(f"seq_len={seq_len} exceeds max_length={self.max_length}")
-        positions = torch.arange(seq_len, device=tokens.device)
-        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
-        for layer in self.layers:
-            x = layer(x, memory, src_mask, trg_mask)
-        return self.fc_out(x)
-
-
-# %% role="given"
-class Transformer(nn.Module):
-    """Encoder and decoder, with the masks made from the tokens (Vaswani et al. 2017).
-
-    Has encoder (Encoder) and decoder (Decoder). forward takes src, integer ids (B, Ts), and trg, integer ids (B, Tt);
-    it returns logits (B, Tt, trg_vocab_size). Hidden from everyone: padding; from the target: its future.
-    """
-
-    def __init__(
-        self,
-        src_vocab_size: int,
-        trg_vocab_size: int,
-        src_pad_idx: int,
-        trg_pad_idx: int,
-        d_model: int = 512,
-        num_layers: int = 6,
-        num_heads: int = 8,
-        d_ff: int = 2048,
-        dropout: float = 0.1,
-        max_length: int = 100,
-    ) -> None:
-        super().__init__()
-        self.src_pad_idx = src_pad_idx
-        self.trg_pad_idx = trg_pad_idx
-        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
-        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
-
-    def forward(self, src: Tensor, trg: Tensor) -> Tensor:
-        src_mask = padding_mask(src, self.src_pad_idx)
-        trg_mask = decoder_mask(trg, self.trg_pad_idx)
-        memory = self.encoder(src, src_mask)
-        return self.decoder(trg, memory, src_mask, trg_mask)
-
+from lesson_07 import Transformer
 
 # %% [markdown]
 # `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put
@@ -920,31 +673,8 @@ print(f"of its own character: {(half @ half)[0, 0]:.2f}   of all others together
 # the same two tensors. Each has exactly one mistake, and no two have the same one. You can't read their code. You can
 # call them as often as you like, with any input you can think of.
 
-
 # %% role="given"
-def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the visible keys of every row; a row with nothing visible becomes all zeros.
-
-    scores: (..., Tq, Tk); mask: bool, broadcastable to the scores, True = may attend. Returns (..., Tq, Tk).
-    Holds no NaN, and neither does the gradient of scores.
-    """
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)
-
-
-def causal_multi_head_attention(
-    x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int
-) -> tuple[Tensor, Tensor]:
-    """Multi-head self-attention in which no token sees a later one.
-
-    x: (..., T, E); w_q, w_k, w_v and w_o: (E, E), applied as x @ w.
-    Returns (output (..., T, E), weights (..., H, T, T)).
-    """
-    query, key, value = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = masked_softmax(scores, causal_mask(x.shape[-2]))
-    return merge_heads(weights @ value) @ w_o, weights
-
+from lesson_04 import causal_multi_head_attention, masked_softmax
 
 # %%
 boxes = broken_attentions()

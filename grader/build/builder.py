@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from grader.build.cache import Cache, surroundings, write_atomically
 from grader.build.course import Course
 from grader.build.execute import execute
-from grader.build.lesson import Lesson, LessonError, Problem, read_lesson
+from grader.build.lesson import Lesson, LessonError, Problem, read_folder
 from grader.build.notebook import dumps, instructors_notebook, loads
 from grader.build.rules import problems
 from grader.build.student import students_notebook
@@ -17,8 +17,8 @@ from grader.build.student import students_notebook
 
 def read_lessons(course: Course, wanted: Iterable[str]) -> list[Lesson]:
     """The lessons meant, all without problems; raises `LessonError` with the problems of all of them."""
-    names = course.choose(wanted)
-    lessons = [read_lesson(name, (course.lessons / f"{name}.py").read_text("utf-8")) for name in names]
+    names, all_of_them = course.choose(wanted), read_folder(course.lessons)
+    lessons = [all_of_them[name] for name in names]
     found = [problem for lesson in lessons for problem in problems(lesson, course.exercises)]
     if found:
         raise LessonError(found)
@@ -59,14 +59,14 @@ async def _build_all(
 
 
 async def _build(course: Course, lesson: Lesson, cache: Cache | None) -> str:
-    text = cache.get(lesson.name, lesson.text) if cache else None
+    text = cache.get(lesson.name, lesson.whole) if cache else None
     verdict = "unchanged" if text is not None else "built"
     if text is None:
         notebook = instructors_notebook(lesson, course.exercises)
         await execute(notebook, lesson)
         text = dumps(notebook)
         if cache:
-            cache.put(lesson.name, lesson.text, text)
+            cache.put(lesson.name, lesson.whole, text)
     student = dumps(students_notebook(loads(text)))
     for folder, content in ((course.solutions, text), (course.notebooks, student)):
         path = folder / f"{lesson.name}.ipynb"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import jupytext
 
+from grader.build.regions import is_mark
 from grader.errors import CourseError
 
 MARKER = "# %%"
+FROM_LESSON = re.compile(r"lesson_\d\d")
 FIELD = re.compile(r"(\w+)=\"?([\w-]+)\"?")
 
 
@@ -70,12 +75,30 @@ class Lesson:
         """An error in a cell; without `line`, at its marker."""
         return Problem(self.path, line or cell.line, cell.exercise, message)
 
+    @property
+    def whole(self) -> str:
+        """Its text with what it takes over from earlier lessons."""
+        return "\n".join([self.text, *(cell.source for cell in self.with_role("given"))])
+
+    @property
+    def solved(self) -> dict[str, str]:
+        """The functions and classes of its solutions, by name, as a later lesson gives them."""
+        return {name: text for cell in self.with_role("solution") for name, text in _definitions(cell.source).items()}
+
     def with_role(self, *roles: str) -> list[Cell]:
         """Its code cells that have one of the roles."""
         return [cell for cell in self.cells if cell.is_code and cell.role in roles]
 
 
-def read_lesson(name: str, text: str) -> Lesson:
+def read_folder(folder: Path) -> dict[str, Lesson]:
+    """All lessons of a folder by name, in order: a later one may take over what an earlier one solves."""
+    lessons: dict[str, Lesson] = {}
+    for path in sorted(folder.glob("*.py")):
+        lessons[path.stem] = read_lesson(path.stem, path.read_text("utf-8"), list(lessons.values()))
+    return lessons
+
+
+def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
     """Parse the text of `lessons/<name>.py`. What is wrong with the cells' headers lies in `problems`."""
     path = f"lessons/{name}.py"
     lines = text.splitlines()
@@ -89,6 +112,9 @@ def read_lesson(name: str, text: str) -> Lesson:
     for found in jupytext.reads("\n".join(lines[position:]), fmt="py:percent").cells:
         marker = next(i for i in range(position, len(lines)) if lines[i].startswith(MARKER))
         cell, wrong = _cell(found.cell_type, found.source, dict(found.metadata), marker, lines)
+        if cell.role == "given":
+            cell, unknown = _taken_over(cell, {f"lesson_{one.name[:2]}": one.solved for one in earlier})
+            wrong += unknown
         cells.append(cell)
         problems += [Problem(path, cell.line, cell.exercise, message) for message in wrong]
         # A "# %%" inside a string belongs to the cell's source: go on behind the source.
@@ -122,3 +148,33 @@ def _cell(kind: str, source: str, metadata: dict[str, Any], marker: int, lines: 
         if not isinstance(fields.get(key, ""), str):
             wrong.append(f"{key} must be a string, not {fields.pop(key)!r}")
     return Cell(kind, source, marker + 1, first + 1, **fields, extra=metadata), wrong
+
+
+def _taken_over(cell: Cell, solved: Mapping[str, Mapping[str, str]]) -> tuple[Cell, list[str]]:
+    """A given cell with the definitions in place of `from lesson_03 import split_heads, merge_heads`, in the order in
+    which the earlier lesson has them. A cell that holds anything else stays as it is."""
+    try:
+        body = ast.parse(cell.source).body
+    except SyntaxError:
+        return cell, []
+    taken: list[str] = []
+    wrong: list[str] = []
+    for node in body:
+        if not isinstance(node, ast.ImportFrom) or not FROM_LESSON.fullmatch(node.module or ""):
+            return cell, []
+        there, names = solved.get(node.module or "", {}), [alias.name for alias in node.names]
+        wrong += [f"no solution of an earlier {node.module} defines {name}" for name in names if name not in there]
+        taken += [text for name, text in there.items() if name in names]
+    return replace(cell, source="\n\n\n".join(taken) or cell.source), wrong
+
+
+def _definitions(source: str) -> dict[str, str]:
+    """The functions and classes of a solution cell, without the marks of its regions."""
+    lines = [line for line in source.split("\n") if not is_mark(line)]
+    try:
+        body = ast.parse("\n".join(lines)).body
+    except SyntaxError:
+        return {}
+    found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    first = {node.name: min([node.lineno, *(d.lineno for d in node.decorator_list)]) for node in found}
+    return {node.name: "\n".join(lines[first[node.name] - 1 : node.end_lineno]) for node in found}

@@ -27,6 +27,11 @@ def region_errors(source: str) -> list[tuple[int, str]]:
     return errors
 
 
+def is_mark(line: str) -> bool:
+    """Whether a line opens or closes a region."""
+    return BEGIN in line or END in line
+
+
 def has_region(source: str) -> bool:
     """Whether a region begins in it."""
     return BEGIN in source

@@ -109,7 +109,8 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
             forks += 1
             children[forks] = pid
             os.close(descriptors[0])
-            control.send(b"forked")
+            with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
+                control.send(b"forked")
         elif word == "kill" and int(rest[0]) in children:
             pid = children.pop(int(rest[0]))
             if alone:
