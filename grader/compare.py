@@ -113,7 +113,9 @@ def in_words(value: object) -> str:
         return f"one tensor of shape {tuple(value.shape)}"
     if isinstance(value, tuple | list):
         kind = type(value).__name__
-        if value and all(isinstance(item, Tensor) for item in value):
+        if not value:
+            return f"an empty {kind}"
+        if all(isinstance(item, Tensor) for item in value):
             return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
         return f"a {kind} of {len(value)} ({', '.join(in_words(item) for item in list(value)[:4])})"
     if isinstance(value, Opaque):
@@ -124,6 +126,8 @@ def in_words(value: object) -> str:
         return str(value)
     if isinstance(value, int | float):
         return f"the plain number {value!r}"
+    if isinstance(value, str):
+        return f"the string {value if len(value) <= 40 else value[:40] + '…'!r}"
     return f"a value of type {type(value).__name__}"
 
 
@@ -134,17 +138,21 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
         if tuple(value.shape) != expected:
             return Finding(
                 "wrong-shape",
-                f"{_called(exercise, output)} has shape {tuple(value.shape)}, expected {expected}, which is "
-                f"{axes_in_words(output.axes, case.leading)}. {arguments_in_words(case)}",
+                f"{called(exercise, output)} has shape {tuple(value.shape)}, expected {expected}, which is "
+                f"{axes_in_words(output.axes, case.leading)}. {arguments_in_words(case, exercise)}",
             )
     return None
 
 
-def arguments_in_words(case: Case) -> str:
-    """The shapes and numbers that went in, for a message."""
+def arguments_in_words(case: Case, exercise: Exercise) -> str:
+    """The shapes and numbers that went in, for a message; for a module what it was made with, too."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
     shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
-    made = f"It was made with {case.setup.init}. " if case.setup is not None else ""
+    made = ""
+    if case.setup is not None:
+        names = (argument.partition("=")[0] for argument in exercise.signature)  # what is left out has its default
+        made = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
+        made = f"It was made with {made}. "
     return f"{made}It was called with {', '.join(shown)}." if shown else made.strip()
 
 
@@ -155,7 +163,7 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
             return Finding(
                 "dtype-changed",
-                f"{_called(exercise, output)} has dtype {got}, expected {short} like the input. A tensor made without "
+                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. A tensor made without "
                 "`dtype=` has torch's default dtype.",
             )
     return None
@@ -165,43 +173,78 @@ def values_close(
     values: Sequence[Tensor], expected: Sequence[Tensor], exercise: Exercise, case: Case, tolerance: Tolerance
 ) -> Finding | None:
     """The first output whose values are wrong: NaN and inf first, then how many differ and where the first one
-    stands.
+    stands. One number is told as it is.
     """
     for value, right, output in zip(values, expected, exercise.outputs, strict=True):
         if tolerance.all_close(value, right):
             continue
-        finding = not_finite(value, right, _called(exercise, output))
+        name = called(exercise, output)
+        finding = not_finite(value, right, name, case.name)
         if finding is not None:
             return finding
+        if value.numel() == 1:
+            got, wanted = apart(value.item(), right.item())
+            return Finding("wrong-values", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case.name}).")
         wrong = (~tolerance.close(value, right)).nonzero()
         first = tuple(int(i) for i in wrong[0])
         return Finding(
             "wrong-values",
-            f"{_called(exercise, output)}: {len(wrong)} of {value.numel()} values differ ({case.name}), the first at "
-            f"index {list(first)}.",
+            f"{name}: {len(wrong)} of {value.numel()} values differ ({case.name}), the first at index {list(first)}.",
             got=_window(value, first),
-            expected=_window(right.to(value.dtype), first),
+            expected=_window(right.to(value.dtype) if value.is_floating_point() else right, first),
         )
     return None
 
 
-def not_finite(value: Tensor, right: Tensor | None, called: str) -> Finding | None:
-    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't."""
+def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Finding | None:
+    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't; a message calls it `name`, and what
+    it came of `case`.
+    """
     finite = torch.isfinite(value)
     if right is not None:
         finite |= ~torch.isfinite(right)
     if bool(finite.all()):
         return None
     bad = ~finite
+    if value.numel() == 1:
+        got, wanted = in_digits(value.item()), "a finite number" if right is None else in_digits(right.item())
+        return Finding("not-finite", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case}).")
     first = tuple(int(i) for i in bad.nonzero()[0])
     kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
     return Finding(
         "not-finite",
-        f"{called} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)}.",
+        f"{name} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
     )
 
 
-def _called(exercise: Exercise, output: Output) -> str:
+_IS = ("is", "holds")  # a number, a tensor with axes in which there is only one
+
+
+def apart(got: float, expected: float) -> tuple[str, str]:
+    """Two numbers in as few digits as tell them apart, four at least.
+
+    >>> apart(2.31049, 1.87), apart(0.123456, 0.123457), apart(5.0, 4.00001)
+    (('2.31', '1.87'), ('0.123456', '0.123457'), ('5', '4'))
+    """
+    for digits in range(4, 17):
+        if in_digits(got, digits) != in_digits(expected, digits):
+            break
+    return in_digits(got, digits), in_digits(expected, digits)
+
+
+def in_digits(number: Any, digits: int = 4) -> str:
+    """A float to so many significant digits; whole numbers, True and False as they are.
+
+    >>> in_digits(1234.567), in_digits(0.00012), in_digits(float("nan")), in_digits(3221225472), in_digits(True)
+    ('1235', '0.00012', 'NaN', '3,221,225,472', 'True')
+    """
+    if isinstance(number, float):
+        return "NaN" if math.isnan(number) else f"{number:.{digits}g}"
+    return f"{number:,}" if type(number) is int else str(number)
+
+
+def called(exercise: Exercise, output: Output) -> str:
+    """What a message calls an output: a tensor of several by its name."""
     return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
 
 

@@ -24,7 +24,8 @@ def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, grad
     outcome = session.call(case, gradients)
     finding = compare.ran(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
     if finding is not None and finding.kind == "raised":  # torch's own message seldom says whose shapes it means
-        return replace(finding, message=f"{finding.message.rstrip('.')}. {compare.arguments_in_words(case)}".rstrip())
+        told = compare.arguments_in_words(case, session.exercise)
+        return replace(finding, message=f"{finding.message.rstrip('.')}. {told}".rstrip())
     if finding is not None:
         return finding
     values = compare.leaves(outcome.value, len(session.exercise.outputs)) or []
@@ -80,7 +81,7 @@ def finite(title: str, weight: float, case: str, after: str = "one sequence") ->
             return finding
         found = compare.leaves(session.call(session.cases[case]).value, len(session.exercise.outputs)) or []
         for value, output in zip(found, session.exercise.outputs, strict=True):
-            finding = compare.not_finite(value, None, f"`{output.name}`")
+            finding = compare.not_finite(value, None, compare.called(session.exercise, output), case)
             if finding is not None:
                 return finding
         return None
@@ -134,6 +135,7 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         outcome = session.call(one, gradients=True)
         plain = session.call(one)
         if outcome.raised is not None and plain.raised is None:
+            session.expected_gradients(one)  # where torch can't differentiate the reference, the fault is not theirs
             return Finding(
                 "gradient-cut",
                 f"{compare.ran(outcome, session.exercise).message} It runs without gradients, but not when they are "  # type: ignore[union-attr]
@@ -147,6 +149,28 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         return _wrong_gradient(session, one, outcome.gradients, tolerance)
 
     return Part("lets gradients flow", weight, judge)
+
+
+def defaults(after: str, weight: float = 0.5) -> Part:
+    """Each default that the student's signature gives to an argument is the number that the exercise's signature gives.
+
+    Nothing is said of an argument without a default (`*args` takes it, say) or with one that stands for another
+    value, such as None. Waits for the values on the case `after`: the signature is handed out with the exercise.
+    """
+
+    def judge(session: Session) -> Finding | None:
+        finding = inspect_call(session, session.cases[after], None) or _wait_for(session, after)
+        if finding is not None:
+            return finding
+        own = session.description.get("defaults")
+        for argument in session.exercise.signature:
+            name, _, given = argument.partition("=")
+            default = own.get(name) if isinstance(own, dict) else None
+            if given and type(default) in (int, float) and default != float(given):
+                return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
+        return None
+
+    return Part("has the defaults of the exercise", weight, judge, compares_values=False)
 
 
 _CUT = (

@@ -17,8 +17,8 @@ class Result:
     weight: float
     message: str = ""
     kind: str = ""
-    got: Tensor | str | None = None
-    expected: Tensor | str | None = None
+    got: Tensor | None = None
+    expected: Tensor | None = None
     hints: tuple[str, ...] = ()
 
 

@@ -62,8 +62,8 @@ class Finding:
 
     kind: str
     message: str
-    got: Tensor | str | None = None
-    expected: Tensor | str | None = None
+    got: Tensor | None = None
+    expected: Tensor | None = None
     hints: tuple[str, ...] = ()
 
 
@@ -138,7 +138,11 @@ AXES = {
     "H": "num_heads",
     "D": "head_dim",
     "S": "key_len",
+    "Ts": "src_len",
+    "Tt": "trg_len",
     "V": "vocab_size",
+    "Vs": "src_vocab_size",
+    "Vt": "trg_vocab_size",
 }
 
 

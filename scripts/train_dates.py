@@ -12,25 +12,17 @@ In `dates.json`, `model` has the arguments of lesson 07's `Transformer`, `source
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from grader.build.lesson import read_folder
 
 ROOT = Path(__file__).parents[1]
 LESSON = ROOT / "lessons" / "08_training.py"
 STORED = ROOT / "grader" / "specimens"
-CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
 # What the lesson's new_model gives to Transformer, by the names of its arguments.
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout": 0.0, "max_length": 40}
-
-
-def code_cells() -> Iterator[tuple[str, str]]:
-    """Header and source of the lesson's code cells, in order."""
-    for cell in CELL.finditer(LESSON.read_text(encoding="utf-8")):
-        if "[markdown]" not in cell["head"]:
-            yield cell["head"], cell["body"]
 
 
 def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
@@ -38,9 +30,9 @@ def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
     only draws, what calls a student's exercise and, without `training`, what trains."""
     namespace: dict[str, Any] = {"__name__": "lesson_08"}
     left_out = ["check", "try", "draw", *([] if training else ["train"])]
-    for head, body in code_cells():
-        if not any(f'role="{role}"' in head for role in left_out):
-            exec(compile(body, str(LESSON), "exec"), namespace)
+    for cell in read_folder(LESSON.parent)[LESSON.stem].cells:
+        if cell.is_code and cell.role not in left_out:
+            exec(compile(cell.source, str(LESSON), "exec"), namespace)
         if until in namespace:
             return namespace
     raise ValueError(f"{LESSON.name} binds no {until}")
@@ -48,7 +40,6 @@ def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
 
 def main() -> int:
     """Train, judge, store; 1 if the model isn't good enough to be stored."""
-    sys.path.insert(0, str(ROOT))
     from safetensors.torch import save_file
 
     lesson = run_lesson(until="share")

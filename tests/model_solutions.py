@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cache
 from pathlib import Path
 
+from grader.build.lesson import MARKER, Lesson, read_folder
 from grader.spec import Exercise
 
 LESSONS = Path(__file__).parents[1] / "lessons"
-CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
+
+
+@cache
+def _lessons() -> dict[str, Lesson]:
+    return read_folder(LESSONS)
+
+
+def lesson_of(name: str) -> Lesson:
+    """A lesson as the build reads it."""
+    return _lessons()[name]
 
 
 @cache
 def cells(lesson: str) -> tuple[tuple[str, str], ...]:
-    """The header and the source of every code cell of a lesson."""
-    found = CELL.finditer((LESSONS / f"{lesson}.py").read_text())
-    return tuple((m["head"].strip(), m["body"]) for m in found if "[markdown]" not in m["head"])
+    """The header, as its author wrote it, and the source of every code cell of a lesson."""
+    found = lesson_of(lesson)
+    heads = found.text.splitlines()
+    return tuple((heads[c.line - 1].removeprefix(MARKER).strip(), c.source) for c in found.cells if c.is_code)
 
 
 def model_solution(exercise: Exercise) -> str:
     """The lesson's imports, what it takes over as given, and its solutions up to this exercise's."""
     imports: list[str] = []
     chosen: list[str] = []
-    for head, body in cells(exercise.lesson):
-        imports += [ast.unparse(n) for n in ast.parse(body).body if isinstance(n, ast.Import | ast.ImportFrom)]
-        if 'role="given"' in head:
-            chosen.append(body)
-        if 'role="solution"' in head:
-            chosen.append(body)
-            if f'exercise="{exercise.name}"' in head:
-                return "\n".join([*imports, *chosen])
+    for cell in lesson_of(exercise.lesson).cells:
+        if cell.is_code:
+            body = ast.parse(cell.source).body
+            imports += [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+        if cell.role in ("given", "solution"):
+            chosen.append(cell.source)
+        if cell.role == "solution" and cell.exercise == exercise.name:
+            return "\n".join([*imports, *chosen])
     raise ValueError(f"lessons/{exercise.lesson}.py has no solution of {exercise.name}")

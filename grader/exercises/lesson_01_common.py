@@ -59,7 +59,7 @@ def _overflows(session: Session) -> bool:
     if any(parts.inspect_call(session, case, compare.FLOAT32) is not None for case in small):
         return False
     value = session.call(session.cases["entries up to 50"]).value
-    return any(compare.not_finite(tensor, None, "") is not None for tensor in tensors_in(value))
+    return any(compare.not_finite(tensor, None, "", "") is not None for tensor in tensors_in(value))
 
 
 OVERFLOW = Mistake(

@@ -97,7 +97,13 @@ def _registers(session: Session) -> Finding | None:
             return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {found}.")
         value = state[place][name]
         if not isinstance(value, Tensor) or value.shape != (6,) or not bool((value == INITIAL[name]).all()):
-            return Finding("wrong-start", f"`{name}` of a new module should hold {INITIAL[name]:g} for every feature.")
+            found = compare.in_words(value)
+            if isinstance(value, Tensor) and value.shape == (6,):
+                found = ", ".join(map(compare.in_digits, value.tolist()))
+            return Finding(
+                "wrong-start",
+                f"`{name}` of a new module of 6 features is {found}; expected {INITIAL[name]:g} for every feature.",
+            )
     return None
 
 

@@ -148,7 +148,7 @@ APPLY_ROPE = Exercise(
     name="apply_rope",
     lesson=LESSON,
     points=4,
-    signature=("x", "positions", "base"),
+    signature=("x", "positions", "base=10000.0"),
     outputs=(Output("turned", "... T D"),),
     cases=_cases,
     reference=reference,

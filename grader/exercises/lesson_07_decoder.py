@@ -84,7 +84,7 @@ DECODER_BLOCK = Exercise(
     lesson=LESSON,
     points=4,
     kind="module",
-    signature=("d_model", "num_heads", "d_ff", "dropout"),
+    signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
     outputs=(Output("output", "B Tq E"),),
     cases=_block_cases,
     reference=decoder_block,
@@ -97,6 +97,7 @@ DECODER_BLOCK = Exercise(
         parts.float64(EQUAL, "two sequences", weight=0.5),
         parts.unchanged("two sequences", weight=0.5),
         parts.gradients("two sequences"),
+        parts.defaults("two sequences"),
     ),
     mistakes=(
         Mistake(
@@ -250,7 +251,7 @@ DECODER = Exercise(
     lesson=LESSON,
     points=4,
     kind="module",
-    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout", "max_length"),
+    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=100"),
     outputs=(Output("logits", "B Tq V"),),
     cases=_cases,
     reference=decoder,
@@ -263,6 +264,7 @@ DECODER = Exercise(
         refuses_long(FULL, _longer),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),
+        parts.defaults("two layers"),
     ),
     mistakes=(
         Mistake(

@@ -63,7 +63,7 @@ ENCODER = Exercise(
     lesson=LESSON,
     points=4,
     kind="module",
-    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout", "max_length"),
+    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=100"),
     outputs=(Output("output", "B T E"),),
     cases=_cases,
     reference=encoder,
@@ -76,6 +76,7 @@ ENCODER = Exercise(
         refuses_long(FULL, lambda case: (one_more(case.args["tokens"]), all_visible(one_more(case.args["tokens"])))),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),
+        parts.defaults("two layers"),
     ),
     mistakes=(
         *stack_mistakes(Block()),

@@ -23,7 +23,8 @@ from grader.session import Session
 from grader.spec import Case, Exercise, Mistake, Output, Setup
 from grader.subject import Request
 
-SIZES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx", "d_model", "num_layers", "num_heads", "d_ff")
+VOCABULARIES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx")
+SIZES = ("d_model=512", "num_layers=6", "num_heads=8", "d_ff=2048", "dropout=0.1", "max_length=100")
 PLAIN, SOURCE, TARGET = "two layers, no padding", "padding in the source", "padding in the target"
 MAX_LENGTH = 100  # where it isn't given
 
@@ -159,7 +160,7 @@ TRANSFORMER = Exercise(
     lesson=LESSON,
     points=5,
     kind="module",
-    signature=(*SIZES, "dropout", "max_length"),
+    signature=(*VOCABULARIES, *SIZES),
     outputs=(Output("logits", "B Tt Vt"),),
     cases=_cases,
     reference=transformer,
@@ -172,6 +173,7 @@ TRANSFORMER = Exercise(
         parts.float64(TARGET, PLAIN, weight=0.5),
         parts.unchanged(TARGET, weight=0.5),
         parts.gradients(SOURCE, weight=0.5),
+        parts.defaults(PLAIN),
     ),
     mistakes=(
         Mistake(

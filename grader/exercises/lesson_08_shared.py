@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 
 from grader import compare
@@ -53,14 +52,10 @@ def wrong(session: Session, name: str, hide: bool = False) -> Finding | None:
         return Finding("wrong-type", message)
     if not alike(got, right(session, case)):
         kind = "wrong-values" if math.isfinite(got) else "not-finite"
-        told = f" {compare.arguments_in_words(case)}" if not hide else ""
-        message = f"The number is wrong ({name}).{told}"
-        return Finding(kind, message, got=_shown(got), expected=_shown(right(session, case)))
+        mine, wanted = compare.apart(float(got), right(session, case))
+        told = f" {compare.arguments_in_words(case, session.exercise)}" if not hide else ""
+        return Finding(kind, f"`{session.exercise.name}` returned {mine}, expected {wanted} ({name}).{told}")
     return None
-
-
-def _shown(number: float) -> Tensor:
-    return torch.tensor([number], dtype=torch.float64)
 
 
 def _in_words(value: object) -> str:

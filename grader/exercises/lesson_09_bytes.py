@@ -59,8 +59,8 @@ def _wrong(session: Session, name: str) -> Finding | None:
         said = _in_words(outcome.value)
         return Finding("wrong-type", f"`{session.exercise.name}` returned {said}, expected a whole number.")
     if found != _right(session, case):
-        said = f"`{session.exercise.name}` returned {found:,}, which is not the number of bytes."
-        return Finding("wrong-values", f"{said} {compare.arguments_in_words(case)}")
+        said = f"`{session.exercise.name}` returned {found:,}, expected {_right(session, case):,} bytes ({name})."
+        return Finding("wrong-values", f"{said} {compare.arguments_in_words(case, session.exercise)}")
     return None
 
 

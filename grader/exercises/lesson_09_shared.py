@@ -129,7 +129,7 @@ def _told(session: Session, case: Case) -> str:
     return (
         f"Your code made a tensor of shape {shape}{held}: {outcome.largest:,} numbers at once. All queries with all "
         f"keys are {lead + '·' if lead else ''}{case.sizes['Tq']}·{case.sizes['Tk']} = {total:,}. Every tensor should "
-        f"stay smaller than that. {compare.arguments_in_words(case)}"
+        f"stay smaller than that. {compare.arguments_in_words(case, session.exercise)}"
     )
 
 

@@ -200,11 +200,13 @@ def _misfit(own: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """Facts about a student's object: its kind, its parameters' names, the global names its code uses; for a module the
-    classes of its parts, by path, with their base classes."""
-    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None}
+    """Facts about a student's object: its kind, its parameters' names, which numbers are their defaults, the global
+    names its code uses; for a module the classes of its parts, by path, with their base classes."""
+    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
     with contextlib.suppress(TypeError, ValueError):
-        facts["parameters"] = [p.name for p in inspect.signature(thing).parameters.values()]
+        parameters = inspect.signature(thing).parameters.values()
+        facts["parameters"] = [p.name for p in parameters]
+        facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
     facts["uses"] = sorted(_names_used(thing))
     if isinstance(thing, nn.Module):
         facts["parts"] = [

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 
-from grader.engine import evaluate
+from grader import compare
+from grader.engine import Check, evaluate
 from grader.subject import Request
 from grader.subject.forked import ForkedSubject
+from grader.subject.local import LocalSubject
 from tests.grader.toy import TOYS
 
 MODULES = ("import sys", "import threading", "import numpy as np", "import torch", "import torch.nn as nn")
@@ -40,8 +43,11 @@ ACCIDENTS = {
     "a NumPy array": ("return (left @ right).detach().numpy()", "wrong-type", "NumPy array"),
     "a tuple": ("return left @ right, 1", "wrong-type", "a tuple of 2"),
     "a number": ("return 3.5", "wrong-type", "the plain number 3.5"),
+    "a string": ("return 'left'", "wrong-type", "returned the string 'left', expected one tensor"),
+    "a long string": ("return 50 * 'left'", "wrong-type", "the string '(left){10}…', expected"),
+    "an empty list": ("return []", "wrong-type", "returned an empty list, expected one tensor"),
     "wrong shape": ("return (left @ right).sum(-1)", "wrong-shape", r"\(seq_len, d_model\)"),
-    "NaN": ("return left @ right * float('nan')", "not-finite", "holds NaN"),
+    "NaN": ("return left @ right * float('nan')", "not-finite", r"holds NaN in \d+ of \d+ places, first at \[0, 0\]"),
     "changed in place": ("left *= 1.5\nreturn left @ right / 1.5", "changes-argument", "argument `left` in place"),
     "changed back": ("left[0] += 1\nreturn left @ right - right.sum(0) * 0", "changes-argument", "`left`"),
     "gradient cut": ("return (left @ right).detach()", "gradient-cut", "No gradient reaches the result"),
@@ -67,10 +73,33 @@ def test_accident_gets_a_sentence(report_of, body, kind, sentence):
     assert report.diagnosis == kind
     failed = [r for r in report.results if not r.passed]
     first = next(r for r in failed if r.kind == kind)
-    import re
-
     assert re.search(sentence, first.message), first.message
     assert "Traceback" not in str(report)
+
+
+ONE_NUMBER = {
+    "another number": ("return x.sum() * 0 + 2.5", r"is 2\.5, expected -?\d+\.\d+ \(one sequence\)\."),
+    "a number almost right": ("return x.sum() * 1.001", r"is (-?\d+\.)(\d+), expected \1(?!\2)\d+ \(one sequence\)\."),
+    "a whole number": ("return x.sum().long() * 0 + 3_000", r"is 3,000, expected -?\d+\.\d+ \(one sequence\)\."),
+    "True": ("return x.sum() == x.sum()", r"is True, expected -?\d+\.\d+ \(one sequence\)\."),
+    "NaN": ("return x.sum() / 0 * 0", r"is NaN, expected -?\d+\.\d+ \(one sequence\)\."),
+    "infinite": ("return x.sum().abs() / 0", r"is inf, expected -?\d+\.\d+ \(one sequence\)\."),
+}
+
+
+@pytest.mark.parametrize(("body", "sentence"), ONE_NUMBER.values(), ids=list(ONE_NUMBER))
+def test_one_number_is_told_as_it_is_and_only_once(report_of, body, sentence):
+    report = report_of("total", f"def total(x):\n    {body}\n")
+    assert re.fullmatch("The result of `total` " + sentence, report.results[1].message), report.results[1].message
+    assert str(report).count("expected ") == 1
+    assert (report.results[1].got, report.results[1].expected) == (None, None)
+
+
+def test_one_number_that_should_be_finite_is_told():
+    finding = compare.not_finite(torch.tensor(-torch.inf), None, "`sum`", "large entries")
+    assert finding.message == "`sum` is -inf, expected a finite number (large entries)."
+    finding = compare.not_finite(torch.tensor([[torch.nan]]), None, "`sum`", "large entries")
+    assert finding.message == "`sum` holds NaN, expected a finite number (large entries)."
 
 
 def test_endless_loop_is_stopped_and_told_once(report_of):
@@ -218,6 +247,8 @@ def test_module_mistakes_and_misbuilt_modules_are_named(report_of):
     assert "no parameter or buffer `linear.weight`; it has `lin.weight`" in renamed.results[0].message
     no_bias = report_of("Affine", module("return self.linear(x)", "self.linear = nn.Linear(d_out, d_in)"))
     assert "`linear.weight` has shape" in no_bias.results[0].message
+    raised = report_of("Affine", module("return x @ x")).results[0].message
+    assert re.search(r"It was made with d_in = \d+, d_out = \d+\. It was called with x \(\d+, \d+\)\.$", raised), raised
     no_module = report_of("Affine", "def Affine(d_in, d_out):\n    return 3\n")
     assert "made a value of type int" in no_module.results[0].message
 
@@ -232,6 +263,20 @@ def test_a_broken_check_says_so_and_never_blames_the_student(report_of):
     assert not report.passed
     assert "NameError" in report.broken
     assert "The check itself failed, not your code" in str(report)
+
+
+def test_gradients_that_torch_cannot_take_at_all_are_no_fault_of_the_student(monkeypatch):
+    namespace: dict = {}
+    exec(IMPORTS + product("return left @ right"), namespace)
+
+    def grad(*_args, **_more):
+        raise ImportError("No module named 'sympy'")
+
+    check = Check(TOYS["product"])  # takes a gradient of its own before the student's time begins
+    monkeypatch.setattr(torch.autograd, "grad", grad)
+    report = check.run(LocalSubject(namespace))
+    assert "No module named 'sympy'" in report.broken
+    assert report.diagnosis is None
 
 
 def test_the_students_output_is_kept_and_capped(report_of):

@@ -44,6 +44,23 @@ SQUARED = Exercise(
 )
 
 
+TOTAL = Exercise(
+    name="total",
+    lesson="toy",
+    points=1,
+    signature=("x",),
+    outputs=(Output("sum", ""),),
+    cases=lambda draw: [tensors(draw, "one sequence", {"x": "T D"}, draw.sizes("T", "D"))],
+    reference=lambda x: x.sum(),
+    parts=(
+        parts.shape(),
+        parts.values("adds up", 3, "one sequence"),
+        parts.finite("stays finite", 0.5, "one sequence"),
+        parts.gradients(),
+    ),
+)
+
+
 def _affine_cases(draw: Draw) -> list[Case]:
     sizes = draw.sizes("B", "T", "D", "E")
     state = {"linear.weight": draw.normal((sizes["E"], sizes["D"])), "linear.bias": draw.normal((sizes["E"],))}
@@ -106,4 +123,4 @@ BROKEN = Exercise(
     parts=(parts.values("works", 1, "one sequence"),),
 )
 
-TOYS = {e.name: e for e in (PRODUCT, SQUARED, AFFINE, APPLY_TWICE, BROKEN)}
+TOYS = {e.name: e for e in (PRODUCT, SQUARED, TOTAL, AFFINE, APPLY_TWICE, BROKEN)}

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from typing import Any
 
 from grader.registry import exercises
-from tests.model_solutions import LESSONS
+from tests.model_solutions import lesson_of
 
 LESSON = "01_self_attention"
-CELL = re.compile(r"(?m)^# %%(?P<head>.*)\n(?P<body>(?:(?!# %%).*\n?)*)")
-KEY = re.compile(r'(\w+)="([^"]*)"')
 
 
 @cache
 def instructor(lesson: str = LESSON) -> bytes:
     """The instructor's notebook: every code cell of the lesson with the metadata that the build gives it."""
-    cells = []
-    for n, found in enumerate(CELL.finditer((LESSONS / f"{lesson}.py").read_text())):
-        if "[markdown]" in found["head"]:
-            continue
-        keys = dict(KEY.findall(found["head"]))
-        cells.append(code(found["body"].strip(), keys.get("role", "example"), keys.get("exercise", ""), f"cell-{n}"))
-    return dump(cells)
+    found = enumerate(lesson_of(lesson).cells)
+    return dump([code(c.source, c.role or "example", c.exercise, f"cell-{n}") for n, c in found if c.is_code])
 
 
 def code(source: str, role: str = "", exercise: str = "", id: str = "") -> dict[str, Any]:

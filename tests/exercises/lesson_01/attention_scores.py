@@ -1,14 +1,3 @@
-# %% prelude
-import functools
-import math
-import sys
-import warnings
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-
-
 # %% right: matmul with the last two axes swapped
 def attention_scores(query, key):
     return query @ key.transpose(-2, -1)

@@ -1,14 +1,3 @@
-# %% prelude
-import functools
-import sys
-import warnings
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
 # %% right: at
 def project_qkv(x, w_query, w_key, w_value):
     return x @ w_query, x @ w_key, x @ w_value

@@ -1,24 +1,3 @@
-# %% prelude
-import functools
-import math
-import sys
-import warnings
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-def attention_scores(query, key):
-    return query @ key.transpose(-2, -1)
-
-
-def stable_softmax(scores):
-    raised = (scores - scores.amax(-1, keepdim=True)).exp()
-    return raised / raised.sum(-1, keepdim=True)
-
-
 # %% right: from the earlier pieces
 def scaled_dot_product_attention(query, key, value):
     weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))

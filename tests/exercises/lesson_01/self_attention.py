@@ -1,32 +1,3 @@
-# %% prelude
-import functools
-import math
-import sys
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
-def project_qkv(x, w_query, w_key, w_value):
-    return x @ w_query, x @ w_key, x @ w_value
-
-
-def attention_scores(query, key):
-    return query @ key.transpose(-2, -1)
-
-
-def stable_softmax(scores):
-    raised = (scores - scores.amax(-1, keepdim=True)).exp()
-    return raised / raised.sum(-1, keepdim=True)
-
-
-def scaled_dot_product_attention(query, key, value):
-    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
-    return weights @ value, weights
-
-
 # %% right: from the earlier pieces
 def self_attention(x, w_query, w_key, w_value):
     return scaled_dot_product_attention(*project_qkv(x, w_query, w_key, w_value))

@@ -1,15 +1,3 @@
-# %% prelude
-import functools
-import math
-import sys
-import warnings
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import nn
-
-
 # %% right: amax, exp, sum
 def stable_softmax(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)

@@ -1,13 +1,3 @@
-# %% prelude
-import functools
-import math
-import sys
-import warnings
-
-import numpy as np
-import torch
-
-
 # %% right: isfinite, bounds, sums
 def validate_attention(weights):
     if not torch.isfinite(weights).all():

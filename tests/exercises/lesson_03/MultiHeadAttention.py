@@ -1,12 +1,4 @@
 # %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 class Attention(nn.Module):
     """A right one in small pieces: most cells below change one of them."""
 

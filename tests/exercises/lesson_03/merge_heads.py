@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 # %% right: transpose and reshape
 def merge_heads(x):
     *leading, H, T, D = x.shape

@@ -1,12 +1,4 @@
 # %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 def cut(x, num_heads):
     return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
 

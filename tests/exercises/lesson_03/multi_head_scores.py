@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 # %% right: einsum
 def multi_head_scores(query, key):
     return torch.einsum("thd,shd->hts", query, key)

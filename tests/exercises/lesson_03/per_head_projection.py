@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 # %% right: einsum
 def per_head_projection(x, u):
     return torch.einsum("...te,hde->...htd", x, u)

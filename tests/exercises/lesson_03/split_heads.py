@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 # %% right: view and transpose
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     *leading, seq_len, d_model = x.shape

@@ -1,9 +1,4 @@
 # %% prelude
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-
 def make(name, bases=(nn.Module,), stats="buffers", **members):
     """A BatchNorm whose constructor is the usual one: the samples below differ in `forward`."""
 

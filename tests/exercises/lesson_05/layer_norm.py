@@ -1,9 +1,3 @@
-# %% prelude
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-
 # %% right: mean and var with keepdim
 def layer_norm(x, gamma, beta, eps=1e-5):
     mean = x.mean(dim=-1, keepdim=True)

@@ -1,8 +1,3 @@
-# %% prelude
-import torch
-import torch.nn as nn
-
-
 # %% right: the formula
 def post_norm_residual(x, sublayer, norm):
     return norm(x + sublayer(x))

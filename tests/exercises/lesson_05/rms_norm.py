@@ -1,9 +1,3 @@
-# %% prelude
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-
 # %% right: mean of squares
 def rms_norm(x, gamma, eps=1e-6):
     return x / torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * gamma

@@ -1,53 +1,4 @@
 # %% prelude
-import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-
-
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model, num_heads):
-        super().__init__()
-        self.num_heads = num_heads
-        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
-
-    def forward(self, query, key, value, mask=None):
-        def heads(layer, x):
-            return layer(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-        q, k, v = heads(self.q_proj, query), heads(self.k_proj, key), heads(self.v_proj, value)
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = scores.softmax(dim=-1)
-        return self.out_proj((weights @ v).transpose(1, 2).flatten(2)), weights
-
-
-class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff):
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-
-    def forward(self, x):
-        return self.linear2(F.relu(self.linear1(x)))
-
-
-class TransformerBlock(nn.Module):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
-        super().__init__()
-        self.attention = MultiHeadAttention(d_model, num_heads)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.feed_forward = FeedForward(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, value, key, query, mask=None):
-        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
-        return self.norm2(x + self.dropout(self.feed_forward(x)))
-
-
 class Block(nn.Module):
     """A right one in small pieces: most cells below change one of them."""
 
@@ -457,3 +408,15 @@ class DecoderBlock(Block):
 class DecoderBlock(Block):
     def second(self, x, memory, query, src_mask, trg_mask):
         return self.block(memory, x, query, src_mask)
+
+
+# %% wrong -: the paper's dropout unless told otherwise
+class DecoderBlock(Block):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+
+
+# %% wrong -: everything is dropped unless told otherwise
+class DecoderBlock(Block):
+    def __init__(self, d_model, num_heads, d_ff, dropout=1):
+        super().__init__(d_model, num_heads, d_ff, dropout)

@@ -1,10 +1,4 @@
 # %% prelude
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch import Tensor
-
-
 class Net(nn.Module):
     """A right one: most cells below change `forward`."""
 

@@ -1,11 +1,3 @@
-# %% prelude
-import math
-
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-
 # %% right: cat, a triangle shifted by what came before
 def attend_with_cache(query, key, value, cache):
     if cache is not None:

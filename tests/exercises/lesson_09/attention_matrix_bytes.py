@@ -1,10 +1,3 @@
-# %% prelude
-import math
-
-import numpy as np
-import torch
-
-
 # %% right: a product
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len * seq_len * bytes_per_element

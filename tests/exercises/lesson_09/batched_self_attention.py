@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-
 # %% right: matmul with mT
 def batched_self_attention(x, w_query, w_key, w_value):
     query, key, value = x @ w_query, x @ w_key, x @ w_value

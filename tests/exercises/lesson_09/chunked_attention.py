@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-
 # %% right: a loop over slices, joined by cat
 def chunked_attention(query, key, value, chunk_size):
     outputs = []

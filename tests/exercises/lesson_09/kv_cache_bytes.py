@@ -1,10 +1,3 @@
-# %% prelude
-import math
-
-import numpy as np
-import torch
-
-
 # %% right: a product
 def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
     return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element

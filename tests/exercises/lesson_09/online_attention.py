@@ -1,12 +1,3 @@
-# %% prelude
-import math
-
-import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
-
 # %% right: a loop over blocks with running maximum, sum and output
 def online_attention(query, key, value, block_size):
     maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
