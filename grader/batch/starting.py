@@ -38,15 +38,15 @@ class Starting:
         self._started = self._pool.submit(self._start)
 
     def _start_sandboxes(self) -> dict[int, HandedOver]:
-        """For the workers to come, by name: a zygote takes longer to start than all else."""
+        """For the workers to come, by name: a zygote takes longer to start than all else, and one is enough to make the
+        others from."""
         if not self._terms.sandboxed:
             return {}
         try:
-            made = [self._stack.enter_context(Sandbox(self._terms.limits, wait=False)) for _ in range(self._workers)]
+            sandbox = self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
         except SandboxUnavailable as error:
-            self._stack.close()
             raise FoundWanting(f"The workers can't grade: {error}") from error
-        return {i: one.hand_over() for i, one in enumerate(made)}
+        return {i: sandbox.hand_over() for i in range(self._workers)}
 
     def _start(self) -> Judges:
         from grader.batch.cluster import Judges, connected

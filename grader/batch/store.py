@@ -12,7 +12,7 @@ from grader.batch.gradebook import Entry, Gradebook, Unavailable
 from grader.batch.results import ResultsLog
 from grader.errors import FoundWanting
 
-BATCH, BATCH_SECONDS = 100, 5.0
+BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

@@ -12,9 +12,9 @@ import json
 import os
 import pwd
 import shutil
-import signal
 import site
 import socket
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -38,6 +38,7 @@ FIRST_UID, UIDS = 61184, 4096
 # The zygote's: to mount each child's scratch folder, to become its user, to end it.
 CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
 START_SECONDS = 120.0
+CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class SandboxUnavailable(RuntimeError):
@@ -65,7 +66,6 @@ class Sandbox(Zygote):
     """A zygote in bubblewrap. `sandboxed` tells it from `OpenZygote`. One submission at a time."""
 
     sandboxed = True
-    _handed_over = False
 
     def __init__(
         self, limits: Limits | None = None, packages: tuple[str, ...] = PACKAGES, *, wait: bool = True
@@ -85,11 +85,17 @@ class Sandbox(Zygote):
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
 
     def hand_over(self) -> HandedOver:
-        """A sandbox that was started without waiting, for another process of ours to use: this one only keeps what has
-        to be kept while it runs, until `close`."""
-        self._handed_over = True
-        with self._control:
-            return HandedOver(self.pid, self.limits, self.packages, DupFd(self._control.fileno()))
+        """A zygote for another process of ours: a fork of the one in here, in a process namespace of its own in this
+        sandbox, with a user id of its own. To be called as often as you like, without waiting; the one in here is then
+        no longer for submissions. All of them end with this sandbox."""
+        uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
+        claims = self._resources.enter_context(tempfile.TemporaryDirectory())
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, theirs:
+            # What it sends from in there bears its process number out here.
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            socket.send_fds(self._control, [f"zygote {'' if uid is None else uid}".encode()], [theirs.fileno()])
+            return HandedOver(self.limits, self.packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
 
     @contextlib.contextmanager
     def _resources_on_error(self) -> Any:
@@ -145,45 +151,49 @@ class Sandbox(Zygote):
         return self._address_space
 
     def close(self) -> None:
-        if self._handed_over and self._process.poll() is None:  # nobody took it: its socket is still open somewhere
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
         super().close()
         self._resources.close()
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """A sandbox that was started elsewhere; it can be pickled. It is for the one process that takes it over."""
+    """A zygote in the making; it can be pickled, and is for the first process that takes it over. `control` stands for
+    its socket on the way, `claim` is a file that the first one makes."""
 
-    pid: int
     limits: Limits
     packages: tuple[str, ...]
-    control: Any  # what stands for a file descriptor on the way
+    control: Any
+    claim: str
 
     def take_over(self) -> Sandbox | None:
-        """The sandbox, once it is ready; None if it has ended, or was somebody's who has."""
-        if not Path(f"/proc/{self.pid}").exists():
-            return None
-        with contextlib.suppress(OSError, EOFError, ZygoteGone):
+        """The zygote, once it is ready; None if it was taken before or has ended."""
+        try:
+            os.close(os.open(self.claim, os.O_CREAT | os.O_EXCL))
             taken = _TakenOver(self)
             taken.wait_until_ready()
-            return taken
-        return None
+        except (OSError, EOFError, ZygoteGone):
+            return None
+        return taken
 
 
 class _TakenOver(Sandbox):
-    """It ends when this end of its socket is closed. Whoever started it waits for that."""
+    """It ends when this end of its socket is closed."""
 
     def __init__(self, given: HandedOver) -> None:
-        self.limits, self.packages, self.pid = given.limits, given.packages, given.pid
+        self.limits, self.packages = given.limits, given.packages
         self._control = socket.socket(fileno=given.control.detach())
         self._control.settimeout(START_SECONDS)
         self._forks, self._unanswered = 0, False
-        self._address_space = 0
+        self.pid = self._address_space = 0
 
     def _answer(self) -> bytes:
-        answer = Zygote._answer(self)
+        if self.pid:
+            return Zygote._answer(self)
+        room = socket.CMSG_SPACE(CREDENTIALS.size)
+        answer, about, _flags, _address = self._control.recvmsg(64, room)
+        if not answer:
+            raise ZygoteGone("the zygote is gone")
+        self.pid = CREDENTIALS.unpack(about[0][2][: CREDENTIALS.size])[0]
         self._control.settimeout(None)
         return answer
 

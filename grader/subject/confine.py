@@ -12,7 +12,7 @@ import resource
 import signal
 from dataclasses import asdict, dataclass, field
 
-CLONE_NEWNS = 0x00020000
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID_NODEV = 2 | 4
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 CAPABILITY_VERSION_3 = 0x20080522
@@ -60,6 +60,11 @@ def confine(limits: Confinement, address_space: int) -> None:
     if limits.seccomp:
         _drop_capabilities()
         _filter(base64.b64decode(limits.seccomp))
+
+
+def own_namespace() -> None:
+    """The next fork is process 1 of a namespace of its own, within this one."""
+    _check(_libc.unshare(CLONE_NEWPID | CLONE_NEWIPC), "unshare")
 
 
 def _fresh_signals() -> None:

@@ -1,9 +1,10 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
 It speaks on one socket with whoever started it, a packet a message: "fork", with the child's own end of a pipe, is
-answered; "kill N" ends the Nth child that was forked and is not answered. A child runs a `Servant` until its pipe is
-closed. Run as `python -m grader.subject.zygote FD [CONFINEMENT]`; with a confinement (see `grader.subject.confine`) it
-is process 1 of a sandbox, has one child at a time, and ends with a child everything that the child started.
+answered; "kill N" ends the Nth child that was forked and is not answered; "zygote UID" makes another zygote, for the
+end of a socket that comes with it. A child runs a `Servant` until its pipe is closed. Run as `python -m
+grader.subject.zygote FD [CONFINEMENT]`; with a confinement (see `grader.subject.confine`) it is process 1 of a sandbox,
+has one child at a time, and ends with a child everything that the child started.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ import importlib
 import os
 import signal
 import socket
+import struct
 import sys
 import threading
+from dataclasses import replace
 
 import torch
 
 from grader.subject.cells import furnish
 from grader.subject.channel import Channel, Closed
-from grader.subject.confine import Confinement, confine
+from grader.subject.confine import Confinement, confine, own_namespace
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.rehearsal import rehearse
 from grader.subject.servant import Servant
@@ -111,6 +114,9 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
             os.close(descriptors[0])
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
+        elif word == "zygote" and limits is not None:
+            _another(control, descriptors[0], replace(limits, uid=int(rest[0]) if rest else None))
+            os.close(descriptors[0])
         elif word == "kill" and int(rest[0]) in children:
             pid = children.pop(int(rest[0]))
             if alone:
@@ -123,6 +129,24 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
                 _end(pid)
     for pid in children.values():
         _end(pid)
+
+
+def _another(control: socket.socket, descriptor: int, limits: Confinement) -> None:
+    """Make a zygote that serves `descriptor`, process 1 of a namespace within this one: what it ends is in there."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody here asks how they ended
+    if os.fork():
+        return
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        control.close()
+        own_namespace()
+        if os.fork() == 0:
+            theirs = socket.socket(fileno=descriptor)
+            me = struct.pack("3i", os.getpid(), os.getuid(), os.getgid())
+            theirs.sendmsg([b"ready"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, me)])
+            _serve_forks(theirs, limits)
+    finally:
+        os._exit(0)
 
 
 def _end(pid: int) -> None:

@@ -47,13 +47,17 @@ try:
 except OSError: pass
 print(os.getuid() != 0, list(held), libc.syscall(272, 0x10000000), count < 12)
 """
-with Sandbox(packages=()) as place:
+def twice(place):
     for _ in range(2):
         with ForkedSubject(place) as subject:
             print(subject.ask(Request("run", source='import os\\nprint(os.listdir("."))')).output, end="")
             print(subject.ask(Request("run", source=inside)).output, end="")
+with Sandbox(packages=()) as place:
+    twice(place)
+with Sandbox(packages=(), wait=False) as place, place.hand_over().take_over() as taken:
+    twice(taken)
 '''
-EXPECTED = "[]\nno socket\nTrue [0, 0, 0, 0, 0, 0] -1 True\n" * 2
+EXPECTED = "[]\nno socket\nTrue [0, 0, 0, 0, 0, 0] -1 True\n" * 4
 
 
 def test_works_for_somebody_who_is_not_root(tmp_path):
@@ -129,6 +133,19 @@ def test_bubblewrap_is_there():
     assert shutil.which("bwrap"), "apt-get install bubblewrap libseccomp2"
 
 
+KILLS = """
+import os, signal
+seen = []
+for pid in range(2, 400):
+    try:
+        os.kill(pid, 0)
+        seen.append(pid)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        seen.append(pid)
+print("alone" if seen == [os.getpid()] else seen)
+"""
 LEAVES_OTHERS = """
 import os, signal
 for _ in range(6):
@@ -164,22 +181,36 @@ def test_a_child_that_ends_by_itself_is_followed_by_another():
                 assert subject.ask(Request("run", source="print(1)")).output == "1\n"
 
 
-def test_a_sandbox_can_be_handed_over_once():
-    """Its first owner need not wait; it ends when its second one lets go of it, and nobody is given it again."""
+def test_zygotes_are_handed_over_each_once():
+    """Their first owner need not wait; each ends when the second one lets go of it, and nobody is given it again."""
     with Sandbox(LIMITS, packages=(), wait=False) as place:
-        given = pickle.loads(pickle.dumps(place.hand_over()))
-        taken = given.take_over()
-        assert taken is not None
-        with taken, ForkedSubject(taken) as subject:
-            assert subject.ask(Request("run", source="import os; print(os.getuid() == os.geteuid() != 0)")).output
-        assert ended(given.pid)
-        assert given.take_over() is None
+        first, second = (pickle.loads(pickle.dumps(place.hand_over())) for _ in range(2))
+        one, two = first.take_over(), second.take_over()
+        assert one is not None
+        assert two is not None
+        assert one.pid != two.pid
+        assert first.take_over() is None
+        with two, ForkedSubject(two) as subject:
+            with one, ForkedSubject(one) as other:
+                users = {
+                    each.ask(Request("run", source="import os; print(os.getuid())")).output for each in (subject, other)
+                }
+                assert len(users) == (2 if os.geteuid() == 0 else 1)
+                # Neither sees the other: all there is to kill is one's own.
+                assert subject.ask(Request("run", source=KILLS)).output == "alone\n"
+                assert other.ask(Request("run", source="print(1)")).output == "1\n"
+            assert ended(one.pid)
+            assert subject.ask(Request("run", source="print(2)")).output == "2\n"
+        assert ended(two.pid)
 
 
-def test_a_sandbox_that_nobody_takes_ends_with_its_owner():
+def test_a_zygote_that_nobody_takes_ends_with_its_sandbox():
     with Sandbox(LIMITS, packages=(), wait=False) as place:
         given = place.hand_over()
-    assert ended(given.pid)
+        taken = place.hand_over().take_over()
+        assert taken is not None
+    assert ended(taken.pid)
+    assert given.take_over() is None
 
 
 def ended(pid: int) -> bool:
