@@ -1,7 +1,7 @@
-// What every view shares: its root, its colours in either theme, what it says to a screen reader, its table.
+// What views are put together from: elements, colours in either theme, what is said to a screen reader, tables, buttons.
 
 import { cividis, css } from "./colour.js";
-import { written } from "./numbers.js";
+import { entry, written } from "./numbers.js";
 
 /**
  * Leaves an element's keys to itself. JupyterLab takes arrow keys, Enter and single letters for its own before a widget
@@ -42,65 +42,6 @@ export function pageStyle(root) {
   };
 }
 
-/**
- * Calls `redraw` when the theme or the width changes, and when the view comes back into sight: JupyterLab takes cells
- * that are out of sight out of the page, and what is drawn then has no width. Returns what ends that.
- */
-export function watchPage(root, redraw) {
-  const theme = new MutationObserver(redraw);
-  const attributeFilter = ["class", "data-jp-theme-name", "data-jp-theme-light", "data-vscode-theme-id"];
-  theme.observe(document.body, { attributes: true, attributeFilter });
-  const system = window.matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", redraw);
-  let width = root.clientWidth;
-  const size = new ResizeObserver(() => {
-    if (root.clientWidth !== width) {
-      width = root.clientWidth;
-      redraw();
-    }
-  });
-  size.observe(root);
-  const sight = new IntersectionObserver((changes) => {
-    if (changes.some((change) => change.isIntersecting)) {
-      redraw();
-    }
-  });
-  sight.observe(root);
-  return () => {
-    theme.disconnect();
-    system.removeEventListener("change", redraw);
-    size.disconnect();
-    sight.disconnect();
-  };
-}
-
-/** Has the model call `listeners` by the names of their events. Returns what ends that. */
-export function listen(model, listeners) {
-  for (const [name, listener] of Object.entries(listeners)) {
-    model.on(name, listener);
-  }
-  return () => {
-    for (const [name, listener] of Object.entries(listeners)) {
-      model.off(name, listener);
-    }
-  };
-}
-
-/** Runs `draw` once before the next picture, however often it is asked to. */
-export function oncePerPicture(draw) {
-  let waiting = 0;
-  const schedule = () => {
-    if (!waiting) {
-      waiting = requestAnimationFrame(() => {
-        waiting = 0;
-        draw();
-      });
-    }
-  };
-  schedule.cancel = () => cancelAnimationFrame(waiting);
-  return schedule;
-}
-
 /** A region that is read out, not seen. Only the last of several quick messages is said. */
 export class Announcer {
   constructor() {
@@ -124,16 +65,41 @@ export function colourScale(name, [low, high]) {
   return [`Colours of ${name}: ${written(low)} `, bar, ` ${written(high)}`];
 }
 
+/** A picture with a caption above it: a text, or an element whose text changes. */
+export function captioned(caption, element) {
+  const above = typeof caption === "string" ? make("span", { class: "att-caption", text: caption }) : caption;
+  return make("div", { class: "att-matrix" }, above, element);
+}
+
+/** Pixels of an operator between two pictures and the gaps around it. */
+export const SIGN_WIDTH = 34;
+
+/** An operator between two pictures. */
+export function sign(text = "→") {
+  return make("span", { class: "att-sign", "aria-hidden": "true", text });
+}
+
+/** What `sum` tells of a selected cell: where it stands, then the arithmetic, in lines of their own if there are several. */
+export function reckoned(place, lines, attributes = {}) {
+  const codes = lines.map((text) => make("code", { ...attributes, text }));
+  return [make("span", { class: "att-place", text: place }), ...codes];
+}
+
+/** A table of texts. `heads` name the columns (a corner without a name is none), the first text of a row names the row. */
+export function textTable(caption, heads, rows) {
+  const line = (...cells) => make("tr", {}, ...cells);
+  const head = line(...heads.map((text) => (text ? make("th", { scope: "col", text }) : make("td"))));
+  const body = rows.map(([name, ...texts]) =>
+    line(make("th", { scope: "row", text: name }), ...texts.map((text) => make("td", { text }))),
+  );
+  return make("table", {}, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...body));
+}
+
 /** A matrix as a table with headings: what a heatmap says, for a screen reader or for copying. */
 export function table(caption, matrix, rowLabels, columnLabels, write = written) {
-  const head = make("tr", {}, make("td"), ...columnLabels.map((text) => make("th", { scope: "col", text })));
-  const rows = rowLabels.map((text, row) => {
-    const cells = Array.from({ length: matrix.columns }, (_, column) =>
-      make("td", { text: write(matrix.values[row * matrix.columns + column]) }),
-    );
-    return make("tr", {}, make("th", { scope: "row", text }), ...cells);
-  });
-  return make("table", {}, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...rows));
+  const numbers = (row) => Array.from({ length: matrix.columns }, (_, column) => write(entry(matrix, row, column)));
+  const rows = rowLabels.map((text, row) => [text, ...numbers(row)]);
+  return textTable(caption, ["", ...columnLabels], rows);
 }
 
 /** A button that shows `tables` in place of `figure`, and back. `redraw` fills whichever is to be seen. */

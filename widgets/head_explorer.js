@@ -1,45 +1,35 @@
 // All heads of a model: small tables to choose from, the chosen one large.
 
-import {
-  Announcer,
-  Choice,
-  colourScale,
-  listen,
-  make,
-  oncePerPicture,
-  pageStyle,
-  table,
-  tableSwitch,
-  watchPage,
-} from "./frame.js";
+import { Choice, colourScale, make, table } from "./frame.js";
 import { cellInWords, headInWords, keyOf, rowInWords, underHead } from "./head_words.js";
 import { cellSize, Heatmap, moved } from "./heatmap.js";
 import { unpack } from "./numbers.js";
+import { Picture, rendering } from "./view.js";
 
 const SMALL = 96; // pixels that a small table may take
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
 const STORY =
   "Arrow keys go from head to head and, in the large table, from cell to cell. Rows look, columns are looked at.";
 
-class HeadExplorer {
+class HeadExplorer extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Head explorer", model, element);
     this.#build();
     this.#receive();
     this.#layHeads();
-    this.#connect();
-    this.schedule();
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unwatch();
-    this.schedule.cancel();
-    this.unlisten();
+    const changed = () => {
+      this.#layHeads();
+      this.schedule();
+    };
+    this.follow({
+      "change:kind": changed,
+      "change:layer": this.schedule,
+      "change:head": this.schedule,
+      "change:fixed": () => {
+        this.#receive();
+        changed();
+      },
+    });
   }
 
   get chosen() {
@@ -51,43 +41,17 @@ class HeadExplorer {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Head explorer");
-    this.kinds = new Choice("Attention", Object.keys(this.model.get("kinds")), (kind) => this.#set({ kind }));
+    this.kinds = new Choice("Attention", Object.keys(this.model.get("kinds")), (kind) => this.#choose({ kind }));
     this.heads = make("div", { class: "att-heads", role: "group", "aria-label": "Heads" });
     this.heads.addEventListener("keydown", (event) => this.#onKey(event));
     this.heading = make("h4", { class: "att-title" });
-    this.map = new Heatmap((to, how) => this.#select(to, how));
+    this.map = new Heatmap((to, how) => this.select(to, how));
     this.large = make("div", { class: "att-matrix" }, this.heading, this.map.element);
-    this.figure = make("div", { class: "att-figure att-head-figure" }, this.heads, this.large);
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.sum = make("p", { class: "att-sum" });
-    this.legend = make("div", { class: "att-legend" }, ...colourScale("the weights", [0, 1]));
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    const foot = make("div", { class: "att-foot" }, asTable, this.summary);
+    this.figure.classList.add("att-head-figure");
+    this.figure.append(this.heads, this.large);
+    this.legend.append(...colourScale("the weights", [0, 1]));
     const story = make("p", { class: "att-story", text: STORY });
-    const body = [this.kinds.element, story, this.figure, this.tables, this.legend, this.sum, foot];
-    this.root.replaceChildren(...body, this.announcer.element);
-  }
-
-  #connect() {
-    const changed = () => {
-      this.#layHeads();
-      this.schedule();
-    };
-    this.unlisten = listen(this.model, {
-      "change:kind": changed,
-      "change:layer": this.schedule,
-      "change:head": this.schedule,
-      "change:summary": this.schedule,
-      "change:fixed": () => {
-        this.#receive();
-        changed();
-      },
-    });
-    this.unwatch = watchPage(this.root, this.schedule);
+    this.lay(this.kinds.element, story, this.figure, this.tables, this.legend, this.sum, this.foot);
   }
 
   #receive() {
@@ -120,7 +84,7 @@ class HeadExplorer {
       type: "button",
       class: "att-head",
       "aria-label": headInWords(layer, head, told),
-      onclick: () => this.#set({ layer, head }),
+      onclick: () => this.#choose({ layer, head }),
     };
     return { button: make("button", attributes, map.element, caption), map };
   }
@@ -131,15 +95,14 @@ class HeadExplorer {
     const to = moved(event.key, event.ctrlKey, { row: layer, column: head }, { rows: layers, columns: heads });
     if (to) {
       this.buttons[to.row][to.column].button.focus();
-      this.#set({ layer: to.row, head: to.column });
+      this.#choose({ layer: to.row, head: to.column });
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
-  #set(state) {
-    this.model.set(state);
-    this.model.save_changes();
+  #choose(state) {
+    this.set(state);
     const { kind, layer, head } = this.chosen;
     const told = this.model.get("told")[keyOf(kind, layer, head)];
     if (told) {
@@ -147,12 +110,8 @@ class HeadExplorer {
     }
   }
 
-  #select(to, how) {
-    this.selected = to;
-    if (how === "key") {
-      this.announcer.say(this.#sumInWords().join("; "));
-    }
-    this.schedule();
+  words() {
+    return this.#sumInWords().join("; ");
   }
 
   #matrix() {
@@ -165,31 +124,23 @@ class HeadExplorer {
     return [cellInWords(matrix, this.about, this.selected), rowInWords(matrix, this.about, this.selected.row)];
   }
 
-  #draw() {
-    const { kind, layer, head } = this.chosen;
-    if (!this.#matrix()) {
-      return; // a kind with fewer layers or heads: Python says at once which one is shown
+  prepare() {
+    const matrix = this.#matrix();
+    if (!matrix) {
+      return null; // a kind with fewer layers or heads: Python says at once which one is shown
     }
+    const { kind, layer, head } = this.chosen;
     this.kinds.show(kind);
     this.heading.textContent = `${kind}, layer ${layer}, head ${head}`;
-    if (this.tables.hidden) {
-      this.#drawMaps();
-    } else {
-      this.#fillTables();
-    }
-    const [cell, row] = this.#sumInWords();
-    this.sum.replaceChildren(make("span", { class: "att-place", text: cell }), make("span", { text: row }));
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+    return { ...this.about, matrix, kind, layer, head };
   }
 
-  #drawMaps() {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
-    const { kind, layer, head } = this.chosen;
-    const { queries, keys } = this.about;
+  tell() {
+    const [cell, row] = this.#sumInWords();
+    this.sum.replaceChildren(make("span", { class: "att-place", text: cell }), make("span", { text: row }));
+  }
+
+  drawFigure({ matrix, kind, layer, head, queries, keys }, style) {
     const labels = { rowLabels: queries, columnLabels: keys, low: 0, high: 1 };
     const small = Math.max(2, Math.min(LARGEST_SMALL_CELL, Math.floor(SMALL / Math.max(queries.length, keys.length))));
     this.buttons.forEach((line, at) => {
@@ -202,14 +153,12 @@ class HeadExplorer {
     });
     const room = this.figure.clientWidth - this.heads.offsetWidth - Heatmap.gutter(queries, 24, style) - 24;
     const cell = Math.min(34, Math.max(18, cellSize(room, keys.length)));
-    this.map.draw({ ...labels, matrix: this.#matrix(), cell, selected: this.selected, row: this.selected.row }, style);
+    this.map.draw({ ...labels, matrix, cell, selected: this.selected, row: this.selected.row }, style);
     const size = `${queries.length} queries by ${keys.length} keys`;
     this.map.element.setAttribute("aria-label", `${this.heading.textContent}, ${size}. Arrow keys move.`);
   }
 
-  #fillTables() {
-    const { kind } = this.chosen;
-    const { layers, heads, queries, keys } = this.about;
+  tablesOf({ matrix, kind, layers, heads, queries, keys }) {
     const told = this.model.get("told");
     const places = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
     const found = places.map(([layer, head]) => told[keyOf(kind, layer, head)]);
@@ -219,16 +168,11 @@ class HeadExplorer {
       values: found.flatMap(({ share, entropy }) => [share, entropy]),
     };
     const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${found[at].pattern}`);
-    this.tables.replaceChildren(
-      table(this.heading.textContent, this.#matrix(), queries, keys),
+    return [
+      table(this.heading.textContent, matrix, queries, keys),
       table(`All heads of ${kind}: what they are most like`, measures, names, ["share of the weight", "entropy"]),
-    );
+    ];
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new HeadExplorer(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(HeadExplorer);

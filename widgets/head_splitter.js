@@ -1,33 +1,27 @@
 // A numbered tensor on its way into heads and back. Tables, not a canvas: every number can be read as it stands.
 
 import { cividis, css, inkOn, shareOf } from "./colour.js";
-import { Announcer, keepKeys, listen, make, Stepper } from "./frame.js";
+import { keepKeys, make, reckoned, Stepper } from "./frame.js";
 import { blocks, cellOf, entryAt, indexOf, label, owner, reckoning, STEPS, trail } from "./head_steps.js";
 import { strip, tensorTables } from "./head_tables.js";
 import { moved } from "./heatmap.js";
+import { rendering, View } from "./view.js";
 
 const COLOURS = ["token", "head"];
 const GLIDE = 700; // milliseconds in which the numbers go to their new places
 
-class HeadSplitter {
+class HeadSplitter extends View {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
+    super("Head splitter", model, element);
     this.number = 10; // the number that is followed
     this.by = "token";
-    this.announcer = new Announcer();
     this.#build();
     this.#showStep();
-    this.unlisten = listen(model, {
+    this.listen({
       "change:step": () => this.#showStep(),
       "change:stages": () => this.#showSizes(),
-      "change:summary": () => this.#tellSummary(),
+      "change:summary": () => this.finish(),
     });
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
   }
 
   get stage() {
@@ -35,22 +29,13 @@ class HeadSplitter {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Head splitter");
-    const go = (step) => {
-      this.model.set("step", step);
-      this.model.save_changes();
-    };
     const names = STEPS.map((step) => step.short);
-    this.stepper = new Stepper(names, go);
+    this.stepper = new Stepper(names, (step) => this.set({ step }));
     this.heading = make("h4", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.tensors = make("div", { class: "att-figure att-tensors" });
     this.memory = make("div", { class: "att-memory" });
-    this.sum = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    this.root.replaceChildren(
+    this.lay(
       this.#buildChoices(),
       this.stepper.element,
       this.heading,
@@ -59,7 +44,6 @@ class HeadSplitter {
       this.memory,
       this.sum,
       this.summary,
-      this.announcer.element,
     );
   }
 
@@ -79,9 +63,7 @@ class HeadSplitter {
   }
 
   #resize() {
-    const sizes = this.sizes.map(({ select }) => select.selectedIndex + 1);
-    this.model.set("sizes", sizes);
-    this.model.save_changes();
+    this.set({ sizes: this.sizes.map(({ select }) => select.selectedIndex + 1) });
   }
 
   #colour(by) {
@@ -135,11 +117,10 @@ class HeadSplitter {
     this.tensors.replaceChildren(tables, ...this.#aside(stage));
     this.memory.replaceChildren(...this.#strips(stage));
     this.#tellNumber();
-    this.#tellSummary();
     if (hadFocus) {
       this.tensors.querySelector("[tabindex='0']").focus();
     }
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+    this.finish();
   }
 
   /** The short cut with what is wrong in it, or what view refuses to do here. */
@@ -236,14 +217,9 @@ class HeadSplitter {
       const owed = stage.reads[at] === number ? "the right place" : `where ${label(stage.reads[at])} belongs`;
       lines.push(`${where}, ${owed}`);
     }
-    this.sum.replaceChildren(
-      make("span", { class: "att-place", text: `${label(number)}: token ${token}, column ${column}, head ${head}. ` }),
-      ...lines.map((text) => make("code", { class: "att-line", text: `${text}. ` })),
-    );
-  }
-
-  #tellSummary() {
-    this.summary.textContent = this.model.get("summary");
+    const where = `${label(number)}: token ${token}, column ${column}, head ${head}. `;
+    const sentences = lines.map((text) => `${text}. `);
+    this.sum.replaceChildren(...reckoned(where, sentences, { class: "att-line" }));
   }
 
   #places() {
@@ -267,9 +243,4 @@ class HeadSplitter {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new HeadSplitter(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(HeadSplitter);

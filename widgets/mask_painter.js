@@ -1,89 +1,63 @@
 // A mask to paint on, and what follows from it: the scores that are left, and their weights.
 
-import { Announcer, Choice, listen, make, oncePerPicture, pageStyle, table, tableSwitch, watchPage } from "./frame.js";
+import { Choice, captioned, make, reckoned, SIGN_WIDTH, sign, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { cellInWords, HIDDEN, inConvention, painted, rowInWords, weightInWords } from "./mask_words.js";
 import { entry, range, unpack } from "./numbers.js";
+import { Picture, rendering } from "./view.js";
 
 const PRESETS = ["all visible", "causal", "padding", "both"];
 const CONVENTIONS = ["may attend", "hide"];
-const SIGN_WIDTH = 34; // pixels of an arrow and the gaps around it
 const STORY =
   "Arrow keys move over the mask, Space or Enter turns a cell over; or draw with the pointer. Hatched scores are hidden.";
 
-class MaskPainter {
+class MaskPainter extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
+    super("Mask painter", model, element);
     this.hides = false;
     this.brush = 0;
     this.byKey = false;
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
     this.#build();
     this.#receive();
-    this.#connect();
-    this.schedule();
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unwatch();
-    this.schedule.cancel();
-    this.unlisten();
+    const changed = () => {
+      this.#receive();
+      this.schedule();
+      if (this.byKey) {
+        this.announcer.say(this.words());
+      }
+    };
+    const names = ["mask", "moving", "fixed", "tokens", "preset", "in_front", "way", "summary"];
+    this.follow(Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Mask painter");
-    this.presets = new Choice("Mask", [...PRESETS, "free hand"], (preset) => this.#set({ preset }));
+    this.presets = new Choice("Mask", [...PRESETS, "free hand"], (preset) => this.#choose({ preset }));
     this.places = new Choice("Padding", ["at the end", "in front"], (place) =>
-      this.#set({ in_front: place === "in front" }),
+      this.#choose({ in_front: place === "in front" }),
     );
-    this.ways = new Choice("Way of hiding", Object.keys(HIDDEN), (way) => this.#set({ way }));
+    this.ways = new Choice("Way of hiding", Object.keys(HIDDEN), (way) => this.#choose({ way }));
     this.conventions = new Choice("True means", CONVENTIONS, (name) => this.#convention(name));
     const first = make("div", { class: "att-mask-switches" }, this.presets.element, this.places.element);
     const second = make("div", { class: "att-mask-switches" }, this.conventions.element, this.ways.element);
-    this.figure = make("div", { class: "att-figure" }, ...this.#buildFigure());
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.sum = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    const foot = make("div", { class: "att-foot" }, asTable, this.summary);
+    this.figure.append(...this.#buildFigure());
     const story = make("p", { class: "att-story", text: STORY });
-    this.root.replaceChildren(first, second, story, this.figure, this.tables, this.sum, foot, this.announcer.element);
+    this.lay(first, second, story, this.figure, this.tables, this.sum, this.foot);
   }
 
   #buildFigure() {
     const onKey = (event) => this.#turnOver(event.key);
     const onPaint = (to, isPress) => this.#paint(to, isPress);
     this.maps = {
-      mask: new Heatmap((to, how) => this.#select(to, how), { onKey, onPaint }),
+      mask: new Heatmap((to, how) => this.select(to, how), { onKey, onPaint }),
       masked: new Heatmap(null),
       weights: new Heatmap(null),
     };
     this.captions = {};
     const boxes = Object.entries(this.maps).map(([name, map]) => {
       this.captions[name] = make("span", { class: "att-caption" });
-      return make("div", { class: "att-matrix" }, this.captions[name], map.element);
+      return captioned(this.captions[name], map.element);
     });
-    const arrow = () => make("span", { class: "att-sign", "aria-hidden": "true", text: "→" });
-    return [boxes[0], arrow(), boxes[1], arrow(), boxes[2]];
-  }
-
-  #connect() {
-    const changed = () => {
-      this.#receive();
-      this.schedule();
-      if (this.byKey) {
-        this.#tell();
-      }
-    };
-    const names = ["mask", "moving", "fixed", "tokens", "preset", "in_front", "way", "summary"];
-    this.unlisten = listen(this.model, Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
-    this.unwatch = watchPage(this.root, this.schedule);
+    return [boxes[0], sign(), boxes[1], sign(), boxes[2]];
   }
 
   #receive() {
@@ -98,10 +72,9 @@ class MaskPainter {
   }
 
   /** What a button sets. Its consequences come from Python, and are said when they are there. */
-  #set(state) {
+  #choose(state) {
     this.byKey = true;
-    this.model.set(state);
-    this.model.save_changes();
+    this.set(state);
   }
 
   #convention(name) {
@@ -110,13 +83,9 @@ class MaskPainter {
     this.schedule();
   }
 
-  #select(to, how) {
-    this.selected = to;
+  select(to, how) {
     this.byKey = how === "key";
-    if (this.byKey) {
-      this.#tell();
-    }
-    this.schedule();
+    super.select(to, how);
   }
 
   #turnOver(key) {
@@ -140,44 +109,33 @@ class MaskPainter {
     const mask = painted(this.matrices.mask, this.selected, value);
     if (mask) {
       this.matrices.mask = mask; // seen at once; the weights follow
-      this.#send(mask.values);
+      this.set({ mask: new DataView(mask.values.buffer), preset: "free hand" });
       this.schedule();
     }
   }
 
-  #send(values) {
-    this.model.set({ mask: new DataView(values.buffer), preset: "free hand" });
-    this.model.save_changes();
+  words() {
+    return `${this.#where()}; ${rowInWords(this.matrices.weights, this.selected.row)}. ${this.#sumInWords()}`;
   }
 
-  #tell() {
-    const { row } = this.selected;
-    const where = cellInWords(this.matrices.mask, this.tokens, this.selected);
-    this.announcer.say(`${where}; ${rowInWords(this.matrices.weights, row)}. ${this.#sumInWords()}`);
+  #where() {
+    return cellInWords(this.matrices.mask, this.tokens, this.selected);
   }
 
   #sumInWords() {
     return weightInWords(this.way, this.matrices, this.selected);
   }
 
-  #draw() {
+  prepare() {
+    return { ...this.matrices, mask: inConvention(this.matrices.mask, this.hides) };
+  }
+
+  tell() {
     this.presets.show(this.model.get("preset"));
     this.places.show(this.model.get("in_front") ? "in front" : "at the end");
     this.ways.show(this.way);
     this.conventions.show(CONVENTIONS[Number(this.hides)]);
-    const shown = { ...this.matrices, mask: inConvention(this.matrices.mask, this.hides) };
-    if (this.tables.hidden) {
-      this.#drawMaps(shown);
-    } else {
-      this.#fillTables(shown);
-    }
-    const where = cellInWords(this.matrices.mask, this.tokens, this.selected);
-    this.sum.replaceChildren(
-      make("span", { class: "att-place", text: where }),
-      make("code", { text: this.#sumInWords() }),
-    );
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+    this.sum.replaceChildren(...reckoned(this.#where(), [this.#sumInWords()]));
   }
 
   #names() {
@@ -185,11 +143,7 @@ class MaskPainter {
     return { mask, scores: "Scores", masked: "Masked scores", weights: "Weights" };
   }
 
-  #drawMaps({ mask, scores, masked, weights }) {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
+  drawFigure({ mask, scores, masked, weights }, style) {
     const labels = { rowLabels: this.tokens, columnLabels: this.tokens };
     const gutters = 3 * (Heatmap.gutter(this.tokens, 24, style) + 4);
     const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, 3 * mask.columns);
@@ -210,16 +164,10 @@ class MaskPainter {
     this.maps.mask.element.setAttribute("aria-label", name);
   }
 
-  #fillTables(shown) {
+  tablesOf(shown) {
     const names = this.#names();
-    const tables = Object.keys(names).map((name) => table(names[name], shown[name], this.tokens, this.tokens));
-    this.tables.replaceChildren(...tables);
+    return Object.keys(names).map((name) => table(names[name], shown[name], this.tokens, this.tokens));
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new MaskPainter(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(MaskPainter);

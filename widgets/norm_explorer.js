@@ -1,6 +1,6 @@
 // A small table to edit, the row or column that a norm averages over, and the normalised table beside it.
 
-import { Announcer, Choice, listen, make, oncePerPicture, pageStyle, table, tableSwitch, watchPage } from "./frame.js";
+import { Choice, captioned, make, reckoned, SIGN_WIDTH, sign, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import {
   arithmeticOf,
@@ -13,63 +13,56 @@ import {
   typed,
   withStatistics,
 } from "./norm_numbers.js";
-import { entry, range, unpack } from "./numbers.js";
+import { entry, numbered, range, unpack } from "./numbers.js";
+import { Picture, rendering } from "./view.js";
 
 const PRESETS = ["start", "one large value", "common offset 1000", "constant row"];
-const SIGN_WIDTH = 34; // pixels of the arrow and the gaps around it
 const STORY =
   "Arrow keys move over the left table. Type a number to replace the selected one; Page Up and Page Down add and " +
   "subtract 1. A dot marks every output that the last change has moved.";
 
-class NormExplorer {
+class NormExplorer extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Norm explorer", model, element);
     this.#build();
     this.#receive();
     this.#fillField();
-    this.#connect();
-    this.schedule();
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unwatch();
-    this.schedule.cancel();
-    this.unlisten();
+    const received = () => {
+      this.#receive();
+      this.schedule();
+    };
+    const tell = () => {
+      received();
+      this.announcer.say(`${this.model.get("norm")}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
+    };
+    const laid = () => {
+      received();
+      this.#fillField();
+    };
+    this.follow({
+      "change:table": laid,
+      "change:moving": tell,
+      "change:norm": tell,
+      "change:preset": this.schedule,
+    });
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Norm explorer");
-    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.#set({ norm }));
-    this.presets = new Choice("Table", PRESETS, (preset) => this.#set({ preset }));
-    this.figure = make("div", { class: "att-figure att-aligned" }, ...this.#buildFigure());
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.sum = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    const foot = make("div", { class: "att-foot" }, asTable, this.summary);
+    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.set({ norm }));
+    this.presets = new Choice("Table", PRESETS, (preset) => this.set({ preset }));
+    this.figure.classList.add("att-aligned");
+    this.figure.append(...this.#buildFigure());
     const story = make("p", { class: "att-story", text: STORY });
-    const body = [this.norms.element, this.presets.element, story, this.figure, this.tables, this.#buildField()];
-    this.root.replaceChildren(...body, this.sum, foot, this.announcer.element);
+    const choices = [this.norms.element, this.presets.element];
+    this.lay(...choices, story, this.figure, this.tables, this.#buildField(), this.sum, this.foot);
   }
 
   #buildFigure() {
-    this.input = new Heatmap((to, how) => this.#select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
+    this.input = new Heatmap((to, how) => this.select(to, how), { onKey: (event) => this.#onTableKey(event.key) });
     this.output = new Heatmap(null);
     this.outputCaption = make("span", { class: "att-caption" });
-    const caption = make("span", { class: "att-caption", text: "Table, to edit" });
-    this.inputBox = make("div", { class: "att-matrix" }, caption, this.input.element);
-    return [
-      this.inputBox,
-      make("span", { class: "att-sign", "aria-hidden": "true", text: "→" }),
-      make("div", { class: "att-matrix" }, this.outputCaption, this.output.element),
-    ];
+    this.inputBox = captioned("Table, to edit", this.input.element);
+    return [this.inputBox, sign(), captioned(this.outputCaption, this.output.element)];
   }
 
   #buildField() {
@@ -87,47 +80,15 @@ class NormExplorer {
     return make("div", { class: "att-edit" }, label, this.complaint);
   }
 
-  #connect() {
-    const received = () => {
-      this.#receive();
-      this.schedule();
-    };
-    const tell = () => {
-      received();
-      this.announcer.say(`${this.model.get("norm")}. ${this.#inWords()} ${movedInWords(this.matrices.moved)}.`);
-    };
-    const laid = () => {
-      received();
-      this.#fillField();
-    };
-    this.unlisten = listen(this.model, {
-      "change:table": laid,
-      "change:moving": tell,
-      "change:norm": tell,
-      "change:preset": this.schedule,
-      "change:summary": this.schedule,
-    });
-    this.unwatch = watchPage(this.root, this.schedule);
-  }
-
   #receive() {
     const { table: numbers } = unpack({ table: this.model.get("shape") }, this.model.get("table"));
     this.matrices = { table: numbers, ...unpack(this.model.get("moving_layout"), this.model.get("moving")) };
     this.norm = this.model.get("shown");
   }
 
-  #set(state) {
-    this.model.set(state);
-    this.model.save_changes();
-  }
-
-  #select(to, how) {
-    this.selected = to;
+  select(to, how) {
+    super.select(to, how);
     this.#fillField();
-    if (how === "key") {
-      this.announcer.say(this.#inWords());
-    }
-    this.schedule();
   }
 
   /** Keys of the table that change its number, or start typing one. */
@@ -178,7 +139,7 @@ class NormExplorer {
   #lay(value) {
     if (Math.abs(value) <= LARGEST) {
       const { values } = changed(this.matrices.table, this.selected, value);
-      this.#set({ table: new DataView(values.buffer), preset: "edited" });
+      this.set({ table: new DataView(values.buffer), preset: "edited" });
     }
   }
 
@@ -204,17 +165,17 @@ class NormExplorer {
     return `row ${row}, column ${column}; its ${across}: ${told}`;
   }
 
-  #inWords() {
+  words() {
     const { row, column } = this.selected;
     return `${exactly(entry(this.matrices.table, row, column))} in ${this.#where()}; ${this.#arithmetic()}.`;
   }
 
-  #draw() {
+  prepare() {
     this.norms.show(this.model.get("norm"));
     this.presets.show(this.model.get("preset"));
     const { rows, columns } = this.matrices.table;
-    const rowLabels = Array.from({ length: rows }, (_, at) => `row ${at}`);
-    const columnLabels = Array.from({ length: columns }, (_, at) => `col ${at}`);
+    const rowLabels = numbered(rows, "row ");
+    const columnLabels = numbered(columns, "col ");
     const { across, heads } = NORMS[this.norm];
     const full = {
       matrix: withStatistics(this.matrices.table, this.matrices.statistics, this.norm),
@@ -222,26 +183,23 @@ class NormExplorer {
       columnLabels: across === "row" ? [...columnLabels, ...heads] : columnLabels,
     };
     this.outputCaption.textContent = `After ${this.norm}`;
-    if (this.tables.hidden) {
-      this.#drawMaps(full, { matrix: this.matrices.output, rowLabels, columnLabels });
-    } else {
-      const moved = table("Moved (1) or not (0)", this.matrices.moved, rowLabels, columnLabels);
-      const left = table("Table", full.matrix, full.rowLabels, full.columnLabels, exactly);
-      this.tables.replaceChildren(left, table(this.norm, this.matrices.output, rowLabels, columnLabels), moved);
-    }
-    this.sum.replaceChildren(
-      make("span", { class: "att-place", text: `${this.#where()}. ${movedInWords(this.matrices.moved)}.` }),
-      make("code", { text: this.#arithmetic() }),
-    );
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+    return { full, after: { matrix: this.matrices.output, rowLabels, columnLabels } };
   }
 
-  #drawMaps(full, after) {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
+  tablesOf({ full, after: { matrix, rowLabels, columnLabels } }) {
+    return [
+      table("Table", full.matrix, full.rowLabels, full.columnLabels, exactly),
+      table(this.norm, matrix, rowLabels, columnLabels),
+      table("Moved (1) or not (0)", this.matrices.moved, rowLabels, columnLabels),
+    ];
+  }
+
+  tell() {
+    const where = `${this.#where()}. ${movedInWords(this.matrices.moved)}.`;
+    this.sum.replaceChildren(...reckoned(where, [this.#arithmetic()]));
+  }
+
+  drawFigure({ full, after }, style) {
     const { rows, columns } = this.matrices.table;
     const gutters = [full, after].reduce((sum, { rowLabels }) => sum + Heatmap.gutter(rowLabels, 24, style) + 4, 0);
     // Room for two statistics whatever the norm, so that the outputs stay where they are when another one is chosen.
@@ -265,9 +223,4 @@ class NormExplorer {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new NormExplorer(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(NormExplorer);

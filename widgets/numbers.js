@@ -72,3 +72,8 @@ export function term(value, digits = 3) {
   const text = written(value, digits);
   return text.startsWith("−") ? `(${text})` : text;
 }
+
+/** Labels of so many rows or columns, counted from 0: "key 0", "key 1". */
+export function numbered(count, word = "") {
+  return Array.from({ length: count }, (_, at) => `${word}${at}`);
+}

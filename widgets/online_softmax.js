@@ -1,11 +1,11 @@
 // Queries read their keys block by block: what is seen, what is carried on, and how far the output has come.
 
-import { Announcer, listen, make, oncePerPicture, pageStyle, Stepper, table, tableSwitch, watchPage } from "./frame.js";
+import { captioned, make, reckoned, SIGN_WIDTH, Stepper, sign, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { range, unpack, written } from "./numbers.js";
+import { numbered, range, unpack, written } from "./numbers.js";
 import { arithmeticOf, blockEnds, distance, keysInWords, memoryInWords, stateAt } from "./online_words.js";
+import { Picture, rendering } from "./view.js";
 
-const SIGN_WIDTH = 34; // pixels of an arrow and the gaps around it
 const TITLES = {
   scores: "scores",
   maximum: "maximum",
@@ -18,38 +18,21 @@ const STORY =
   "Only the coloured scores exist now: hatched ones were read and thrown away, empty ones are not made yet. In the output " +
   "so far, arrow keys choose a query.";
 
-class OnlineSoftmax {
+class OnlineSoftmax extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Online softmax", model, element);
     this.matrices = unpack(model.get("layout_of_numbers"), model.get("numbers"));
     this.size = model.get("block_size");
-    const labels = (word, count) => Array.from({ length: count }, (_, at) => `${word}${at}`);
-    this.queries = labels("query ", this.matrices.scores.rows);
+    this.queries = numbered(this.matrices.scores.rows, "query ");
     this.headings = {
-      scores: labels("key ", this.matrices.scores.columns),
-      output: labels("", this.matrices.final.columns),
+      scores: numbered(this.matrices.scores.columns, "key "),
+      output: numbered(this.matrices.final.columns),
     };
     this.blocks = Math.ceil(this.matrices.scores.columns / this.size);
     this.#build();
     this.#show();
     const changed = () => this.#show();
-    this.unlisten = listen(model, {
-      "change:step": changed,
-      "change:rescaling": changed,
-      "change:summary": this.schedule,
-    });
-    this.unwatch = watchPage(this.root, this.schedule);
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
-    this.unwatch();
-    this.schedule.cancel();
+    this.follow({ "change:step": changed, "change:rescaling": changed });
   }
 
   get step() {
@@ -61,18 +44,12 @@ class OnlineSoftmax {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Online softmax");
     const names = Array.from({ length: this.blocks }, (_, at) => this.#keys(at + 1));
-    this.stepper = new Stepper(names, (step) => this.#set({ step }));
-    this.figure = make("div", { class: "att-figure att-online" }, ...this.#buildFigure());
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.sum = make("p", { class: "att-sum" });
+    this.stepper = new Stepper(names, (step) => this.set({ step }));
+    this.figure.classList.add("att-online");
+    this.figure.append(...this.#buildFigure());
     this.memory = make("p", { class: "att-memory" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    this.root.replaceChildren(
+    this.lay(
       this.stepper.element,
       this.#buildSwitch(),
       make("p", { class: "att-story", text: STORY }),
@@ -80,53 +57,35 @@ class OnlineSoftmax {
       this.tables,
       this.sum,
       this.memory,
-      make("div", { class: "att-foot" }, asTable, this.summary),
-      this.announcer.element,
+      this.foot,
     );
   }
 
   #buildSwitch() {
-    const onchange = () => this.#set({ rescaling: this.check.checked });
+    const onchange = () => this.set({ rescaling: this.check.checked });
     this.check = make("input", { type: "checkbox", onchange });
     const text = "Rescaling: when the maximum rises, multiply what was summed by the factor";
     return make("label", { class: "att-switch" }, this.check, text);
   }
 
   #buildFigure() {
-    const select = (to, how) => this.#select(to, how);
+    const select = (to, how) => this.select(to, how);
     this.maps = Object.fromEntries(
       Object.keys(TITLES).map((name) => [name, new Heatmap(name === "output" ? select : null)]),
     );
     const boxes = Object.entries(this.maps).map(([name, map]) => {
       map.element.dataset.matrix = name;
-      return make(
-        "div",
-        { class: "att-matrix" },
-        make("span", { class: "att-caption", text: TITLES[name] }),
-        map.element,
-      );
+      return captioned(TITLES[name], map.element);
     });
-    const arrow = () => make("span", { class: "att-sign", "aria-hidden": "true", text: "→" });
-    return [boxes[0], arrow(), ...boxes.slice(1, 4), arrow(), ...boxes.slice(4)];
+    return [boxes[0], sign(), ...boxes.slice(1, 4), sign(), ...boxes.slice(4)];
   }
 
   #keys(step) {
     return keysInWords(blockEnds(step, this.size, this.matrices.scores.columns));
   }
 
-  #set(values) {
-    for (const [name, value] of Object.entries(values)) {
-      this.model.set(name, value);
-    }
-    this.model.save_changes();
-  }
-
-  #select(to, how) {
-    this.selected = to;
-    if (how === "key") {
-      this.announcer.say(this.#lines().join(" "));
-    }
-    this.schedule();
+  words() {
+    return this.#lines().join(" ");
   }
 
   #show() {
@@ -147,7 +106,7 @@ class OnlineSoftmax {
   }
 
   /** The matrices to be seen, by name, each with the ends of its colours and the headings of its columns. */
-  #shown() {
+  prepare() {
     const { matrices, headings } = this;
     const { maximum, factor, sum, output } = stateAt(matrices, this.step, this.rescaling);
     const scores = range(matrices.scores);
@@ -163,26 +122,13 @@ class OnlineSoftmax {
     };
   }
 
-  #draw() {
-    const shown = this.#shown();
-    if (this.tables.hidden) {
-      this.#drawMaps(shown);
-    } else {
-      this.#fillTables(shown);
-    }
+  tell() {
     const [where, ...lines] = this.#lines();
-    const codes = lines.map((text) => make("code", { class: "att-line", text }));
-    this.sum.replaceChildren(make("span", { class: "att-place", text: where }), ...codes);
+    this.sum.replaceChildren(...reckoned(where, lines, { class: "att-line" }));
     this.memory.textContent = memoryInWords(this.matrices, this.step, this.size);
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
 
-  #drawMaps(shown) {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
+  drawFigure(shown, style) {
     const all = Object.entries(shown);
     const across = all.reduce((sum, [, { matrix }]) => sum + matrix.columns, 0);
     // Only the first and the selectable one name their rows.
@@ -212,9 +158,9 @@ class OnlineSoftmax {
     };
   }
 
-  #fillTables(shown) {
+  tablesOf(shown) {
     const [first, end] = blockEnds(this.step, this.size, this.matrices.scores.columns);
-    const tables = Object.entries(shown).map(([name, { matrix, columnLabels }]) => {
+    return Object.entries(shown).map(([name, { matrix, columnLabels }]) => {
       const headings = matrix.columns === 1 ? [TITLES[name]] : columnLabels;
       if (name !== "scores") {
         return table(TITLES[name], matrix, this.queries, headings);
@@ -224,13 +170,7 @@ class OnlineSoftmax {
       const block = { rows: matrix.rows, columns: columns.length, values };
       return table("scores of the block", block, this.queries, headings.slice(first, end));
     });
-    this.tables.replaceChildren(...tables);
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new OnlineSoftmax(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(OnlineSoftmax);

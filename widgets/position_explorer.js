@@ -1,20 +1,10 @@
 // Encodings of positions as a heatmap, the selected column as a wave, the selected row's products by distance.
 
-import {
-  Announcer,
-  Choice,
-  colourScale,
-  listen,
-  make,
-  oncePerPicture,
-  pageStyle,
-  table,
-  tableSwitch,
-  watchPage,
-} from "./frame.js";
+import { Choice, colourScale, make, reckoned, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { entry, range, unpack, written } from "./numbers.js";
+import { entry, numbered, range, unpack, written } from "./numbers.js";
 import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "./position_words.js";
+import { Picture, rendering } from "./view.js";
 
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
@@ -22,24 +12,12 @@ const STORY =
   "Rows are positions, columns the numbers of an encoding. Arrow keys move. The upper curve is the selected column, " +
   "the lower one the products of the selected position, by distance; thin lines are those of all other positions.";
 
-class PositionExplorer {
+class PositionExplorer extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Position explorer", model, element);
     this.#build();
     this.#receive();
-    this.unlisten = listen(model, { "change:both": () => this.#receive(), "change:summary": this.schedule });
-    this.unwatch = watchPage(this.root, this.schedule);
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
-    this.unwatch();
-    this.schedule.cancel();
+    this.follow({ "change:both": () => this.#receive() });
   }
 
   get kind() {
@@ -47,47 +25,32 @@ class PositionExplorer {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Position explorer");
-    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.#set({ kind }));
+    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.set({ kind }));
     const widths = this.model.get("widths").map(String);
-    this.widths = new Choice("Width", widths, (width) => this.#set({ d_model: Number(width) }));
-    this.map = new Heatmap((to, how) => this.#select(to, how));
+    this.widths = new Choice("Width", widths, (width) => this.set({ d_model: Number(width) }));
+    this.map = new Heatmap((to, how) => this.select(to, how));
     this.wave = make("div", { class: "att-plot", "data-plot": "column" });
     this.curve = make("div", { class: "att-plot", "data-plot": "products" });
     const plots = make("div", { class: "att-plots" }, this.wave, this.curve);
-    this.figure = make("div", { class: "att-figure att-positions" }, this.map.element, plots);
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.legend = make("div", { class: "att-legend" });
-    this.sum = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    this.root.replaceChildren(
+    this.figure.classList.add("att-positions");
+    this.figure.append(this.map.element, plots);
+    this.lay(
       make("div", { class: "att-choices" }, this.kinds.element, this.widths.element, this.#buildBase()),
       make("p", { class: "att-story", text: STORY }),
       this.figure,
       this.tables,
       this.legend,
       this.sum,
-      make("div", { class: "att-foot" }, asTable, this.summary),
-      this.announcer.element,
+      this.foot,
     );
   }
 
   #buildBase() {
     const bases = this.model.get("bases");
-    const oninput = () => this.#set({ base: bases[Number(this.slider.value)] });
+    const oninput = () => this.set({ base: bases[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: bases.length - 1, step: 1, oninput });
     this.base = make("output", { class: "att-base" });
     return make("div", { class: "att-slide" }, make("label", {}, "Base ", this.slider), this.base);
-  }
-
-  #set(chosen) {
-    for (const [name, value] of Object.entries(chosen)) {
-      this.model.set(name, value);
-    }
-    this.model.save_changes();
   }
 
   #receive() {
@@ -104,46 +67,31 @@ class PositionExplorer {
     this.schedule();
   }
 
-  #select(to, how) {
-    this.selected = to;
-    if (how === "key") {
-      this.announcer.say(this.#words().join(". "));
-    }
-    this.schedule();
+  words() {
+    return this.#told().join(". ");
   }
 
   /** The selected number, and the products of its position. */
-  #words() {
+  #told() {
     const { row, column } = this.selected;
     const origin = originOf(this.kind, this.model.get("base"), this.rows.columns, this.selected);
     const number = written(entry(this.rows, row, column));
     return [`Position ${row}, column ${column}: ${number}, ${origin}`, productsInWords(this.kind, this.products, row)];
   }
 
-  #draw() {
-    if (this.tables.hidden) {
-      this.#drawFigure();
-    } else {
-      this.#fillTables();
-    }
-    const [number, products] = this.#words();
-    this.sum.replaceChildren(make("span", { class: "att-place", text: number }), make("code", { text: products }));
+  tell() {
+    const [number, products] = this.#told();
+    this.sum.replaceChildren(...reckoned(number, [products]));
     this.legend.replaceChildren(...colourScale("the numbers", this.#ends()));
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
 
   #ends() {
     return this.kind === "sinusoidal" ? [-1, 1] : range(this.rows);
   }
 
-  #drawFigure() {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
+  drawFigure(_shown, style) {
     const { row, column } = this.selected;
-    const [rowLabels, columnLabels] = [numbers(this.rows.rows), numbers(this.rows.columns)];
+    const [rowLabels, columnLabels] = [numbered(this.rows.rows), numbered(this.rows.columns)];
     const besides = PLOT.width + MARGIN.left + MARGIN.right + 40;
     const room = this.figure.clientWidth - besides - Heatmap.gutter(rowLabels, 24, style);
     const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same for every width
@@ -177,17 +125,13 @@ class PositionExplorer {
     );
   }
 
-  #fillTables() {
-    const places = numbers(this.rows.rows);
-    this.tables.replaceChildren(
-      table("Encoding", this.rows, places, numbers(this.rows.columns)),
+  tablesOf() {
+    const places = numbered(this.rows.rows);
+    return [
+      table("Encoding", this.rows, places, numbered(this.rows.columns)),
       table("Products", this.products, places, places),
-    );
+    ];
   }
-}
-
-function numbers(count) {
-  return Array.from({ length: count }, (_, at) => String(at));
 }
 
 /** A new SVG element; `make` only knows HTML. */
@@ -234,9 +178,4 @@ function axisLabels(xs, ys, below) {
   ];
 }
 
-export default {
-  render({ model, el }) {
-    const view = new PositionExplorer(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(PositionExplorer);

@@ -1,6 +1,7 @@
 // The progress of a learner: a table, a bar for each lesson, asked for anew while it can be seen.
 
-import { Announcer, make } from "./frame.js";
+import { make } from "./frame.js";
+import { rendering, View } from "./view.js";
 
 const SECONDS = 2;
 
@@ -45,35 +46,30 @@ function lessonTable({ lesson, rows, passed }, open) {
   return make("details", { open, "data-lesson": lesson }, summary, body);
 }
 
-function draw(root, model) {
-  const isOpen = (lesson, at) => root.querySelector(`[data-lesson="${lesson}"]`)?.open ?? at < 2;
-  const lessons = byLesson(model.get("rows"));
-  root.replaceChildren(...lessons.map((entry, at) => lessonTable(entry, isOpen(entry.lesson, at))));
-  root.dispatchEvent(new CustomEvent("att-drawn", { bubbles: true }));
-}
-
-export default {
-  render({ model, el }) {
-    el.classList.add("att-view");
-    el.setAttribute("role", "group");
-    el.setAttribute("aria-label", "Your progress");
-    const root = make("div", { class: "att-progress" });
-    const announcer = new Announcer();
-    el.replaceChildren(root, announcer.element);
-    const redraw = () => draw(root, model);
-    const say = () => announcer.say(model.get("summary"));
-    model.on("change:rows", redraw);
-    model.on("change:summary", say);
-    redraw();
+class ProgressTable extends View {
+  constructor(model, element) {
+    super("Your progress", model, element);
+    this.lessons = make("div", { class: "att-progress" });
+    this.lay(this.lessons);
+    this.listen({
+      "change:rows": () => this.#draw(),
+      "change:summary": () => this.announcer.say(model.get("summary")),
+    });
+    this.#draw();
     const timer = setInterval(() => {
-      if (!document.hidden && el.offsetParent) {
+      if (!document.hidden && element.offsetParent) {
         model.send({ ask: "rows" });
       }
     }, SECONDS * 1000);
-    return () => {
-      clearInterval(timer);
-      model.off("change:rows", redraw);
-      model.off("change:summary", say);
-    };
-  },
-};
+    this.atClose(() => clearInterval(timer));
+  }
+
+  #draw() {
+    const isOpen = (lesson, at) => this.lessons.querySelector(`[data-lesson="${lesson}"]`)?.open ?? at < 2;
+    const lessons = byLesson(this.model.get("rows"));
+    this.lessons.replaceChildren(...lessons.map((entry, at) => lessonTable(entry, isOpen(entry.lesson, at))));
+    this.finish();
+  }
+}
+
+export default rendering(ProgressTable);

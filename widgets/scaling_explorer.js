@@ -1,46 +1,22 @@
 // Scores and weights of the same queries and keys, unscaled beside scaled, at the width that a slider chooses.
 
-import {
-  Announcer,
-  colourScale,
-  listen,
-  make,
-  oncePerPicture,
-  pageStyle,
-  table,
-  tableSwitch,
-  watchPage,
-} from "./frame.js";
+import { colourScale, make, reckoned, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { entry, range, unpack, written } from "./numbers.js";
+import { entry, numbered, range, unpack, written } from "./numbers.js";
 import { block, MEASURES, measuresInWords, SIDES, toDecimals, way } from "./scaling_numbers.js";
+import { Picture, rendering } from "./view.js";
 
 const STORY =
   "The same queries and keys on both sides. Entropy: how widely a query spreads its weights. Slope: w (1 − w) added up " +
   "over its row, how much a small change of its scores would move its weights. Both are means over all queries.";
 
-class ScalingExplorer {
+class ScalingExplorer extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.selected = { row: 0, column: 0 };
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Scaling explorer", model, element);
     this.#receive();
     this.#build();
     this.#showWidth();
-    this.unlisten = listen(model, {
-      "change:d_k": () => this.#showWidth(),
-      "change:summary": this.schedule,
-    });
-    this.unwatch = watchPage(this.root, this.schedule);
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
-    this.unwatch();
-    this.schedule.cancel();
+    this.follow({ "change:d_k": () => this.#showWidth() });
   }
 
   get width() {
@@ -50,39 +26,27 @@ class ScalingExplorer {
   #receive() {
     this.widths = this.model.get("widths");
     this.all = unpack(this.model.get("layout_of_all"), this.model.get("all_widths"));
-    const labels = (word, count) => Array.from({ length: count }, (_, at) => `${word} ${at}`);
-    this.rowLabels = labels("query", this.model.get("shown"));
-    this.columnLabels = labels("key", this.all.raw.columns);
+    this.rowLabels = numbered(this.model.get("shown"), "query ");
+    this.columnLabels = numbered(this.all.raw.columns, "key ");
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Scaling explorer");
     this.sides = SIDES.map((side) => this.#buildSide(side));
-    this.figure = make("div", { class: "att-figure att-sides" }, ...this.sides.map(({ element }) => element));
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.legend = make("div", { class: "att-legend" });
-    this.sum = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    this.root.replaceChildren(
+    this.figure.classList.add("att-sides");
+    this.figure.append(...this.sides.map(({ element }) => element));
+    this.lay(
       this.#buildSlider(),
       make("p", { class: "att-story", text: STORY }),
       this.figure,
       this.tables,
       this.legend,
       this.sum,
-      make("div", { class: "att-foot" }, asTable, this.summary),
-      this.announcer.element,
+      this.foot,
     );
   }
 
   #buildSlider() {
-    const oninput = () => {
-      this.model.set("d_k", this.widths[Number(this.slider.value)]);
-      this.model.save_changes();
-    };
+    const oninput = () => this.set({ d_k: this.widths[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: this.widths.length - 1, step: 1, oninput });
     this.told = make("output", { class: "att-width" });
     return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.told);
@@ -94,7 +58,7 @@ class ScalingExplorer {
       ["Weights", side.weights],
     ];
     const maps = kinds.map(([kind, name]) => {
-      const map = new Heatmap((to, how) => this.#select(to, how));
+      const map = new Heatmap((to, how) => this.select(to, how));
       const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number.`;
       map.element.setAttribute("aria-label", label);
       map.element.dataset.matrix = name;
@@ -125,12 +89,8 @@ class ScalingExplorer {
     this.schedule();
   }
 
-  #select(to, how) {
-    this.selected = to;
-    if (how === "key") {
-      this.announcer.say(this.#ways().join(" "));
-    }
-    this.schedule();
+  words() {
+    return this.#ways().join(" ");
   }
 
   /** Where the selected number stands, then one line a side. */
@@ -140,26 +100,17 @@ class ScalingExplorer {
     return [`${this.rowLabels[row]}, ${this.columnLabels[column]}.`, ...lines];
   }
 
-  #draw() {
-    const ends = range(this.matrices.raw);
-    if (this.tables.hidden) {
-      this.#drawSides(ends);
-    } else {
-      this.#fillTables();
-    }
-    this.legend.replaceChildren(...colourScale("all scores", ends), ", of all weights: 0 to 1");
-    const [where, ...lines] = this.#ways();
-    const ways = lines.map((text) => make("code", { class: "att-way", text }));
-    this.sum.replaceChildren(make("span", { class: "att-place", text: where }), ...ways);
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
+  prepare() {
+    return range(this.matrices.raw);
   }
 
-  #drawSides(scoreEnds) {
-    if (!this.figure.clientWidth) {
-      return; // out of the page: drawn when it comes back
-    }
-    const style = pageStyle(this.root);
+  tell(ends) {
+    this.legend.replaceChildren(...colourScale("all scores", ends), ", of all weights: 0 to 1");
+    const [where, ...lines] = this.#ways();
+    this.sum.replaceChildren(...reckoned(where, lines, { class: "att-way" }));
+  }
+
+  drawFigure(scoreEnds, style) {
     const { rowLabels, columnLabels, selected } = this;
     const room = this.figure.firstChild.clientWidth - Heatmap.gutter(rowLabels, 24, style) - 4;
     const cell = cellSize(room, columnLabels.length);
@@ -177,7 +128,7 @@ class ScalingExplorer {
     });
   }
 
-  #fillTables() {
+  tablesOf() {
     const { rowLabels, columnLabels } = this;
     const named = SIDES.flatMap((side) =>
       ["scores", "weights"].map((kind) => {
@@ -186,7 +137,7 @@ class ScalingExplorer {
       }),
     );
     const widths = this.widths.map((width) => `d_k = ${width}`);
-    this.tables.replaceChildren(table("Means at every width", this.all.measures, widths, MEASURES), ...named);
+    return [table("Means at every width", this.all.measures, widths, MEASURES), ...named];
   }
 }
 
@@ -201,9 +152,4 @@ function gauge(name) {
   return { element: make("div", { class: "att-gauge" }, make("span", { text: name }), bar, number), show };
 }
 
-export default {
-  render({ model, el }) {
-    const view = new ScalingExplorer(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(ScalingExplorer);

@@ -1,29 +1,16 @@
 // The nineteen steps of a Transformer: where each stands in the model, what goes in, what comes out.
 
-import { Announcer, listen, make, oncePerPicture, tableSwitch, watchPage } from "./frame.js";
+import { make, textTable } from "./frame.js";
 import { BOXES, inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
+import { Picture, rendering } from "./view.js";
 
-class ShapeTracer {
+class ShapeTracer extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.announcer = new Announcer();
-    this.schedule = oncePerPicture(() => this.#draw());
+    super("Shape tracer", model, element);
     this.#build();
     this.#showStep();
-    this.unlisten = listen(model, {
-      "change:step": () => this.#showStep(),
-      "change:steps": () => this.#showStep(),
-      "change:summary": this.schedule,
-    });
-    this.unwatch = watchPage(this.root, this.schedule);
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
-    this.unwatch();
-    this.schedule.cancel();
+    const changed = () => this.#showStep();
+    this.follow({ "change:step": changed, "change:steps": changed });
   }
 
   get at() {
@@ -31,22 +18,15 @@ class ShapeTracer {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Shape tracer");
     this.heading = make("h4", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.shapes = make("div", { class: "trace-shapes" });
-    this.error = make("p", { class: "att-sum" });
-    const beside = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.error);
+    const beside = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.sum);
     this.picture = make("div", { class: "trace-picture", "aria-hidden": "true" }, ...BOXES.map((c) => this.#column(c)));
-    this.figure = make("div", { class: "att-figure trace-figure" }, this.picture, beside);
-    this.tables = make("div", { class: "att-tables", hidden: true });
+    this.figure.classList.add("trace-figure");
+    this.figure.append(this.picture, beside);
     this.verdict = make("p", { class: "att-sum" });
-    this.summary = make("p", { class: "att-summary" });
-    const asTable = tableSwitch(this.figure, this.tables, this.schedule);
-    const foot = make("div", { class: "att-foot" }, asTable, this.summary);
-    this.root.replaceChildren(this.#buildWalk(), this.figure, this.tables, this.verdict, foot, this.announcer.element);
+    this.lay(this.#buildWalk(), this.figure, this.tables, this.verdict, this.foot);
   }
 
   #buildWalk() {
@@ -82,8 +62,7 @@ class ShapeTracer {
 
   #go(step) {
     if (step >= 1 && step <= this.model.get("steps").length) {
-      this.model.set("step", step);
-      this.model.save_changes();
+      this.set({ step });
     }
   }
 
@@ -97,8 +76,8 @@ class ShapeTracer {
     this.heading.textContent = `Step ${this.at}: ${step.title}`;
     this.story.textContent = step.story;
     this.shapes.replaceChildren(...this.#list("goes in", step.into), ...this.#list("comes out", step.out));
-    this.error.textContent = verdictInWords(step);
-    this.error.hidden = !this.error.textContent;
+    this.sum.textContent = verdictInWords(step);
+    this.sum.hidden = !this.sum.textContent;
     this.announcer.say(inWords(this.at, steps));
     this.#markBoxes(steps);
     this.schedule();
@@ -126,36 +105,24 @@ class ShapeTracer {
     }
   }
 
-  #draw() {
-    const steps = this.model.get("steps");
+  tell() {
     const verdict = this.model.get("verdict");
     this.verdict.hidden = !verdict;
     this.verdict.textContent = verdict ? `${verdict[0].toUpperCase()}${verdict.slice(1)}.` : "";
-    this.summary.textContent = this.model.get("summary");
-    if (!this.tables.hidden) {
-      this.tables.replaceChildren(this.#table(steps, Boolean(verdict)));
-    }
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
 
-  #table(steps, judged) {
+  tablesOf() {
+    const judged = Boolean(this.model.get("verdict"));
     const heads = ["step", "title", "goes in", "comes out", ...(judged ? ["yours", "verdict"] : [])];
-    const rows = steps.map((step, place) => {
+    const rows = this.model.get("steps").map((step, place) => {
       const mine = step.out.filter((piece) => piece.mine).map((piece) => `${piece.name} ${piece.mine}`);
       const cells = [step.title, shapesInWords(step.into), shapesInWords(step.out)];
-      const more = judged ? [mine.join(", "), step.verdict] : [];
-      const number = make("th", { scope: "row", text: String(place + 1) });
-      return make("tr", {}, number, ...[...cells, ...more].map((text) => make("td", { text })));
+      return [String(place + 1), ...cells, ...(judged ? [mine.join(", "), step.verdict] : [])];
     });
-    const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col", text })));
-    const caption = make("caption", { text: "The nineteen steps" });
-    return make("table", { class: "trace-table" }, caption, make("thead", {}, head), make("tbody", {}, ...rows));
+    const table = textTable("The nineteen steps", heads, rows);
+    table.classList.add("trace-table");
+    return [table];
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new ShapeTracer(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(ShapeTracer);

@@ -1,37 +1,26 @@
 // A training, followed while it runs: a progress bar, the loss of each step and a score now and then.
 
-import { Announcer, listen, make, oncePerPicture, pageStyle, tableSwitch, watchPage } from "./frame.js";
+import { make, textTable } from "./frame.js";
 import { unpack } from "./numbers.js";
 import { between, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "./training_curves.js";
+import { Picture, rendering } from "./view.js";
 
 const HEIGHT = 170;
 const MARGIN = { left: 46, right: 10, top: 10, bottom: 24 };
 const ROWS_IN_TABLE = 24;
 
-class TrainingMonitor {
+class TrainingMonitor extends Picture {
   constructor(model, element) {
-    this.model = model;
-    this.root = element;
-    this.announcer = new Announcer();
+    super("Training monitor", model, element);
     this.told = 0;
-    this.schedule = oncePerPicture(() => this.#draw());
     this.#receive();
     this.#build();
     const news = () => {
       this.#receive();
-      this.#tell();
+      this.#say();
       this.schedule();
     };
-    this.unlisten = listen(model, { "change:curves": news, "change:summary": this.schedule });
-    this.unwatch = watchPage(this.root, this.schedule);
-    this.schedule();
-  }
-
-  /** Ends everything that outlives the elements. */
-  close() {
-    this.unlisten();
-    this.unwatch();
-    this.schedule.cancel();
+    this.follow({ "change:curves": news });
   }
 
   #receive() {
@@ -41,9 +30,6 @@ class TrainingMonitor {
   }
 
   #build() {
-    this.root.classList.add("att-view");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Training monitor");
     this.bar = make("span", { class: "att-done" });
     this.progress = make(
       "div",
@@ -57,43 +43,34 @@ class TrainingMonitor {
       const element = make("div", { class: "att-chart" }, make("span", { class: "att-caption", text: title }), canvas);
       return { canvas, element };
     });
-    this.figure = make("div", { class: "att-figure att-charts" }, ...this.charts.map(({ element }) => element));
-    this.tables = make("div", { class: "att-tables", hidden: true });
-    this.summary = make("p", { class: "att-summary" });
-    const foot = make("div", { class: "att-foot" }, tableSwitch(this.figure, this.tables, this.schedule), this.summary);
-    this.root.replaceChildren(this.progress, this.steps, this.figure, this.tables, foot, this.announcer.element);
+    this.figure.classList.add("att-charts");
+    this.figure.append(...this.charts.map(({ element }) => element));
+    this.lay(this.progress, this.steps, this.figure, this.tables, this.foot);
   }
 
   /** Said aloud whenever there is a new score, not at every step. */
-  #tell() {
+  #say() {
     if (this.scores.length !== this.told) {
       this.told = this.scores.length;
       this.announcer.say(this.model.get("summary"));
     }
   }
 
-  #draw() {
+  tell() {
     const total = this.model.get("steps");
     const done = this.losses.length;
     this.progress.setAttribute("aria-valuemax", total);
     this.progress.setAttribute("aria-valuenow", done);
     this.bar.style.width = `${(100 * done) / total}%`;
     this.steps.textContent = `${done} of ${total} steps`;
-    if (this.tables.hidden) {
-      this.#drawCharts(total);
-    } else {
-      this.tables.replaceChildren(this.#table());
-    }
-    this.summary.textContent = this.model.get("summary");
-    this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
 
-  #drawCharts(total) {
+  drawFigure(_shown, style) {
     const width = Math.floor(Math.min(460, (this.figure.clientWidth - 24) / (this.figure.clientWidth > 640 ? 2 : 1)));
     if (width < 100) {
-      return; // out of the page: drawn when it comes back
+      return; // on its way into the page or out of it
     }
-    const style = pageStyle(this.root);
+    const total = this.model.get("steps");
     const ends = decades(this.losses);
     const lossTicks = Array.from({ length: ends[1] - ends[0] + 1 }, (_, at) => ends[0] + at);
     const points = [...this.losses].map((loss, at) => [(at + 1) / total, lossShare(loss, ends)]);
@@ -104,18 +81,15 @@ class TrainingMonitor {
     chart(this.charts[1].canvas, { width, ticks: percents, points: shares, total, dots: true }, style);
   }
 
-  #table() {
+  tablesOf() {
     const at = new Map(this.scores.map(([step, share]) => [step, share]));
     const scored = this.scores.map(([step]) => step).filter((step) => step > 0);
     const steps = scored.length ? scored : chosenRows(this.losses.length, ROWS_IN_TABLE).map((row) => row + 1);
-    const head = ["step", "loss", this.model.get("score")].map((text) => make("th", { scope: "col", text }));
     const rows = steps.map((step) => {
       const share = at.has(step) ? `${Math.round(100 * at.get(step))} %` : "";
-      const cells = [lossInDigits(this.losses[step - 1]), share].map((text) => make("td", { text }));
-      return make("tr", {}, make("th", { scope: "row", text: String(step) }), ...cells);
+      return [String(step), lossInDigits(this.losses[step - 1]), share];
     });
-    const caption = make("caption", { text: "The training so far" });
-    return make("table", {}, caption, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+    return [textTable("The training so far", ["step", "loss", this.model.get("score")], rows)];
   }
 }
 
@@ -170,9 +144,4 @@ function drawFrame(context, { ticks, total, place }, style) {
   }
 }
 
-export default {
-  render({ model, el }) {
-    const view = new TrainingMonitor(model, el);
-    return () => view.close();
-  },
-};
+export default rendering(TrainingMonitor);

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.lab import Lab, chromium, page_of, running_browser, running_lab
+from tests.browser.lab import Excerpt, Lab, Notebook, chromium, page_of, running_browser, running_lab
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
@@ -39,6 +39,28 @@ def browser() -> Iterator[Browser]:
 def page(lab: Lab, browser: Browser) -> Page:
     """One page; every test opens the notebook that it needs."""
     return page_of(browser)
+
+
+@pytest.fixture(scope="module")
+def notebook(request: pytest.FixtureRequest, page: Page, lab: Lab) -> Notebook:
+    """The module's EXCERPT, open in the light theme. Nothing of it has been run."""
+    opened = Notebook(page, lab, request.module.EXCERPT.write(lab.folder))
+    opened.theme("light")
+    return opened
+
+
+@pytest.fixture(scope="module")
+def view(request: pytest.FixtureRequest, notebook: Notebook) -> Locator:
+    """The view of the module's EXCERPT: what is stored of it can be read, and after a run there it is."""
+    excerpt: Excerpt = request.module.EXCERPT
+    cell = notebook.cell(excerpt.view)
+    cell.scroll_into_view_if_needed()
+    expect(cell.locator(".jp-OutputArea-output")).to_contain_text(excerpt.start)
+    notebook.run_all()
+    found = cell.locator(".att-view")
+    found.wait_for()
+    found.scroll_into_view_if_needed()
+    return found
 
 
 @pytest.fixture

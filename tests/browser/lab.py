@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, Route, sync_playwright
+import nbformat
+from playwright.sync_api import Browser, Locator, Page, Route, expect, sync_playwright
 
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 CHROMIUM_FLAGS = [
@@ -27,6 +28,26 @@ CHROMIUM_FLAGS = [
     "--no-first-run",
 ]
 KERNEL_IDLE = "window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.status === 'idle'"
+# Milliseconds. By itself, Playwright asks at every frame, which keeps the browser drawing.
+POLLING = 50
+# The next notebook in place of all open ones, in the same kernel, of which only what was imported is left.
+REPLACE = """async name => {
+  const { shell, commands } = window.jupyterapp;
+  const { kernel } = shell.currentWidget.sessionContext.session;
+  const code = "__import__('ipywidgets').Widget.close_all(); get_ipython().reset()";
+  await kernel.requestExecute({ code, silent: true, store_history: false }).done;
+  for (const open of [...shell.widgets("main")]) {
+    if (open.context) { open.context.model.dirty = false; }
+    open.close();
+  }
+  // A view has to do with its own style sheet.
+  document.querySelectorAll("style").forEach(sheet => sheet.textContent.includes(".att-view") && sheet.remove());
+  await commands.execute("docmanager:open", { path: name, factory: "Notebook", kernel: { id: kernel.id } });
+}"""
+# The theme is there, and the curtain that JupyterLab draws over its change is gone.
+THEMED = """light => document.body.dataset.jpThemeLight === light && !document.getElementById("jupyterlab-splash")
+  && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
+DRAWN = "([canvas, before]) => canvas.clientWidth > 150 && canvas.toDataURL() !== before"
 QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
 
 
@@ -132,27 +153,37 @@ def _only_here(page: Page, route: Route) -> None:
 
 
 class Notebook:
-    """An open notebook, and what a learner does to it."""
+    """An open notebook, and what a learner does to it.
+
+    JupyterLab is loaded once for a page, and one kernel is started: a further notebook takes the place of the last one,
+    and finds the kernel without any names. To start another kernel and import torch there takes seconds.
+    """
 
     def __init__(self, page: Page, lab: Lab, name: str) -> None:
         self.page = page
-        page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
+        if page.url.startswith(f"{lab.url}/lab"):
+            page.mouse.move(0, 0)
+            page.evaluate(REPLACE, name)
+        else:
+            page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
         # Before the kernel has started, JupyterLab would ask which one to take.
-        page.wait_for_function(KERNEL_IDLE, timeout=60_000)
+        page.wait_for_function(KERNEL_IDLE, timeout=60_000, polling=POLLING)
 
     def command(self, name: str, **args: object) -> None:
         """Run one of JupyterLab's own commands, as its menus do."""
         self.page.evaluate("([name, args]) => { window.jupyterapp.commands.execute(name, args) }", [name, args])
 
-    def theme(self, name: str) -> None:
-        """Switch to "light" or "dark"."""
-        self.command("apputils:change-theme", theme=THEMES[name])
-        self.page.wait_for_function(
-            "light => document.body.dataset.jpThemeLight === light", arg=str(name == "light").lower()
-        )
-        # What is on the page draws itself anew a frame or two later.
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 200)))")
+    def theme(self, name: str, canvas: Locator | None = None) -> None:
+        """Switch to "light" or "dark". If that is a change, `canvas` is drawn anew, and legible in either case."""
+        is_new = self.page.evaluate("document.body.dataset.jpThemeLight") != str(name == "light").lower()
+        before = picture(canvas) if canvas and is_new else None
+        if is_new:
+            self.command("apputils:change-theme", theme=THEMES[name])
+        self.page.wait_for_function(THEMED, arg=str(name == "light").lower(), polling=POLLING)
+        if canvas:
+            # While it changes its theme, JupyterLab hides everything, and a picture drawn then has no room.
+            self.page.wait_for_function(DRAWN, arg=[canvas.element_handle(), before], polling=POLLING)
 
     def run_all(self, seconds: float = 120) -> None:
         """Run every cell, and wait until the kernel is idle again."""
@@ -165,6 +196,7 @@ class Notebook:
             f"() => ({KERNEL_IDLE}) && "
             "![...document.querySelectorAll('.jp-InputPrompt')].some(p => p.textContent.includes('*'))",
             timeout=seconds * 1000,
+            polling=POLLING,
         )
 
     def cell(self, source: str) -> Locator:
@@ -174,7 +206,7 @@ class Notebook:
     def save(self) -> None:
         """Save, and wait until it is done."""
         self.command("docmanager:save")
-        self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+        self.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=POLLING)
 
     def run_cell(self, source: str) -> Locator:
         """Click into a code cell and press Shift+Enter."""
@@ -195,3 +227,58 @@ class Notebook:
         self.page.keyboard.press("Shift+Enter")
         self.wait_idle()
         return cell
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A part of a lesson that shows a view: its code cells that hold these texts, the view's own last, and how what is
+    stored of the view begins. Or the lesson as a whole.
+    """
+
+    lesson: str
+    start: str
+    view: str
+    before: tuple[str, ...] = ()
+    whole: bool = False
+
+    def write(self, folder: Path) -> str:
+        """Write the notebook beside the lesson's, if it isn't that, and return its name."""
+        name = f"{self.lesson}.ipynb"
+        if self.whole:
+            return name
+        notebook = nbformat.read(folder / name, as_version=4)
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        notebook.cells = [next(cell for cell in code if text in cell.source) for text in (*self.before, self.view)]
+        nbformat.write(notebook, folder / f"excerpt_{name}")
+        return f"excerpt_{name}"
+
+
+def press(target: Locator, *keys: str) -> None:
+    """Give an element the focus, and press keys, wherever they take it."""
+    target.focus()
+    for key in keys:
+        target.page.keyboard.press(key)
+
+
+def application(view: Locator) -> Locator:
+    """The part of a view that arrow keys move in."""
+    return view.get_by_role("application")
+
+
+def choose(view: Locator, group: str, name: str) -> None:
+    """One of a group of buttons, by keyboard."""
+    button = view.get_by_role("group", name=group, exact=True).get_by_role("button", name=name, exact=True)
+    press(button, "Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+
+def go(view: Locator, step: str) -> None:
+    """To a step, by its button and the keyboard."""
+    button = view.get_by_role("button", name=step)
+    press(button, "Enter")
+    expect(button).to_have_attribute("aria-current", "step")
+
+
+def picture(canvas: Locator) -> str:
+    """What is drawn, pixel by pixel."""
+    return canvas.evaluate("canvas => canvas.toDataURL()")

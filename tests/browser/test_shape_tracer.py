@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import Excerpt, press
 
-NAME = "07_transformer.ipynb"
-START = "Shape tracer, step 1 of 19, Token ids: src (128, 28), trg (128, 29)."
+EXCERPT = Excerpt(
+    "07_transformer",
+    view="import ShapeTracer",
+    start="Shape tracer, step 1 of 19, Token ids: src (128, 28), trg (128, 29).",
+)
 # A model that comes as far as its tables and then gives something else.
 MODEL = """\
 from torch import nn
@@ -29,80 +32,58 @@ class Model(nn.Module):
 ShapeTracer(Model())"""
 
 
-@pytest.fixture(scope="module")
-def notebook(page: Page, lab: Lab) -> Notebook:
-    opened = Notebook(page, lab, NAME)
-    opened.theme("light")
-    return opened
-
-
-@pytest.fixture(scope="module")
-def tracer(notebook: Notebook) -> Locator:
-    cell = notebook.cell("import ShapeTracer")
-    cell.scroll_into_view_if_needed()
-    expect(cell.locator(".jp-OutputArea-output")).to_contain_text(START)  # before anything is run
-    notebook.run_cell("import ShapeTracer")
-    view = cell.locator(".att-view")
-    view.wait_for()
-    view.scroll_into_view_if_needed()
-    return view
-
-
 def walk(view: Locator, *keys: str) -> None:
-    view.get_by_role("slider").focus()
-    for key in keys:
-        view.page.keyboard.press(key)
+    press(view.get_by_role("slider"), *keys)
 
 
-def test_arrow_keys_walk_through_the_steps_and_say_them(tracer):
-    walk(tracer, "Home", *["ArrowRight"] * 7)
-    expect(tracer.locator(".att-title")).to_have_text("Step 8: Scores")
-    expect(tracer.locator(".trace-shapes")).to_contain_text("(B, H, Ts, Ts) = (128, 8, 28, 28)")
-    expect(tracer.locator(".trace-now")).to_contain_text("scores")
-    expect(tracer.get_by_role("slider")).to_have_attribute("aria-valuetext", "8 of 19, Scores")
+def test_arrow_keys_walk_through_the_steps_and_say_them(view):
+    walk(view, "Home", *["ArrowRight"] * 7)
+    expect(view.locator(".att-title")).to_have_text("Step 8: Scores")
+    expect(view.locator(".trace-shapes")).to_contain_text("(B, H, Ts, Ts) = (128, 8, 28, 28)")
+    expect(view.locator(".trace-now")).to_contain_text("scores")
+    expect(view.get_by_role("slider")).to_have_attribute("aria-valuetext", "8 of 19, Scores")
     said = "Step 8 of 19, Scores. In: query heads (128, 28, 8, 64), key heads (128, 28, 8, 64). Out: scores"
-    expect(tracer.locator("[aria-live]")).to_contain_text(said)
-    expect(tracer.locator(".att-summary")).to_contain_text("step 8 of 19, Scores: scores (128, 8, 28, 28)")
+    expect(view.locator("[aria-live]")).to_contain_text(said)
+    expect(view.locator(".att-summary")).to_contain_text("step 8 of 19, Scores: scores (128, 8, 28, 28)")
 
 
-def test_buttons_stop_at_both_ends(tracer):
-    walk(tracer, "End")
-    expect(tracer.locator(".trace-shapes")).to_contain_text("(B, Tt, V) = (128, 29, 10000)")
-    expect(tracer.get_by_role("button", name="Next")).to_be_disabled()
-    tracer.get_by_role("button", name="Back").focus()
-    tracer.page.keyboard.press("Enter")
-    expect(tracer.locator(".att-title")).to_have_text("Step 18: The decoder")
-    walk(tracer, "Home")
-    expect(tracer.get_by_role("button", name="Back")).to_be_disabled()
+def test_buttons_stop_at_both_ends(view):
+    walk(view, "End")
+    expect(view.locator(".trace-shapes")).to_contain_text("(B, Tt, V) = (128, 29, 10000)")
+    expect(view.get_by_role("button", name="Next")).to_be_disabled()
+    press(view.get_by_role("button", name="Back"), "Enter")
+    expect(view.locator(".att-title")).to_have_text("Step 18: The decoder")
+    walk(view, "Home")
+    expect(view.get_by_role("button", name="Back")).to_be_disabled()
 
 
-def test_a_click_on_a_box_goes_to_its_step(tracer):
-    tracer.locator(".trace-label", has_text="add & norm").first.click()
-    expect(tracer.locator(".att-title")).to_have_text("Step 13: Add, normalise")
+def test_a_click_on_a_box_goes_to_its_step(view):
+    view.locator(".trace-label", has_text="add & norm").first.click()
+    expect(view.locator(".att-title")).to_have_text("Step 13: Add, normalise")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_is_accessible_in_both_themes(tracer, notebook, axe, shot, theme):
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_it_is_accessible_in_both_themes(view, notebook, axe, shot, theme):
     notebook.theme(theme)
-    tracer.scroll_into_view_if_needed()
-    walk(tracer, "Home", *["ArrowRight"] * 9)
-    expect(tracer.locator(".trace-now").first).to_be_visible()
-    shot(tracer, f"tracer-{theme}")
+    view.scroll_into_view_if_needed()
+    walk(view, "Home", *["ArrowRight"] * 9)
+    expect(view.locator(".trace-now").first).to_be_visible()
+    expect(view.locator(".att-summary")).to_contain_text("step 10 of 19")
+    shot(view, f"tracer-{theme}")
     assert axe(".att-view") == []
 
 
-def test_all_steps_can_be_read_as_a_table(tracer, shot):
-    tracer.get_by_role("button", name="Show as table").focus()
-    tracer.page.keyboard.press("Enter")
-    table = tracer.get_by_role("table", name="The nineteen steps")
+def test_all_steps_can_be_read_as_a_table(view, shot):
+    press(view.get_by_role("button", name="Show as table"), "Enter")
+    table = view.get_by_role("table", name="The nineteen steps")
     expect(table.get_by_role("row")).to_have_count(20)
     expect(table.get_by_role("row", name=re.compile("^17 "))).to_contain_text("cross weights (128, 8, 29, 28)")
-    shot(tracer, "tracer-table")
-    tracer.page.keyboard.press("Enter")
+    shot(view, "tracer-table")
+    view.page.keyboard.press("Enter")
     expect(table).to_be_hidden()
 
 
-def test_a_model_is_held_against_the_steps(tracer, notebook, axe, shot):
+def test_a_model_is_held_against_the_steps(view, notebook, axe, shot):
     notebook.write_cell("import ShapeTracer", f"from widgets import ShapeTracer\n{MODEL}")
     view = notebook.cell("import ShapeTracer").locator(".att-view")
     view.wait_for()
@@ -114,5 +95,5 @@ def test_a_model_is_held_against_the_steps(tracer, notebook, axe, shot):
     assert axe(".att-view") == []
 
 
-def test_nothing_was_asked_from_another_host(tracer, page):
+def test_nothing_was_asked_from_another_host(view, page):
     assert page.refused == []

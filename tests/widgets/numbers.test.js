@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entry, isExact, range, term, transposed, unpack, written } from "../../widgets/numbers.js";
+import { entry, isExact, numbered, range, term, transposed, unpack, written } from "../../widgets/numbers.js";
 import { matrix } from "./matrices.js";
 
 test("a number is written in three significant digits, with a real minus sign", () => {
@@ -51,4 +51,9 @@ test("transposing swaps rows and columns", () => {
 test("a range looks at finite entries only", () => {
   assert.deepEqual(range(matrix([[1, Number.NaN, -2]]), matrix([[Infinity]])), [-2, 1]);
   assert.deepEqual(range(matrix([[Number.NaN]])), [0, 1]);
+});
+
+test("rows and columns are numbered from 0", () => {
+  assert.deepEqual(numbered(3, "key "), ["key 0", "key 1", "key 2"]);
+  assert.deepEqual(numbered(2), ["0", "1"]);
 });

@@ -30,7 +30,7 @@ def test_a_module_holds_what_it_imports_once_and_imports_nothing():
     source = module("attention_explorer.js")
     assert not re.search(r"^import ", source, re.MULTILINE)
     assert source.count("function cividis(") == 1
-    assert re.findall(r"^export .*", source, re.MULTILINE) == ["export default {"]
+    assert re.findall(r"^export .*", source, re.MULTILINE) == ["export default rendering(AttentionExplorer);"]
 
 
 def test_a_piece_stands_before_what_needs_it():
