@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import nbformat
 from playwright.sync_api import Locator, Page, WebSocket
 
-from tests.browser.lab import Notebook, browser_page, running_lab
+from tests.browser.lab import Notebook, page_of, running_browser, running_lab
 
 SIZES = (3, 16, 48)
 RUNS = 60
@@ -91,9 +91,10 @@ def main() -> None:
         cells=[nbformat.v4.new_code_cell(CELL.format(size=size)) for size in SIZES],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
     )
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home, browser_page() as page:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home, running_browser() as browser:
         nbformat.write(notebook, Path(folder) / "explorers.ipynb")
         with running_lab(Path(folder), Path(home)) as lab:
+            page = page_of(browser)
             wire = Wire(page)
             opened = Notebook(page, lab, "explorers.ipynb")
             opened.run_all()
