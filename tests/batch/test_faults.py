@@ -14,6 +14,7 @@ from distributed import Client
 
 from grader.batch import cluster as clusters
 from grader.batch.key import Terms
+from grader.batch.run import Options, run
 from grader.batch.store import Store
 from grader.batch.worker import Judge, OtherVersion
 from grader.errors import FoundWanting
@@ -109,6 +110,26 @@ def test_killed_worker(room):
         assert (pid,) != tuple(client.run(os.getpid).values())
     assert outcome.graded == 12
     assert not outcome.problems
+    assert set(room.marks().values()) == {1}
+
+
+def test_killed_worker_of_the_commands_own(room, monkeypatch):
+    """The sandbox that it was handed is gone with it; the worker in its place starts another."""
+    clusters_made, local, add_new = [], clusters._local, Store.add_new
+
+    def add_and_kill(store, items):
+        if len(clusters_made) == 1:
+            clusters_made.append(None)
+            os.kill(clusters_made[0].workers[0].pid, signal.SIGKILL)
+        add_new(store, items)
+
+    monkeypatch.setattr(clusters, "_local", lambda workers: clusters_made.append(local(workers)) or clusters_made[0])
+    monkeypatch.setattr(Store, "add_new", add_and_kill)
+    for i in range(20):
+        room.submit(f"s{i:02}", answered(RIGHT))
+    outcome = run(room.root, "00", Options(workers=1), room.said)
+    assert len(clusters_made) == 2
+    assert (outcome.graded, outcome.problems) == (20, {})
     assert set(room.marks().values()) == {1}
 
 
