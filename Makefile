@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
-PIP = $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check
+PIP = $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check --no-compile
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=
@@ -46,11 +46,13 @@ bench: $(STAMP)  ## tables of how long the build and the checks take
 	$(BIN)/python benchmarks/widgets.py
 
 # Touched last: an installation that broke off is taken up again. torch first and alone, because it may come from
-# another index than the rest.
+# another index than the rest. pip compiles on one core; compileall on all of them (some packages hold templates that
+# are no Python, which is no fault of theirs).
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. If you have one elsewhere: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo "Installing into .venv; the first time takes a few minutes."
 	@$(PYTHON) -m venv .venv
 	@$(PIP) "$$($(BIN)/python -c 'import tomllib; print(*(d for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"] if d.startswith("torch==")))')" $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 	@$(PIP) -e '.[dev]'
+	@$(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null || true
 	@touch $@

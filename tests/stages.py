@@ -18,10 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-# One process a core, each with one thread: more of either only gets in the way.
-WORKERS = ["-n", str(min(os.cpu_count() or 1, 8))]
-# In this interpreter's kernel, whatever is installed as "python3"; a notebook is one kernel, so one worker's.
-NBVAL = ["--nbval", "--nbval-current-env", "--dist", "loadfile", "solutions", "notebooks"]
+# One process a core, each with one thread: more of either only gets in the way. A file is one worker's: what its tests
+# share is made once, and a notebook is one kernel.
+WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
+# In this interpreter's kernel, whatever is installed as "python3", but forked.
+NBVAL = ["-p", "tests.kernels", "--nbval", "--nbval-current-env", "solutions", "notebooks"]
 # Tools of the tests whose docstrings hold examples.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 
@@ -47,14 +48,14 @@ STAGES: dict[str, list[list[str]]] = {
     ],
     "build": [["grader", "build", "--check"]],
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
-    "marks": [[*PYTEST, *WORKERS, "tests/test_notebooks.py"]],
+    "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "browser": [[*PYTEST, "tests/browser"]],
     "release": [[*PYTEST, "tests/release"]],
 }
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, which waits for a browser or for pip half of the time: these run beside all others.
-BESIDE = ("browser", "release")
+# One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
+BESIDE = ("browser", "release", "marks")
 
 
 @dataclass

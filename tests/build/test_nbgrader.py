@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
+
+from tests.classroom.commands import nbgrader
 
 CONFIG = """
 c = get_config()
@@ -41,14 +42,8 @@ def test_a_live_course_releases_the_same_notebook(built_once: Path, tmp_path: Pa
         "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
         "JUPYTER_CONFIG_DIR": str(tmp_path),
     }
-    done = subprocess.run(
-        [commands / "nbgrader", "generate_assignment", "01_toy"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    code, said = nbgrader([[str(tmp_path), "generate_assignment", "01_toy"]], environment)
+    assert code == 0, said
     released = nbformat.read(tmp_path / "release" / "01_toy" / "01_toy.ipynb", as_version=nbformat.NO_CONVERT)
     ours = nbformat.read(built_once / "notebooks" / "01_toy.ipynb", as_version=nbformat.NO_CONVERT)
     assert released == ours

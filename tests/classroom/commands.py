@@ -1,21 +1,43 @@
-"""Runs several nbgrader commands one after another in one process: `python commands.py STEPS`, a JSON list of
-[folder, argument, ...]. Each is nbgrader's own application with its own arguments, as its console script starts it;
-only the second that Python takes to import nbgrader is paid once.
+"""nbgrader's commands, each nbgrader's own application with its own arguments, as its console script starts it.
+
+They run in forks of one process that has imported nbgrader: only the seconds that this takes are paid once.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-
-from jupyter_core.application import NoStart
-from nbgrader.apps.nbgraderapp import NbGraderApp
+from functools import cache
 
 
-def run(folder: str, *arguments: str) -> None:
+def nbgrader(steps: Sequence[Sequence[str]], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Run [folder, argument, ...] one after another in one process; its exit code, and what it said."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as said:
+        request = {"steps": [list(step) for step in steps], "environment": dict(environment), "said": said.name}
+        server = _server()
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps(request) + "\n")
+        server.stdin.flush()
+        return int(server.stdout.readline()), said.read()
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    """Ends when this process does: nobody writes to it any more."""
+    return subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _run(folder: str, *arguments: str) -> None:
     """One command in a folder, which is its user's home; `SystemExit` as the command gives it."""
+    from jupyter_core.application import NoStart
+    from nbgrader.apps.nbgraderapp import NbGraderApp
+
     os.chdir(folder)
     os.environ["JUPYTER_DATA_DIR"] = os.path.join(folder, ".jupyter_data")  # there lie copies of what was submitted
     print("$ nbgrader", *arguments, flush=True)
@@ -30,9 +52,30 @@ def run(folder: str, *arguments: str) -> None:
         NbGraderApp.clear_instance()
 
 
-for step in json.loads(sys.argv[1]):
-    try:
-        run(*step)
-    except SystemExit as done:
-        if done.code:
-            raise
+def _in_child(steps: list[list[str]], environment: dict[str, str], said: str) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    nothing, log = os.open(os.devnull, os.O_RDONLY), os.open(said, os.O_WRONLY | os.O_APPEND)
+    for here, there in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(here, there)
+    for step in steps:
+        try:
+            _run(*step)
+        except SystemExit as done:
+            if done.code:
+                raise
+    raise SystemExit(0)
+
+
+def _serve() -> None:
+    import nbgrader.apps.nbgraderapp  # noqa: F401
+
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            _in_child(**json.loads(line))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    _serve()

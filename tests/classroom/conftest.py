@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from grader.course import create
+from tests.classroom.commands import nbgrader
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -35,18 +36,16 @@ class Classroom:
     def course(self) -> Path:
         return self.root / "course"
 
-    def run(self, *command: str, check: bool = True, **environment: str) -> str:
-        """A command as a shell starts it; what it said."""
-        return self._run([str(BIN / command[0]), *command[1:]], check, environment)
-
     def steps(self, *steps: tuple[str, ...]) -> str:
         """nbgrader's commands, each with the folder that it is given in first, in one process."""
-        commands = json.dumps([[str(self.root / folder), *arguments] for folder, *arguments in steps])
-        return self._run([sys.executable, str(Path(__file__).with_name("commands.py")), commands], True, {})
+        code, said = nbgrader([[str(self.root / folder), *more] for folder, *more in steps], self.environment)
+        assert code == 0, said
+        return said
 
-    def _run(self, command: list[str], check: bool, environment: dict[str, str]) -> str:
+    def run(self, *command: str, check: bool = True, **environment: str) -> str:
+        """A command as a shell starts it; what it said."""
         done = subprocess.run(
-            command,
+            [str(BIN / command[0]), *command[1:]],
             cwd=self.course,
             env=self.environment | environment,
             capture_output=True,

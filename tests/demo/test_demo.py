@@ -37,7 +37,7 @@ NAMED = {
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(Limits(check_seconds=3)) as place:
+    with Sandbox(Limits(check_seconds=2)) as place:
         yield place
 
 
