@@ -129,9 +129,9 @@ class Session:
         while self._ahead and id(request) not in self._arrived:
             first = self._ahead.popleft()
             outcome = next(self._arriving)
-            self._arrived[id(first)] = outcome
             if outcome.status in FATAL:
-                break
+                return outcome  # whichever question took so long: none of the others is waited for
+            self._arrived[id(first)] = outcome
         return self._arrived.pop(id(request), None)
 
     def _note_excluded(self, outcome: Outcome) -> None:

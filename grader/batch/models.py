@@ -1,7 +1,5 @@
-"""nbgrader's models and layout, without what the package brings along: 0.7 s in place of 2.2 s of the processor.
-
-`import nbgrader` loads the extensions of the Jupyter server. And nbformat loads jsonschema, which builds a parser for
-international addresses if the library for it is installed; no notebook has any.
+"""nbgrader's models and layout, without what the package brings along: `import nbgrader` loads the extensions of the
+Jupyter server.
 """
 
 from __future__ import annotations
@@ -12,21 +10,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
-ADDRESSES = "rfc3987_syntax"
-
 
 def nbgrader(module: str) -> Any:
     """The module `nbgrader.<module>`."""
     if "nbgrader" not in sys.modules:
         _bare()
-    missing = sys.modules.get(ADDRESSES)
-    if missing is None:
-        sys.modules[ADDRESSES] = None  # type: ignore[assignment]
-    try:
-        return importlib.import_module(f"nbgrader.{module}")
-    finally:
-        if missing is None:
-            del sys.modules[ADDRESSES]
+    return importlib.import_module(f"nbgrader.{module}")
 
 
 def _bare() -> None:
