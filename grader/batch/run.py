@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 import sys
@@ -131,6 +132,8 @@ class _Run:
         submissions = {one.student: one for one in new}
         try:
             judges = workers.judges()
+            gc.freeze()
+            gc.enable()  # from here on there is something to collect
             progress = Progress(len(new), self.tell)
             for batch in judges.grade(self._tasks(new), len(new), book.release):
                 items = [self._item(one, submissions) for one in batch if self._has_result(one)]
@@ -138,6 +141,7 @@ class _Run:
                 self.outcome.graded += len(items)
                 progress.add(len(batch))
             progress.end()
+            workers.dismiss()
         except SchedulerLost:
             self.outcome.stopped = LOST
         except KeyboardInterrupt:

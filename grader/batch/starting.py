@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.batch.key import Terms
 from grader.errors import FoundWanting
-from grader.judge.sandbox import HandedOver, Sandbox, SandboxUnavailable
+from grader.judge.sandbox import Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
     from grader.batch.cluster import Judges
@@ -31,32 +31,37 @@ class Starting:
         self._scheduler, self._workers, self._terms = scheduler, workers, terms
         self._stack = contextlib.ExitStack()
         self._pool = ThreadPoolExecutor(1)
-        self._sandboxes = {}
+        self._sandbox: Sandbox | None = None
         if scheduler is None:
             _serve_forks()
-            self._sandboxes = self._start_sandboxes()
+            self._sandbox = self._start_sandbox()
+        # By name of the worker that is to have it.
+        self._zygotes = {i: self._sandbox.hand_over() for i in range(workers)} if self._sandbox is not None else {}
         self._started = self._pool.submit(self._start)
 
-    def _start_sandboxes(self) -> dict[int, HandedOver]:
-        """For the workers to come, by name: a zygote takes longer to start than all else, and one is enough to make the
-        others from."""
+    def _start_sandbox(self) -> Sandbox | None:
+        """For the workers to come: a zygote takes longer than all else to start, and from one the others are made."""
         if not self._terms.sandboxed:
-            return {}
+            return None
         try:
-            sandbox = self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
+            return self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
         except SandboxUnavailable as error:
             raise FoundWanting(f"The workers can't grade: {error}") from error
-        return {i: sandbox.hand_over() for i in range(self._workers)}
 
     def _start(self) -> Judges:
         from grader.batch.cluster import Judges, connected
 
         client = self._stack.enter_context(connected(self._scheduler, self._workers))
-        return self._stack.enter_context(Judges(client, self._terms, self._sandboxes))
+        return self._stack.enter_context(Judges(client, self._terms, self._zygotes))
 
     def judges(self) -> Judges:
         """The judges, once they are ready; raises what kept them from it."""
         return self._started.result()
+
+    def dismiss(self) -> None:
+        """All is graded. A sandbox takes a tenth of a second to end, and can do so while the rest is stored."""
+        if self._sandbox is not None:
+            self._sandbox.leave()
 
     def __enter__(self) -> Starting:
         return self

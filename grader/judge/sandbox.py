@@ -198,7 +198,7 @@ class _TakenOver(Sandbox):
         return answer
 
     def close(self) -> None:
-        self._control.close()
+        self.leave()
 
 
 class OpenZygote(Zygote):

@@ -80,11 +80,15 @@ class Zygote:
         with contextlib.suppress(OSError):  # a zygote that is gone has taken its children along
             self._control.send(f"kill {number}".encode())
 
-    def close(self) -> None:
-        """End the zygote and every child."""
+    def leave(self) -> None:
+        """Let the zygote and every child end, and don't wait for it: `close` does."""
         with contextlib.suppress(ZygoteGone):
             self._answered()
         self._control.close()
+
+    def close(self) -> None:
+        """End the zygote and every child."""
+        self.leave()
         self._process.wait()
 
     def _answer(self) -> bytes:
