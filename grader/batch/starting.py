@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.batch.key import Terms
 from grader.errors import FoundWanting
-from grader.judge.sandbox import Sandbox, SandboxUnavailable
+from grader.judge.sandbox import HandedOver, Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
     from grader.batch.cluster import Judges
@@ -32,20 +32,20 @@ class Starting:
         self._stack = contextlib.ExitStack()
         self._pool = ThreadPoolExecutor(1)
         self._sandbox: Sandbox | None = None
+        self._zygotes: dict[int, HandedOver] = {}  # by name of the worker that is to have it
         if scheduler is None:
             _serve_forks()
-            self._sandbox = self._start_sandbox()
-        # By name of the worker that is to have it.
-        self._zygotes = {i: self._sandbox.hand_over() for i in range(workers)} if self._sandbox is not None else {}
+            if terms.sandboxed:
+                self._start_sandbox()
         self._started = self._pool.submit(self._start)
 
-    def _start_sandbox(self) -> Sandbox | None:
+    def _start_sandbox(self) -> None:
         """For the workers to come: a zygote takes longer than all else to start, and from one the others are made."""
-        if not self._terms.sandboxed:
-            return None
         try:
-            return self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
+            self._sandbox = self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
+            self._zygotes = {i: self._sandbox.hand_over() for i in range(self._workers)}
         except SandboxUnavailable as error:
+            self._stack.close()
             raise FoundWanting(f"The workers can't grade: {error}") from error
 
     def _start(self) -> Judges:

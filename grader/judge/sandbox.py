@@ -87,14 +87,18 @@ class Sandbox(Zygote):
     def hand_over(self) -> HandedOver:
         """A zygote for another process of ours: a fork of the one in here, in a process namespace of its own in this
         sandbox, with a user id of its own. To be called as often as you like, without waiting; the one in here is then
-        no longer for submissions. All of them end with this sandbox."""
+        no longer for submissions. They all end with this sandbox. `SandboxUnavailable` if it could not be started."""
         uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
         claims = self._resources.enter_context(tempfile.TemporaryDirectory())
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours, theirs:
             # What it sends from in there bears its process number out here.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            socket.send_fds(self._control, [f"zygote {'' if uid is None else uid}".encode()], [theirs.fileno()])
+            try:
+                socket.send_fds(self._control, [f"zygote {'' if uid is None else uid}".encode()], [theirs.fileno()])
+            except OSError:  # it has ended already; here is what it said
+                self._answer()
+                raise
             return HandedOver(self.limits, self.packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
 
     @contextlib.contextmanager

@@ -263,3 +263,14 @@ def test_secret_is_forgotten_by_the_workers_when_a_run_ends(room, workers, monke
     room.grade()
     assert room.marks() == {"ann": 1}
     assert set(workers.scheduler.worker_plugins) == before
+
+
+def test_sandbox_that_cannot_start_ends_the_run_with_what_bubblewrap_said(room, tmp_path, monkeypatch):
+    room.submit("ann", answered(RIGHT))
+    bwrap = tmp_path / "bin" / "bwrap"
+    bwrap.parent.mkdir()
+    bwrap.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
+    bwrap.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bwrap.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(FoundWanting, match=r"could not start one here \(No permissions to create a new namespace\)"):
+        run(room.root, "00", Options(workers=1), room.said)
