@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-import os
-import signal
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -15,8 +14,10 @@ from typing import Any
 
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+from distributed.client import ClosedClientError
 
 from grader.batch.finish import Finished, Release
+from grader.batch.forkserver import ForkedWorker, ForkServer
 from grader.batch.key import Terms, specifications
 from grader.batch.worker import Judge, Judged, Task, failure, judge
 from grader.errors import CourseError, FoundWanting
@@ -28,13 +29,12 @@ AHEAD = 3
 # A task has several submissions: Dask takes as long over a task as a quarter of a submission does. Not so many that the
 # workers are not done at the same time.
 MOST_AT_ONCE, TASKS_A_WORKER = 8, 8
-CONNECT_SECONDS = 20
+CONNECT_SECONDS, POLL_SECONDS = 20, 0.005
 SETTINGS: dict[str, Any] = {
     # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
     "distributed.scheduler.worker-ttl": None,
     "distributed.scheduler.allowed-failures": 2,
     "distributed.admin.tick.limit": "60s",
-    "distributed.worker.multiprocessing-method": "forkserver",
     # No pages for whoever is on this machine.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
@@ -57,52 +57,59 @@ class Graded:
 
 
 @contextlib.contextmanager
-def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
-    """A client of the scheduler at that address, or of a cluster made for this run."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    warnings.filterwarnings("ignore", message="Sending large graph")
-    with contextlib.ExitStack() as stack, dask.config.set(SETTINGS):
-        if scheduler is None:
-            cluster = _local(workers)
-            stack.callback(_end, cluster)
-            client = Client(cluster)
-            stack.callback(client.close)
-            yield client
-            return
+def connected(scheduler: str) -> Iterator[Client]:
+    """A client of the scheduler at that address."""
+    with _settings():
         try:
             client = Client(scheduler, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
             raise CourseError(f"There is no Dask scheduler at {scheduler}: {error}") from None
-        stack.callback(client.close, timeout=5)
-        if not client.scheduler_info()["workers"]:
-            raise FoundWanting(f"The scheduler at {scheduler} has no workers.")
-        yield client
+        try:
+            if not client.scheduler_info()["workers"]:
+                raise FoundWanting(f"The scheduler at {scheduler} has no workers.")
+            yield client
+        finally:
+            client.close(timeout=5)
 
 
-def _local(workers: int) -> LocalCluster:
+@contextlib.contextmanager
+def own_cluster(workers: int, server: ForkServer) -> Iterator[Client]:
+    """A client of a cluster on this machine, whose workers come from `server`. They end first."""
+    # Not `with Client(...)`, which would have to end in the thread in which it began.
+    with _settings(), _local(workers, server) as cluster, contextlib.closing(Client(cluster)) as client:
+        server.tell(client.close)
+        try:
+            while len(cluster.scheduler.workers) < workers:
+                if server.ended():
+                    raise FoundWanting("The workers can't be started; why is above.")
+                time.sleep(POLL_SECONDS)
+            yield client
+        finally:
+            server.close()
+
+
+@contextlib.contextmanager
+def _settings() -> Iterator[None]:
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", message="Sending large graph")
+    with dask.config.set(SETTINGS):
+        yield
+
+
+def _local(workers: int, server: ForkServer) -> LocalCluster:
     """Processes on this machine. With TLS: whoever can talk to a scheduler can run code as its owner, and on a machine
     that students use too, that would be everyone."""
     return LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
-        processes=True,
+        worker_class=ForkedWorker,
+        server=server,
         security=True,
         dashboard_address=None,
         scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
         silence_logs=logging.CRITICAL,
         memory_limit=None,
     )
-
-
-def _end(cluster: LocalCluster) -> None:
-    """At once: there is nothing left to lose, and a worker that is asked to close takes a second over it. Sandboxes end
-    with their worker."""
-    for nanny in cluster.workers.values():
-        nanny.auto_restart = False
-        if nanny.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(nanny.pid, signal.SIGKILL)
-    cluster.close()
 
 
 class Judges:
@@ -157,12 +164,20 @@ class _Pass:
         left = iter(tasks)
         while True:
             while len(self._under_way) < ahead and (some := list(itertools.islice(left, at_once))):
-                future = self._client.submit(judge, self._name, some, self._release, pure=False)
+                future = self._submitted(some)
                 self._under_way[future] = some
                 self._waiting.add(future)
             if not self._under_way:
                 return
+            if self._client.status in ("closing", "closed"):  # else its closing ends the wait
+                raise SchedulerLost
             yield [graded for future in next(self._waiting.batches()) for graded in self._collected(future)]
+
+    def _submitted(self, tasks: list[Task]) -> Future:
+        try:
+            return self._client.submit(judge, self._name, tasks, self._release, pure=False)
+        except ClosedClientError:
+            raise SchedulerLost from None
 
     def _collected(self, future: Future) -> list[Graded]:
         if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import hashlib
 import os
@@ -60,16 +59,19 @@ class Outcome:
 def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> Outcome:
     """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there."""
     start = time.monotonic()
-    course = ClassDirectory(root, lesson)
-    with locked(course.root), ResultsLog(course.root, course.lesson) as log:
-        outcome = _Run(course, log, options, tell).run()
+    with Starting(options.scheduler) as workers:
+        course = ClassDirectory(root, lesson)
+        with locked(course.root), ResultsLog(course.root, course.lesson) as log:
+            outcome = _Run(course, log, options, workers, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
     return outcome
 
 
 class _Run:
-    def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
-        self.course, self.log, self.options, self.tell = course, log, options, tell
+    def __init__(
+        self, course: ClassDirectory, log: ResultsLog, options: Options, workers: Starting, tell: TextIO
+    ) -> None:
+        self.course, self.log, self.options, self.workers, self.tell = course, log, options, workers, tell
         self.terms: Terms = course.terms()
         self.outcome = Outcome(course.lesson)
         self.keys: dict[str, str] = {}
@@ -78,16 +80,16 @@ class _Run:
         found, self.outcome.problems = self.course.submissions()
         submissions = {one.student: one for one in found}
         new = [one for one in found if not self._known(one)]
-        with contextlib.ExitStack() as stack:
-            workers = stack.enter_context(self._workers(len(new))) if new else None
-            from grader.batch.store import Store
+        if new:
+            self.workers.begin(min(self.options.workers or len(os.sched_getaffinity(0)), len(new)), self.terms)
+        from grader.batch.store import Store
 
-            book = stack.enter_context(self._gradebook())
+        with self._gradebook() as book:
             files = Autograded(self.course)
             store = Store(self.log, files, book, lambda text: print(text, file=self.tell))
             self._store_again(submissions, files, store, book)
-            if workers is not None:
-                self._grade(workers, new, store, book)
+            if new:
+                self._grade(new, store, book)
             store.end()
         self.outcome.problems |= store.problems
         return self._complete(submissions)
@@ -101,10 +103,6 @@ class _Run:
             return False
         self.outcome.records[submission.student] = self.log.records[key]
         return True
-
-    def _workers(self, count: int) -> Starting:
-        workers = self.options.workers or len(os.sched_getaffinity(0))
-        return Starting(self.options.scheduler, min(workers, count), self.terms)
 
     def _gradebook(self) -> Gradebook:
         from grader.batch.gradebook import Gradebook
@@ -126,12 +124,12 @@ class _Run:
             data, _why = submission.read(self.terms.limits.notebook_bytes)
             store.add(Item(submission, record, finish(record.result, data, self.terms, book.release)))
 
-    def _grade(self, workers: Starting, new: Sequence[Submission], store: Store, book: Gradebook) -> None:
+    def _grade(self, new: Sequence[Submission], store: Store, book: Gradebook) -> None:
         from grader.batch.cluster import SchedulerLost
 
         submissions = {one.student: one for one in new}
         try:
-            judges = workers.judges()
+            judges = self.workers.judges()
             gc.freeze()
             gc.enable()  # from here on there is something to collect
             progress = Progress(len(new), self.tell)
@@ -141,7 +139,7 @@ class _Run:
                 self.outcome.graded += len(items)
                 progress.add(len(batch))
             progress.end()
-            workers.dismiss()
+            self.workers.dismiss()
         except SchedulerLost:
             self.outcome.stopped = LOST
         except KeyboardInterrupt:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import forkserver
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from grader.batch.key import Terms
@@ -14,52 +12,68 @@ from grader.judge.sandbox import HandedOver, Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
     from grader.batch.cluster import Judges
-
-
-def _serve_forks() -> None:
-    """Start the process that this machine's workers are forked from: it imports torch while this one imports Dask, and
-    once for all of them."""
-    os.environ["OMP_NUM_THREADS"] = "1"  # a process with more threads must not be forked
-    forkserver.set_forkserver_preload(["grader.batch.ready"])
-    forkserver.ensure_running()
+    from grader.batch.forkserver import ForkServer
 
 
 class Starting:
     """A context manager around workers with their judges, in the making."""
 
-    def __init__(self, scheduler: str | None, workers: int, terms: Terms) -> None:
-        self._scheduler, self._workers, self._terms = scheduler, workers, terms
+    def __init__(self, scheduler: str | None) -> None:
+        """Without a scheduler a sandbox is started, before it is known whether there is anything to grade: a zygote
+        takes longer than all else to start, and from one those of all workers are made."""
+        self._scheduler = scheduler
         self._stack = contextlib.ExitStack()
         self._pool = ThreadPoolExecutor(1)
         self._sandbox: Sandbox | None = None
-        self._zygotes: dict[int, HandedOver] = {}  # by name of the worker that is to have it
+        self._why = ""
+        self._started: Future[Judges] | None = None
         if scheduler is None:
-            _serve_forks()
-            if terms.sandboxed:
-                self._start_sandbox()
-        self._started = self._pool.submit(self._start)
+            try:
+                self._sandbox = Sandbox(wait=False)
+            except SandboxUnavailable as error:
+                self._why = str(error)  # it may not be needed
 
-    def _start_sandbox(self) -> None:
-        """For the workers to come: a zygote takes longer than all else to start, and from one the others are made."""
+    def begin(self, workers: int, terms: Terms) -> None:
+        """There is something to grade: start so many workers."""
+        if self._scheduler is not None:
+            self._started = self._pool.submit(self._connect, self._scheduler, terms)
+            return
+        if terms.sandboxed and self._why:
+            raise _cannot_grade(self._why)
+        from grader.batch.cluster import SETTINGS
+        from grader.batch.forkserver import ForkServer
+
+        server = ForkServer(SETTINGS)
+        self._stack.callback(server.close)
+        zygotes = self._hand_over(workers, terms) if terms.sandboxed else {}
+        self._started = self._pool.submit(self._start, workers, server, terms, zygotes)
+
+    def _hand_over(self, workers: int, terms: Terms) -> dict[int, HandedOver]:
+        """A zygote for each worker, by the worker's name."""
+        assert self._sandbox is not None
         try:
-            self._sandbox = self._stack.enter_context(Sandbox(self._terms.limits, wait=False))
-            self._zygotes = {i: self._sandbox.hand_over() for i in range(self._workers)}
+            return {i: self._sandbox.hand_over(terms.limits) for i in range(workers)}
         except SandboxUnavailable as error:
-            self._stack.close()
-            raise FoundWanting(f"The workers can't grade: {error}") from error
+            raise _cannot_grade(error) from error
 
-    def _start(self) -> Judges:
+    def _connect(self, scheduler: str, terms: Terms) -> Judges:
         from grader.batch.cluster import Judges, connected
 
-        client = self._stack.enter_context(connected(self._scheduler, self._workers))
-        return self._stack.enter_context(Judges(client, self._terms, self._zygotes))
+        return self._stack.enter_context(Judges(self._stack.enter_context(connected(scheduler)), terms, {}))
+
+    def _start(self, workers: int, server: ForkServer, terms: Terms, zygotes: dict[int, HandedOver]) -> Judges:
+        from grader.batch.cluster import Judges, own_cluster
+
+        client = self._stack.enter_context(own_cluster(workers, server))
+        return self._stack.enter_context(Judges(client, terms, zygotes))
 
     def judges(self) -> Judges:
         """The judges, once they are ready; raises what kept them from it."""
+        assert self._started is not None
         return self._started.result()
 
     def dismiss(self) -> None:
-        """All is graded. A sandbox takes a tenth of a second to end, and can do so while the rest is stored."""
+        """All is graded. A sandbox takes a moment to end, and can do so while the rest is stored."""
         if self._sandbox is not None:
             self._sandbox.leave()
 
@@ -67,6 +81,13 @@ class Starting:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._started.exception()
+        if self._started is not None:
+            self._started.exception()
         self._stack.close()
         self._pool.shutdown()
+        if self._sandbox is not None:
+            self._sandbox.abort()
+
+
+def _cannot_grade(why: object) -> FoundWanting:
+    return FoundWanting(f"The workers can't grade: {why}")

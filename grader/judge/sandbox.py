@@ -84,10 +84,12 @@ class Sandbox(Zygote):
         with contextlib.suppress(OSError):
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
 
-    def hand_over(self) -> HandedOver:
+    def hand_over(self, limits: Limits | None = None) -> HandedOver:
         """A zygote for another process of ours: a fork of the one in here, in a process namespace of its own in this
-        sandbox, with a user id of its own. To be called as often as you like, without waiting; the one in here is then
-        no longer for submissions. They all end with this sandbox. `SandboxUnavailable` if it could not be started."""
+        sandbox, with a user id of its own and, if you like, other limits. To be called as often as you like, without
+        waiting; the one in here is then no longer for submissions. They all end with this sandbox. `SandboxUnavailable`
+        if it could not be started."""
+        limits = limits or self.limits
         uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
         claims = self._resources.enter_context(tempfile.TemporaryDirectory())
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -95,11 +97,12 @@ class Sandbox(Zygote):
             # What it sends from in there bears its process number out here.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             try:
-                socket.send_fds(self._control, [f"zygote {'' if uid is None else uid}".encode()], [theirs.fileno()])
+                request = f"zygote {self._confinement(limits, uid).to_json()}"
+                socket.send_fds(self._control, [request.encode()], [theirs.fileno()])
             except OSError:  # it has ended already; here is what it said
                 self._answer()
                 raise
-            return HandedOver(self.limits, self.packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
+            return HandedOver(limits, self.packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
 
     @contextlib.contextmanager
     def _resources_on_error(self) -> Any:
@@ -116,7 +119,7 @@ class Sandbox(Zygote):
         command = [find_bubblewrap(), *_isolation(uid), *_view(), "--info-fd", str(writer), "--", *_python(descriptor)]
         try:
             process = subprocess.Popen(
-                [*command, self._confinement(uid).to_json()],
+                [*command, self._confinement(self.limits, uid).to_json()],
                 pass_fds=[descriptor, writer],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -146,13 +149,18 @@ class Sandbox(Zygote):
         self._control.settimeout(None)
         return answer
 
-    def _confinement(self, uid: int | None) -> Confinement:
+    def _confinement(self, limits: Limits, uid: int | None) -> Confinement:
         import base64
 
-        return confinement(self.limits, self.packages, SCRATCH, uid, base64.b64encode(seccomp.program()).decode())
+        return confinement(limits, self.packages, SCRATCH, uid, base64.b64encode(seccomp.program()).decode())
 
     def address_space(self) -> int:
         return self._address_space
+
+    def abort(self) -> None:
+        """End it even in the middle of its imports, when it doesn't listen yet."""
+        self._process.kill()
+        self.close()
 
     def close(self) -> None:
         super().close()

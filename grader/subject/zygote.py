@@ -1,8 +1,8 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
 It speaks on one socket with whoever started it, a packet a message: "fork", with the child's own end of a pipe, is
-answered; "kill N" ends the Nth child that was forked and is not answered; "zygote UID" makes another zygote, for the
-end of a socket that comes with it. A child runs a `Servant` until its pipe is closed. Run as `python -m
+answered; "kill N" ends the Nth child that was forked and is not answered; "zygote CONFINEMENT" makes another zygote,
+for the end of a socket that comes with it. A child runs a `Servant` until its pipe is closed. Run as `python -m
 grader.subject.zygote FD [CONFINEMENT]`; with a confinement (see `grader.subject.confine`) it is process 1 of a sandbox,
 has one child at a time, and ends with a child everything that the child started.
 """
@@ -19,7 +19,6 @@ import socket
 import struct
 import sys
 import threading
-from dataclasses import replace
 
 import torch
 
@@ -37,6 +36,7 @@ LARGE_PAGE_BITS, MADV_COLLAPSE = 21, 25
 # Sizes of malloc's chunks, and of the blocks that Python cuts by itself (there were fewer than 300 gaps of each).
 GAPS = (*range(24, 1032, 16), *range(1032, 8192, 256), *range(8192, 2**17, 4096))
 SMALL, GAPS_OF_A_SIZE = range(48, 513, 16), 300
+MESSAGE_BYTES = 8192
 EMPTY_BYTES = sys.getsizeof(b"")
 HEAP = 2**28
 _kept: list[bytes] = []
@@ -64,6 +64,7 @@ def main() -> None:
     gc.enable()
     control.send(b"ready")
     _serve_forks(control, limits)
+    os._exit(0)  # or the interpreter takes its modules apart first: somebody waits
 
 
 def _use_up_gaps() -> None:
@@ -94,19 +95,19 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
     alone = limits is not None and bool(limits.scratch) and os.getpid() == 1
     while True:
         try:
-            message, descriptors, _flags, _address = socket.recv_fds(control, 64, 1)
+            message, descriptors, _flags, _address = socket.recv_fds(control, MESSAGE_BYTES, 1)
         except ConnectionResetError:  # closed with an answer of ours unread
             break
         if not message:
             break
-        word, *rest = message.decode().split()
+        word, _space, rest = message.decode().partition(" ")
         if word == "fork":
             # The second number is our own size, which can't be seen from in here.
-            pid, gate = _fork(control, descriptors[0], limits, int(rest[0]))
+            pid, gate = _fork(control, descriptors[0], limits, int(rest))
             if dying and not _was_alone(dying, pid):
                 _end_everything()
                 os.close(gate)
-                pid, gate = _fork(control, descriptors[0], limits, int(rest[0]))
+                pid, gate = _fork(control, descriptors[0], limits, int(rest))
             os.write(gate, b"!")
             os.close(gate)
             dying = 0
@@ -116,10 +117,10 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
         elif word == "zygote" and limits is not None:
-            _another(control, descriptors[0], replace(limits, uid=int(rest[0]) if rest else None))
+            _another(control, descriptors[0], Confinement.from_json(rest))
             os.close(descriptors[0])
-        elif word == "kill" and int(rest[0]) in children:
-            pid = children.pop(int(rest[0]))
+        elif word == "kill" and int(rest) in children:
+            pid = children.pop(int(rest))
             if alone:
                 # From here on nothing of it can run or start anything. Until it is cleared away takes milliseconds, in
                 # which the next child can be made.

@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -19,7 +21,7 @@ from grader.batch.store import Store
 from grader.batch.worker import Judge, OtherVersion
 from grader.errors import FoundWanting
 from grader.judge.limits import Limits
-from tests.batch.conftest import LESSON, RIGHT, SQUARED, answered
+from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
 from tests.judge import notebooks as nb
 
 NOTEBOOK = f"{LESSON}.ipynb"
@@ -113,24 +115,72 @@ def test_killed_worker(room):
     assert set(room.marks().values()) == {1}
 
 
-def test_killed_worker_of_the_commands_own(room, monkeypatch):
+OWN = """
+import io, os, signal, sys
+from pathlib import Path
+from grader.batch import forkserver, run
+from grader.batch.store import Store
+
+servers, add_new, begin = [], Store.add_new, forkserver.ForkServer.__init__
+
+def begins(server, settings):
+    begin(server, settings)
+    servers.append(server.pid)
+
+def add_and_kill(store, items):
+    add_new(store, items)
+    if servers:
+        server = servers.pop()
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        os.kill({"server": server, "worker": int(children[0])}[sys.argv[2]], signal.SIGKILL)
+
+forkserver.ForkServer.__init__, Store.add_new = begins, add_and_kill
+outcome = run.run(Path(sys.argv[1]), "00", run.Options(workers=1), io.StringIO())
+print(outcome.graded, len(outcome.problems), outcome.stopped)
+"""
+
+
+def with_one_killed(room, which: str) -> str:
+    """What a run prints: how many were graded, how many were not, and why. When the first results come in, a process of
+    its own is killed."""
+    done = subprocess.run(
+        [sys.executable, "-c", OWN, str(room.root), which],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_killed_worker_of_the_commands_own(room):
     """The sandbox that it was handed is gone with it; the worker in its place starts another."""
-    clusters_made, local, add_new = [], clusters._local, Store.add_new
-
-    def add_and_kill(store, items):
-        if len(clusters_made) == 1:
-            clusters_made.append(None)
-            os.kill(clusters_made[0].workers[0].pid, signal.SIGKILL)
-        add_new(store, items)
-
-    monkeypatch.setattr(clusters, "_local", lambda workers: clusters_made.append(local(workers)) or clusters_made[0])
-    monkeypatch.setattr(Store, "add_new", add_and_kill)
     for i in range(20):
         room.submit(f"s{i:02}", answered(RIGHT))
-    outcome = run(room.root, "00", Options(workers=1), room.said)
-    assert len(clusters_made) == 2
-    assert (outcome.graded, outcome.problems) == (20, {})
+    assert with_one_killed(room, "worker") == "20 0 \n"
     assert set(room.marks().values()) == {1}
+
+
+def test_killed_fork_server(room):
+    """Without it nobody would replace a worker: the run ends, and the next one goes on."""
+    for i in range(20):
+        room.submit(f"s{i:02}", answered(RIGHT))
+    graded, failed, *why = with_one_killed(room, "server").split()
+    assert 0 < int(graded) < 20
+    assert int(failed) == 20 - int(graded)
+    assert " ".join(why).endswith("What was graded before is kept; run it again.")
+    assert room.grade().graded == int(failed)
+    assert list(room.marks().values()) == [1] * 20
+
+
+def test_worker_that_does_not_come_up(room, monkeypatch, capfd):
+    def fail(*_words, **_more):
+        raise OSError("no such port")
+
+    room.submit("ann", answered(RIGHT))
+    monkeypatch.setattr("grader.batch.forkserver.Worker", fail)
+    with pytest.raises(FoundWanting, match="The workers can't be started"):
+        run(room.root, "00", Options(workers=1), room.said)
+    assert "OSError: no such port" in capfd.readouterr().err
+    assert not (room.root / "autograded" / "ann").exists()
 
 
 def kill_zygote(dask_worker) -> int:
