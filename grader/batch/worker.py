@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,19 +76,20 @@ class Judge(WorkerPlugin):
         """Made once a worker."""
         return Outline.of(self.terms.instructor)
 
-    def grade(self, task: Task) -> Result:
+    def grade(self, task: Task, meanwhile: Callable[[], object]) -> Result:
         """Grade a submission. If the zygote dies meanwhile, another one is started, once."""
         with self._alone:
             try:
-                return self._graded(task)
+                return self._graded(task, meanwhile)
             except ZygoteGone:
                 self.teardown(get_worker())
-                return self._graded(task)
+                return self._graded(task, meanwhile)
 
-    def _graded(self, task: Task) -> Result:
+    def _graded(self, task: Task, meanwhile: Callable[[], object]) -> Result:
         from grader.judge.grading import grade
 
-        result = grade(task.data, self.outline, secret=self.terms.secret, student=task.student, place=self.place())
+        secret, student = self.terms.secret, task.student
+        result = grade(task.data, self.outline, secret=secret, student=student, place=self.place(), meanwhile=meanwhile)
         return replace(result, unreadable=task.why) if task.why else result
 
 
@@ -100,15 +101,40 @@ def judge(name: str, tasks: Sequence[Task], release: Release) -> list[Judged]:
     none. `name` is the plug-in's."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, Judge)
-    return [_judged(plugin, task, release) for task in tasks]
+    work = _Work(plugin, release)
+    for task in tasks:
+        work.judge(task)
+    work.finish()
+    return work.judged
 
 
-def _judged(plugin: Judge, task: Task, release: Release) -> Judged:
-    try:
-        result = plugin.grade(task)
-        return result.to_plain(), finish(result, task.data, plugin.terms, release)
-    except Exception as error:
-        return failure(error)
+class _Work:
+    """Some submissions. One is finished while the next one's process is being made."""
+
+    def __init__(self, plugin: Judge, release: Release) -> None:
+        self._plugin, self._release = plugin, release
+        self._open: tuple[Task, Result] | None = None
+        self.judged: list[Judged] = []
+
+    def judge(self, task: Task) -> None:
+        try:
+            result = self._plugin.grade(task, meanwhile=self.finish)
+        except Exception as error:
+            self.finish()
+            self.judged.append(failure(error))
+        else:
+            self.finish()
+            self._open = task, result
+
+    def finish(self) -> None:
+        """Finish the last one, if it isn't yet."""
+        if self._open is None:
+            return
+        (task, result), self._open = self._open, None
+        try:
+            self.judged.append((result.to_plain(), finish(result, task.data, self._plugin.terms, self._release)))
+        except Exception as error:
+            self.judged.append(failure(error))
 
 
 def failure(error: Exception) -> str:

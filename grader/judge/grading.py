@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from grader.engine import Check, evaluate
 from grader.judge import plan
@@ -35,24 +35,26 @@ def grade(
     place: Place,
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Result:
     """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
 
     Every exercise of the outline gets a result, whatever happens. Raises `ZygoteGone` only if the sandbox itself has
-    ended: start another one and grade anew.
+    ended: start another one and grade anew. `meanwhile` is called at a moment at which this process would wait for the
+    student's; not if the notebook can't be read.
     """
     start = time.monotonic()
     limits, known = limits or place.limits, known or exercises()
     mine = [known[name] for name in outline.exercises]
-    try:
-        cells = read(submission, limits.notebook_bytes, limits.cells)
-    except Unreadable as error:
-        nothing = tuple(ExerciseResult(e.name, e.points, 0.0) for e in mine)
-        return Result(nothing, unreadable=str(error), sandboxed=place.sandboxed)
-    with Runner(place, limits, known) as runner:
+    with Runner(place, limits, known) as runner:  # while this process reads, the student's is made
+        try:
+            cells = read(submission, limits.notebook_bytes, limits.cells)
+        except Unreadable as error:
+            nothing = tuple(ExerciseResult(e.name, e.points, 0.0) for e in mine)
+            return Result(nothing, unreadable=str(error), sandboxed=place.sandboxed)
         work = plan.make(outline, cells)
         checks = _Checks(runner, work, known, secret, student)
-        for step in _lean(runner, work, checks).steps:
+        for step in _lean(runner, work, checks, meanwhile).steps:
             if isinstance(step, plan.Run):
                 runner.run(step)
             else:
@@ -66,7 +68,7 @@ def grade(
     )
 
 
-def _lean(runner: Runner, work: plan.Plan, checks: _Checks) -> plan.Plan:
+def _lean(runner: Runner, work: plan.Plan, checks: _Checks, meanwhile: Callable[[], object]) -> plan.Plan:
     """The plan without the worked examples that nothing needs. The names come from a process in which nothing of the
     student's has run yet."""
     own = tuple(step.source for step in work.steps if isinstance(step, plan.Run) and not step.example)
@@ -75,7 +77,12 @@ def _lean(runner: Runner, work: plan.Plan, checks: _Checks) -> plan.Plan:
         for i, step in enumerate(work.steps)
         if isinstance(step, plan.Run) and step.example
     }
-    names = runner.names(own, meanwhile=checks.prepare)
+
+    def use_the_wait() -> None:
+        checks.prepare()
+        meanwhile()
+
+    names = runner.names(own, use_the_wait)
     return work if names is None else work.without(examples.keys() - needed(names, examples))
 
 
