@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from grader.batch.key import Terms
 from grader.errors import FoundWanting
-from grader.judge.sandbox import HandedOver, Sandbox, SandboxUnavailable
+from grader.judge.limits import Limits
+from grader.judge.sandbox import MAGICS, PACKAGES, HandedOver, Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
     from grader.batch.cluster import Judges
@@ -29,12 +30,12 @@ class Starting:
         self._started: Future[Judges] | None = None
         if scheduler is None:
             try:
-                self._sandbox = Sandbox(wait=False)
+                self._sandbox = Sandbox(packages=(MAGICS,), wait=False)
             except SandboxUnavailable as error:
                 self._why = str(error)  # it may not be needed
 
-    def begin(self, workers: int, terms: Terms) -> None:
-        """There is something to grade: start so many workers."""
+    def begin(self, workers: int, terms: Terms, plots: bool) -> None:
+        """There is something to grade: start so many workers. With `plots` the sandbox is ready to draw."""
         if self._scheduler is not None:
             self._started = self._pool.submit(self._connect, self._scheduler, terms)
             return
@@ -45,14 +46,14 @@ class Starting:
 
         server = ForkServer(SETTINGS)
         self._stack.callback(server.close)
-        zygotes = self._hand_over(workers, terms) if terms.sandboxed else {}
+        zygotes = self._hand_over(workers, terms.limits, PACKAGES if plots else (MAGICS,)) if terms.sandboxed else {}
         self._started = self._pool.submit(self._start, workers, server, terms, zygotes)
 
-    def _hand_over(self, workers: int, terms: Terms) -> dict[int, HandedOver]:
+    def _hand_over(self, workers: int, limits: Limits, packages: tuple[str, ...]) -> dict[int, HandedOver]:
         """A zygote for each worker, by the worker's name."""
         assert self._sandbox is not None
         try:
-            return {i: self._sandbox.hand_over(terms.limits) for i in range(workers)}
+            return {i: self._sandbox.hand_over(limits, packages) for i in range(workers)}
         except SandboxUnavailable as error:
             raise _cannot_grade(error) from error
 

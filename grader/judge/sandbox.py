@@ -32,8 +32,10 @@ from grader.subject.forking import LARGE_PAGES, ONE_THREAD, Zygote, ZygoteGone
 
 INSTALL = "apt-get install bubblewrap libseccomp2"
 COURSE, SCRATCH = "/course", "/scratch"
-# What a notebook imports without asking; loading it once in the zygote costs a child nothing.
-PACKAGES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
+# What a notebook imports without asking; loading it once in the zygote costs a child nothing. Drawing takes the zygote
+# half a second, and as long each child that draws where the zygote hasn't got it.
+PLOTS, MAGICS = "matplotlib.pyplot", "IPython.core.inputtransformer2"
+PACKAGES = (PLOTS, MAGICS)
 FIRST_UID, UIDS = 61184, 4096
 # The zygote's: to mount each child's scratch folder, to become its user, to end it.
 CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
@@ -84,12 +86,12 @@ class Sandbox(Zygote):
         with contextlib.suppress(OSError):
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
 
-    def hand_over(self, limits: Limits | None = None) -> HandedOver:
+    def hand_over(self, limits: Limits | None = None, packages: tuple[str, ...] | None = None) -> HandedOver:
         """A zygote for another process of ours: a fork of the one in here, in a process namespace of its own in this
-        sandbox, with a user id of its own and, if you like, other limits. To be called as often as you like, without
-        waiting; the one in here is then no longer for submissions. They all end with this sandbox. `SandboxUnavailable`
-        if it could not be started."""
-        limits = limits or self.limits
+        sandbox, with a user id of its own and, if you like, other limits and more packages. To be called as often as
+        you like, without waiting; the one in here is then no longer for submissions. They all end with this sandbox.
+        `SandboxUnavailable` if it could not be started."""
+        limits, packages = limits or self.limits, packages or self.packages
         uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
         claims = self._resources.enter_context(tempfile.TemporaryDirectory())
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -97,12 +99,12 @@ class Sandbox(Zygote):
             # What it sends from in there bears its process number out here.
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             try:
-                request = f"zygote {self._confinement(limits, uid).to_json()}"
+                request = f"zygote {self._confinement(limits, packages, uid).to_json()}"
                 socket.send_fds(self._control, [request.encode()], [theirs.fileno()])
             except OSError:  # it has ended already; here is what it said
                 self._answer()
                 raise
-            return HandedOver(limits, self.packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
+            return HandedOver(limits, packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
 
     @contextlib.contextmanager
     def _resources_on_error(self) -> Any:
@@ -119,7 +121,7 @@ class Sandbox(Zygote):
         command = [find_bubblewrap(), *_isolation(uid), *_view(), "--info-fd", str(writer), "--", *_python(descriptor)]
         try:
             process = subprocess.Popen(
-                [*command, self._confinement(self.limits, uid).to_json()],
+                [*command, self._confinement(self.limits, self.packages, uid).to_json()],
                 pass_fds=[descriptor, writer],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -149,10 +151,10 @@ class Sandbox(Zygote):
         self._control.settimeout(None)
         return answer
 
-    def _confinement(self, limits: Limits, uid: int | None) -> Confinement:
+    def _confinement(self, limits: Limits, packages: tuple[str, ...], uid: int | None) -> Confinement:
         import base64
 
-        return confinement(limits, self.packages, SCRATCH, uid, base64.b64encode(seccomp.program()).decode())
+        return confinement(limits, packages, SCRATCH, uid, base64.b64encode(seccomp.program()).decode())
 
     def address_space(self) -> int:
         return self._address_space
@@ -259,6 +261,7 @@ def confinement(limits: Limits, packages: tuple[str, ...], scratch: str, uid: in
         uid=uid,
         seccomp=program,
         packages=packages,
+        later=tuple(name for name in PACKAGES if name not in packages) if packages else (),
     )
 
 

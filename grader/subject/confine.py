@@ -23,7 +23,7 @@ class Confinement:
     """`memory` is the address space in bytes beyond what the zygote has; `uid` None keeps the zygote's own.
 
     `scratch` is where a small tmpfs is mounted for each child; "" where there is no sandbox to mount it in. `seccomp`
-    is a compiled filter, base64."""
+    is a compiled filter, base64. `packages` are imported before the first fork, `later` when they are first used."""
 
     memory: int
     processes: int
@@ -34,6 +34,7 @@ class Confinement:
     uid: int | None = None
     seccomp: str = ""
     packages: tuple[str, ...] = field(default=())
+    later: tuple[str, ...] = field(default=())
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -41,7 +42,7 @@ class Confinement:
     @classmethod
     def from_json(cls, text: str) -> Confinement:
         data = json.loads(text)
-        return cls(**{**data, "packages": tuple(data["packages"])})
+        return cls(**{**data, "packages": tuple(data["packages"]), "later": tuple(data["later"])})
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

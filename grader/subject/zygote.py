@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import importlib
 import os
 import signal
 import socket
@@ -25,6 +24,7 @@ import torch
 from grader.subject.cells import furnish
 from grader.subject.channel import Channel, Closed
 from grader.subject.confine import Confinement, confine, own_namespace
+from grader.subject.later import load, put_off
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.rehearsal import rehearse
 from grader.subject.servant import Servant
@@ -52,9 +52,19 @@ def main() -> None:
     # With two threads and an operation before the fork, a child that computes hangs.
     torch.set_num_threads(1)
     warm_up()
-    for package in limits.packages if limits else ():
-        importlib.import_module(package)
+    for name in limits.later if limits else ():
+        put_off(name)
+    for name in limits.packages if limits else ():
+        load(name)
     rehearse()
+    _settle()
+    control.send(b"ready")
+    _serve_forks(control, limits)
+    os._exit(0)  # or the interpreter takes its modules apart first: somebody waits
+
+
+def _settle() -> None:
+    """All is imported: from here on forks are cheap."""
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     _use_up_gaps()
@@ -62,9 +72,6 @@ def main() -> None:
     # A child's garbage collector shall not touch, and so copy, what was there before it.
     gc.freeze()
     gc.enable()
-    control.send(b"ready")
-    _serve_forks(control, limits)
-    os._exit(0)  # or the interpreter takes its modules apart first: somebody waits
 
 
 def _use_up_gaps() -> None:
@@ -117,7 +124,14 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
         elif word == "zygote" and limits is not None:
-            _another(control, descriptors[0], Confinement.from_json(rest))
+            wanted = Confinement.from_json(rest)
+            if limits.later and not set(wanted.packages) <= set(limits.packages):
+                gc.disable()
+                for name in wanted.packages:
+                    load(name)
+                _settle()
+                limits = wanted
+            _another(control, descriptors[0], wanted)
             os.close(descriptors[0])
         elif word == "kill" and int(rest) in children:
             pid = children.pop(int(rest))

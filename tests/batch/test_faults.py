@@ -15,12 +15,16 @@ import pytest
 from distributed import Client
 
 from grader.batch import cluster as clusters
+from grader.batch import worker
+from grader.batch.finish import Finished, Release
 from grader.batch.key import Terms
 from grader.batch.run import Options, run
+from grader.batch.starting import Starting
 from grader.batch.store import Store
-from grader.batch.worker import Judge, OtherVersion
+from grader.batch.worker import Judge, OtherVersion, Task
 from grader.errors import FoundWanting
 from grader.judge.limits import Limits
+from grader.judge.result import ExerciseResult, Result
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
 from tests.judge import notebooks as nb
 
@@ -257,8 +261,6 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     def judge(plugin, tasks, release):  # runs on the worker
         from distributed import KilledWorker
 
-        from grader.batch import worker
-
         students = [task.student for task in tasks]
         if "bad" in students:
             raise KilledWorker("judge", SimpleNamespace(address="tcp://10.0.0.7:40001"), 2)
@@ -276,6 +278,57 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     assert room.marks() == {"ann": 1, "zoe": 1}
     assert room.grade().graded == 2
     assert room.marks() == dict.fromkeys(("ann", "bad", "odd", "zoe"), 1)
+
+
+def test_each_of_a_task_is_finished_in_its_turn(monkeypatch):
+    """One is finished while the next is graded; where that fails or is unreadable, before it."""
+    terms = Terms(nb.instructor(LESSON), b"x" * 64, Limits())
+    plugin, seen = Judge(terms, ""), []
+
+    def grade(task, meanwhile):
+        seen.append(task.student)
+        if task.why == "":
+            meanwhile()
+        if task.why == "fails":
+            raise ValueError("unheard of")
+        seen.append(f"{task.student} graded")
+        return Result((ExerciseResult("first_steps", 1, 1),), unreadable=task.why, odd=(task.student,))
+
+    def finish(result, data, terms, release):
+        seen.append(f"{result.odd[0]} finished")
+        return Finished({}, b"") if data else {}[0]
+
+    monkeypatch.setattr(plugin, "grade", grade)
+    monkeypatch.setattr(worker, "finish", finish)
+    monkeypatch.setattr(worker, "get_worker", lambda: SimpleNamespace(plugins={"judge": plugin}))
+    tasks = [Task("a", b"1"), Task("b", b"1"), Task("c", b"1", "fails"), Task("d", b"1", "empty"), Task("e", b"")]
+    judged = worker.judge("judge", tasks, Release())
+    assert seen == [
+        "a", "a graded",
+        "b", "a finished", "b graded",
+        "c", "b finished",
+        "d", "d graded",
+        "e", "d finished", "e graded", "e finished",
+    ]  # fmt: skip
+    names = [one if isinstance(one, str) else one[0]["odd"][0] for one in judged]
+    assert names == ["a", "b", "The judge failed: ValueError: unheard of", "d", "The judge failed: KeyError: 0"]
+
+
+def test_a_sandbox_is_made_ready_to_draw_if_somebody_draws(room, monkeypatch):
+    class Begun(Exception):
+        pass
+
+    def begin(starting, workers, terms, plots):
+        begun.append(plots)
+        raise Begun
+
+    begun: list[bool] = []
+    monkeypatch.setattr(Starting, "begin", begin)
+    for source in (RIGHT, f"{RIGHT}\nplt.plot([1, 2])"):
+        room.submit("ann", answered(source))
+        with pytest.raises(Begun):
+            room.grade()
+    assert begun == [False, True]
 
 
 def test_worker_with_another_version_is_refused():

@@ -16,7 +16,7 @@ from grader.judge.grading import grade
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
 from grader.judge.result import Result
-from grader.judge.sandbox import Sandbox
+from grader.judge.sandbox import MAGICS, Sandbox
 from tests.grader.toy import AFFINE, PRODUCT, SQUARED, TOYS
 from tests.judge import notebooks as nb
 
@@ -55,7 +55,7 @@ def _points() -> Iterator[None]:
 def sandbox() -> Iterator[Sandbox]:
     """A zygote as `grader autograde` hands it to a worker, whose sandbox may have others; `nbgrader autograde` has the
     first one of a sandbox, as `test_sandbox.py` has it."""
-    with Sandbox(LIMITS, wait=False) as place:
+    with Sandbox(LIMITS, packages=(MAGICS,), wait=False) as place:
         taken = place.hand_over().take_over()
         assert taken is not None
         with taken:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader.judge import sandbox as sandbox_module
-from grader.judge.sandbox import Sandbox, SandboxUnavailable, find_bubblewrap
+from grader.judge.sandbox import MAGICS, PACKAGES, Sandbox, SandboxUnavailable, find_bubblewrap
 from grader.subject import Request
 from grader.subject.forked import ForkedSubject
 from tests.judge.conftest import LIMITS
@@ -211,6 +211,44 @@ def test_a_zygote_that_nobody_takes_ends_with_its_sandbox():
         assert taken is not None
     assert ended(taken.pid)
     assert given.take_over() is None
+
+
+def test_a_zygote_is_handed_over_with_limits_and_packages_of_its_own():
+    with Sandbox(packages=(MAGICS,), wait=False) as place:
+        given = place.hand_over(LIMITS, PACKAGES)
+        assert given.limits == LIMITS
+        taken = given.take_over()
+        assert taken is not None
+        with taken, ForkedSubject(taken) as subject:
+            assert (
+                subject.ask(Request("run", source=DRAWN + "print('matplotlib.figure' in sys.modules)")).output
+                == "True\n"
+            )
+            room = f"import mmap; mmap.mmap(-1, {LIMITS.memory + 2**24})"
+            assert subject.ask(Request("run", source=room)).raised is not None
+
+
+DRAWN = "import sys\nimport matplotlib.pyplot as plt\n"
+DRAWS = {
+    "used": "plt.plot([1, 2]); print(len(plt.gca().lines))",
+    "twice": "import matplotlib.pyplot as again; plt.plot([1, 2]); print(len(again.gca().lines))",
+    "by its package": "import matplotlib; plt.figure(); matplotlib.pyplot.plot([1]); print(len(plt.gca().lines))",
+    "from its package": "from matplotlib import pyplot; pyplot.plot([1]); print(len(plt.gca().lines))",
+    "a name of it": "from matplotlib.pyplot import plot; plot([1]); print(len(plt.gca().lines))",
+    "all its names": "from matplotlib.pyplot import *; plot([1]); print(len(gca().lines))",
+    "set": "plt.mine = 1; import matplotlib.pyplot; print(matplotlib.pyplot.mine)",
+    "looked at": "print(int('plot' in dir(plt)), file=sys.stdout)",
+}
+
+
+@pytest.mark.parametrize("source", DRAWS.values(), ids=DRAWS)
+def test_what_draws_is_imported_when_it_is_used(sandbox, source):
+    """A zygote of `grader autograde` has it only if somebody seems to draw; nobody can tell but by the time it takes."""
+    with ForkedSubject(sandbox) as subject:
+        imported = subject.ask(Request("run", source=DRAWN + "print('matplotlib.figure' in sys.modules)"))
+        assert (imported.output, imported.raised) == ("False\n", None)
+        drawn = subject.ask(Request("run", source=source))
+        assert (drawn.output, drawn.raised) == ("1\n", None)
 
 
 def ended(pid: int) -> bool:
