@@ -5,6 +5,7 @@ between, the judge's words as output. Nothing else of the submission comes along
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from grader.judge.feedback import as_html, as_text, preface
@@ -13,18 +14,18 @@ from grader.judge.reader import Cell, Unreadable, read
 from grader.judge.result import Result
 
 RESULT = "course_result"
+_outline = lru_cache(maxsize=4)(Outline.of)  # of one class all are given back against the same
 
 
 def rebuild(instructor: bytes, submission: bytes, result: Result, max_bytes: int, max_cells: int) -> dict[str, Any]:
     """The autograded notebook, as JSON has it."""
     source = json.loads(instructor)
     own = [cell for cell in source["cells"] if cell["cell_type"] == "code"]
-    outline = Outline.of(instructor)
     try:
-        cells = read(submission, max_bytes, max_cells) if not result.unreadable else []
+        cells = read(submission, max_bytes, max_cells) if not result.unreadable else ()
     except Unreadable:
-        cells = []
-    made = _Cells(own, outline, result)
+        cells = ()
+    made = _Cells(own, _outline(instructor), result)
     for sentence in preface(result):
         made.markdown(f"**Note.** {_escaped(sentence)}")
     for cell in cells:

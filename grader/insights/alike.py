@@ -8,7 +8,7 @@ import io
 import keyword
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from zlib import crc32
@@ -60,7 +60,7 @@ def fingerprints(source: str) -> frozenset[int]:
     return frozenset(min(digests[i : i + WINDOW]) for i in range(max(len(digests) - WINDOW + 1, min(len(digests), 1))))
 
 
-def own_code(cells: list[Cell], outline: Outline) -> frozenset[int]:
+def own_code(cells: Sequence[Cell], outline: Outline) -> frozenset[int]:
     """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions."""
     course = {normal(cell.source) for cell in outline.cells}
     mine = [cell.source for cell in cells if cell.kind == "code" and normal(cell.source) not in course]

@@ -7,6 +7,7 @@ still means one check. Nothing of it is parsed as Python here: a regular express
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -47,7 +48,7 @@ class Plan:
         return Plan(tuple(step for i, step in enumerate(self.steps) if i not in unneeded), self.odd)
 
 
-def make(outline: Outline, cells: list[Cell]) -> Plan:
+def make(outline: Outline, cells: Sequence[Cell]) -> Plan:
     """The plan for a submission's cells."""
     return _Maker(outline, [cell for cell in cells if cell.kind == "code"]).plan()
 
