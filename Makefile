@@ -47,12 +47,13 @@ bench: $(STAMP)  ## tables of how long the build and the checks take
 
 # Touched last: an installation that broke off is taken up again. torch first and alone, because it may come from
 # another index than the rest. pip compiles on one core; compileall on all of them (some packages hold templates that
-# are no Python, which is no fault of theirs).
+# are no Python, which is no fault of theirs), and the course's own too: where Python may write no bytecode, every command
+# would compile them anew.
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. If you have one elsewhere: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo "Installing into .venv; the first time takes a few minutes."
 	@$(PYTHON) -m venv .venv
 	@$(PIP) "$$($(BIN)/python -c 'import tomllib; print(*(d for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"] if d.startswith("torch==")))')" $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 	@$(PIP) -e '.[dev]'
-	@$(BIN)/python -m compileall -q -j 0 .venv/lib > /dev/null || true
+	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader widgets > /dev/null || true
 	@touch $@

@@ -6,6 +6,7 @@ or for a server that they are forked from: half a second more on two cores.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import logging
 import os
@@ -51,7 +52,8 @@ class ForkServer:
         self._told = told
 
     def _wait(self) -> None:
-        os.waitpid(self.pid, 0)
+        with contextlib.suppress(ChildProcessError):  # where somebody has us ignore SIGCHLD
+            os.waitpid(self.pid, 0)
         if self._told is not None and not self._requests.closed:
             self._told()
 
@@ -93,6 +95,7 @@ def _run(function: Any, *args: Any) -> NoReturn:
 def _serve(requests: Connection, settings: Mapping[str, Any]) -> int:
     """Fork workers until the other end is closed, or one doesn't come up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the whole group, and it is the command that ends us
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _close_all_but(requests.fileno())
     os.environ |= ONE_THREAD  # a process with more threads must not be forked
     importlib.import_module("grader.batch.ready")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import importlib
@@ -197,9 +198,9 @@ def _import_the_gradebook() -> None:
     def behind() -> None:
         if sys.platform == "linux":  # where it is this thread's alone
             os.nice(10)
-        for module in ("grader.batch.store", "grader.batch.gradebook"):
-            importlib.import_module(module)
-        nbgrader("api")
+        with contextlib.suppress(ImportError):  # which is told where it is imported again
+            importlib.import_module("grader.batch.store")
+            nbgrader("api")
 
     thread = threading.Thread(target=behind)
     thread.start()
