@@ -107,8 +107,8 @@ class _Run:
         data, why = submission.read(self.terms.limits.notebook_bytes)
         key = self.terms.key(submission.student, why or _digest(data))
         self.keys[submission.student] = key
-        self.plots = self.plots or data.count(PLOT) > self.terms.instructor.count(PLOT)
         if self.options.force or key not in self.log.records:
+            self.plots = self.plots or data.count(PLOT) > self.terms.instructor.count(PLOT)
             return False
         self.outcome.records[submission.student] = self.log.records[key]
         return True

@@ -237,7 +237,7 @@ DRAWS = {
     "a name of it": "from matplotlib.pyplot import plot; plot([1]); print(len(plt.gca().lines))",
     "all its names": "from matplotlib.pyplot import *; plot([1]); print(len(gca().lines))",
     "set": "plt.mine = 1; import matplotlib.pyplot; print(matplotlib.pyplot.mine)",
-    "looked at": "print(int('plot' in dir(plt)), file=sys.stdout)",
+    "looked at": "print(int('plot' in dir(plt)))",
 }
 
 
