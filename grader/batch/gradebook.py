@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.finish import Release
@@ -27,6 +27,8 @@ from grader.judge.result import Result
 
 # Of a released cell.
 TOLD = ("checksum", "locked", "source")
+# Of a cell that no result is of: marked by hand.
+NO_MARK = {"auto_score": None, "needs_manual_grade": True}
 
 
 class Unavailable(RuntimeError):
@@ -41,6 +43,16 @@ class Entry:
     result: Result
     comments: Mapping[str, str]
     timestamp: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A submission in the gradebook: its id and its notebook's, when it was handed in, how much later it might be."""
+
+    submission: str
+    notebook: str
+    timestamp: datetime | None
+    extension: timedelta | None = None
 
 
 class Gradebook:
@@ -65,8 +77,9 @@ class Gradebook:
             ) from None
         self._assignment, self._notebook = notebook.assignment.id, notebook.id
         self._due: datetime | None = notebook.assignment.duedate
-        # By notebook of the assignment: which rows a submission has (as in nbgrader's add_submission).
-        self._rows = {
+        # By notebook of the assignment: of which cells a submission has a grade, and of which it has a comment (as in
+        # nbgrader's add_submission).
+        self._cells = {
             one.id: (
                 [cell.id for cell in (*one.grade_cells, *one.task_cells)],
                 [cell.id for cell in (*one.solution_cells, *one.task_cells)],
@@ -98,10 +111,10 @@ class Gradebook:
         db = self._book.db
         try:
             self._students({entry.student for entry in entries})
-            submissions = self._submissions(entries)
-            notebooks = self._notebooks(submissions.values())
-            self._grades({notebooks[submissions[entry.student].id].id: entry for entry in entries})
-            self._penalties(submissions.values(), notebooks)
+            rows = self._rows_of(entries)
+            self._update([(entry, rows[entry.student]) for entry in entries if entry.student in rows])
+            rows |= self._insert([entry for entry in entries if entry.student not in rows])
+            self._penalties(rows)
             db.commit()
         except SQLAlchemyError as error:
             db.rollback()
@@ -111,8 +124,6 @@ class Gradebook:
         except BaseException:
             db.rollback()
             raise
-        finally:
-            db.expunge_all()
 
     def complete(self) -> set[str]:
         """The students who have a mark for every exercise."""
@@ -134,76 +145,123 @@ class Gradebook:
     def _students(self, names: set[str]) -> None:
         model = self._api.Student
         there = set(self._book.db.scalars(select(model.id).where(model.id.in_(names))))
-        self._book.db.add_all(model(id=name) for name in sorted(names - there))
-        self._book.db.flush()
+        self._add(model, [{"id": name} for name in sorted(names - there)])
 
-    def _submissions(self, entries: Sequence[Entry]) -> dict[str, Any]:
-        """What each student has handed in, by name; made, with all its rows, where there is none."""
-        model, db = self._api.SubmittedAssignment, self._book.db
-        names = [entry.student for entry in entries]
-        mine = select(model).where(model.assignment_id == self._assignment, model.student_id.in_(names))
-        there = {one.student_id: one for one in db.scalars(mine)}
-        for entry in entries:
-            if entry.student not in there:
-                there[entry.student] = self._new_submission(entry.student)
-            if entry.timestamp is not None:
-                there[entry.student].timestamp = entry.timestamp
-        db.flush()
-        return there
-
-    def _notebooks(self, submissions: Iterable[Any]) -> dict[str, Any]:
-        """The submitted notebooks, by submission."""
-        model = self._api.SubmittedNotebook
-        ids = [one.id for one in submissions]
-        rows = select(model).where(model.notebook_id == self._notebook, model.assignment_id.in_(ids))
-        return {row.assignment_id: row for row in self._book.db.scalars(rows)}
-
-    def _new_submission(self, student: str) -> Any:
-        api, db = self._api, self._book.db
-        one = api.SubmittedAssignment(
-            id=api.new_uuid(), assignment_id=self._assignment, student_id=student, timestamp=None, extension=None
+    def _rows_of(self, entries: Sequence[Entry]) -> dict[str, _Rows]:
+        """What the gradebook has of those who have handed in before, by student."""
+        one, notebook = self._api.SubmittedAssignment, self._api.SubmittedNotebook
+        handed_in = {entry.student: entry.timestamp for entry in entries}
+        query = (
+            select(one.student_id, one.id, notebook.id, one.timestamp, one.extension)
+            .join(notebook, notebook.assignment_id == one.id)
+            .where(one.assignment_id == self._assignment, notebook.notebook_id == self._notebook)
+            .where(one.student_id.in_(handed_in))
         )
-        db.add(one)
-        for notebook, (grades, comments) in self._rows.items():
-            row = api.SubmittedNotebook(id=api.new_uuid(), notebook_id=notebook, assignment_id=one.id)
-            db.add(row)
-            db.add_all(api.Grade(cell_id=cell, notebook_id=row.id) for cell in grades)
-            db.add_all(api.Comment(cell_id=cell, notebook_id=row.id) for cell in comments)
-        return one
+        found = {}
+        for student, submission, own, timestamp, extension in self._book.db.execute(query):
+            found[student] = _Rows(submission, own, handed_in[student] or timestamp, extension)
+        return found
 
-    def _grades(self, entries: Mapping[str, Entry]) -> None:
-        grade, comment, db = self._api.Grade, self._api.Comment, self._book.db
-        for row in db.scalars(select(grade).where(grade.notebook_id.in_(entries))):
-            result = entries[row.notebook_id].result
-            name = self._checks.get(row.cell_id)
-            for exercise in result.exercises:
-                if exercise.name == name:
-                    row.auto_score = round(self._points[row.cell_id] * exercise.score, 2)
-                    # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
-                    row.needs_manual_grade = exercise.broken or row.manual_score is not None
-        for row in db.scalars(select(comment).where(comment.notebook_id.in_(entries))):
-            comments, name = entries[row.notebook_id].comments, self._solutions.get(row.cell_id, "")
-            if name in comments:
-                row.auto_comment = comments[name]
-        db.flush()
-
-    def _penalties(self, submissions: Iterable[Any], notebooks: Mapping[str, Any]) -> None:
-        """For what was handed in late; by nbgrader's own plug-in or the course's."""
-        for submission in submissions:
-            notebook = notebooks[submission.id]
-            late = self._seconds_late(submission)
-            notebook.late_submission_penalty = (
-                self._penalty(submission.student_id, notebook, late) if late > 0 else None
+    def _insert(self, entries: Sequence[Entry]) -> dict[str, _Rows]:
+        """All rows of submissions that are new."""
+        api, made = self._api, {}
+        submissions, notebooks, grades, comments = [], [], [], []
+        for entry in entries:
+            submission = api.new_uuid()
+            submissions.append(
+                {
+                    "id": submission,
+                    "assignment_id": self._assignment,
+                    "student_id": entry.student,
+                    "timestamp": entry.timestamp,
+                }
             )
+            for notebook, (graded, commented) in self._cells.items():
+                own = api.new_uuid()
+                notebooks.append({"id": own, "notebook_id": notebook, "assignment_id": submission})
+                mine = notebook == self._notebook
+                marks = self._marks(entry) if mine else {}
+                grades += [{"cell_id": cell, "notebook_id": own, **marks.get(cell, NO_MARK)} for cell in graded]
+                told = self._comments(entry) if mine else {}
+                comments += [
+                    {"cell_id": cell, "notebook_id": own, "auto_comment": told.get(cell)} for cell in commented
+                ]
+                if mine:
+                    made[entry.student] = _Rows(submission, own, entry.timestamp)
+        self._add(api.SubmittedAssignment, submissions)
+        self._add(api.SubmittedNotebook, notebooks)
+        self._add(api.Grade, grades)
+        self._add(api.Comment, comments)
+        return made
 
-    def _seconds_late(self, submission: Any) -> float:
-        if submission.timestamp is None or self._due is None:
+    def _update(self, known: Sequence[tuple[Entry, _Rows]]) -> None:
+        """The marks and comments of those who have handed in before."""
+        grade, comment, db = self._api.Grade, self._api.Comment, self._book.db
+        by_notebook = {rows.notebook: entry for entry, rows in known}
+        marks = {notebook: self._marks(entry) for notebook, entry in by_notebook.items()}
+        comments = {notebook: self._comments(entry) for notebook, entry in by_notebook.items()}
+        changed = []
+        there = select(grade.id, grade.notebook_id, grade.cell_id, grade.manual_score)
+        for row, notebook, cell, by_hand in db.execute(there.where(grade.notebook_id.in_(by_notebook))):
+            if cell in marks[notebook]:
+                mark = marks[notebook][cell]
+                # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
+                look = mark["needs_manual_grade"] or by_hand is not None
+                changed.append({"id": row, **mark, "needs_manual_grade": look})
+        told = [
+            {"id": row, "auto_comment": comments[notebook][cell]}
+            for row, notebook, cell in db.execute(
+                select(comment.id, comment.notebook_id, comment.cell_id).where(comment.notebook_id.in_(by_notebook))
+            )
+            if cell in comments[notebook]
+        ]
+        self._change(
+            self._api.SubmittedAssignment, [{"id": rows.submission, "timestamp": rows.timestamp} for _, rows in known]
+        )
+        self._change(grade, changed)
+        self._change(comment, told)
+
+    def _marks(self, entry: Entry) -> dict[str, dict[str, Any]]:
+        """By cell of the notebook what a grade's row says."""
+        found = {exercise.name: exercise for exercise in entry.result.exercises}
+        return {
+            cell: {
+                "auto_score": round(self._points[cell] * found[name].score, 2),
+                "needs_manual_grade": found[name].broken,
+            }
+            for cell, name in self._checks.items()
+            if name in found
+        }
+
+    def _comments(self, entry: Entry) -> dict[str, str]:
+        """By cell of the notebook what is said of it."""
+        return {cell: entry.comments[name] for cell, name in self._solutions.items() if name in entry.comments}
+
+    def _add(self, model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._book.db.execute(insert(model), rows)
+
+    def _change(self, model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._book.db.execute(update(model), rows)
+
+    def _penalties(self, rows: Mapping[str, _Rows]) -> None:
+        """For what was handed in late; by nbgrader's own plug-in or the course's."""
+        changed = []
+        for student, one in rows.items():
+            late = self._seconds_late(one)
+            penalty = self._penalty(student, one.notebook, late) if late > 0 else None
+            changed.append({"id": one.notebook, "late_submission_penalty": penalty})
+        self._change(self._api.SubmittedNotebook, changed)
+
+    def _seconds_late(self, rows: _Rows) -> float:
+        if rows.timestamp is None or self._due is None:
             return 0.0
-        return (submission.timestamp - self._due - (submission.extension or timedelta())).total_seconds()
+        return (rows.timestamp - self._due - (rows.extension or timedelta())).total_seconds()
 
-    def _penalty(self, student: str, notebook: Any, late: float) -> float | None:
+    def _penalty(self, student: str, notebook: str, late: float) -> float | None:
         model = self._api.SubmittedNotebook
-        score = self._book.db.scalar(select(model.score).where(model.id == notebook.id))
+        score = self._book.db.scalar(select(model.score).where(model.id == notebook))
         assign = nbgrader("preprocessors").AssignLatePenalties(config=self._config)
         assign.init_plugin()
         penalty = assign.plugin_inst.late_submission_penalty(student, score, late)

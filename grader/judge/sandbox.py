@@ -309,6 +309,8 @@ def _view() -> list[str]:
     view += ["--dir", "/proc", "--dir", "/dev", "--size", str(16 * MIB), "--tmpfs", SCRATCH]
     for device in ("/dev/null", "/dev/urandom"):
         view += ["--dev-bind", device, device]
+    # glibc looks there whether there are large pages to ask for.
+    view += ["--ro-bind-try", "/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/transparent_hugepage"]
     for path in ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", prefix, *packages_folders()):
         # Folders that bubblewrap makes on its own way are closed to everyone but root.
         view += [word for parent in reversed(Path(path).parents[:-1]) for word in ("--dir", str(parent))]

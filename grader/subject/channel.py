@@ -40,12 +40,13 @@ class Channel:
             except OSError as error:
                 raise Closed(str(error)) from None
 
-    def receive(self, seconds: float | None = None) -> Any:
+    def receive(self, seconds: float | None = None, pause: float = 0.0) -> Any:
         """The next value; `Late` after `seconds`, `Closed` when the other end is gone, `WireError` for a broken
-        frame.
+        frame. Where nothing is there yet, it looks again after a `pause` in seconds before it has itself woken up: to
+        wake another process takes the sender longer than to send, and in a pause more may come than one message.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._fill(HEADER.size, deadline)
+        self._fill(HEADER.size, deadline, pause)
         size = frame_size(self._read)
         self._fill(size, deadline)
         frame = self._read[:size]
@@ -56,13 +57,17 @@ class Channel:
         """Close this end."""
         self._socket.close()
 
-    def _fill(self, size: int, deadline: float | None) -> None:
+    def _fill(self, size: int, deadline: float | None, pause: float = 0.0) -> None:
         """Read until there are `size` bytes at least; several small frames may come at once."""
         while len(self._read) < size:
             try:
                 self._take()
             except BlockingIOError:
-                self._wait(select.POLLIN, deadline)
+                if pause:
+                    time.sleep(pause)
+                    pause = 0.0
+                else:
+                    self._wait(select.POLLIN, deadline)
 
     def _take(self) -> None:
         """Read what is there."""

@@ -181,6 +181,17 @@ def test_a_child_that_ends_by_itself_is_followed_by_another():
                 assert subject.ask(Request("run", source="print(1)")).output == "1\n"
 
 
+def test_memory_is_in_large_pages_where_the_kernel_has_them(sandbox):
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    sizes = dict.fromkeys(("Anonymous", "AnonHugePages"), 0)
+    for line in Path(f"/proc/{sandbox.pid}/smaps").read_text().splitlines():
+        name, _colon, rest = line.partition(":")
+        if name in sizes:
+            sizes[name] += int(rest.split()[0])
+    there = setting.exists() and "[never]" not in setting.read_text()
+    assert (sizes["AnonHugePages"] > sizes["Anonymous"] / 2) == there, sizes
+
+
 def test_zygotes_are_handed_over_each_once():
     """Their first owner need not wait; each ends when the second one lets go of it, and nobody is given it again."""
     with Sandbox(LIMITS, packages=(), wait=False) as place:
