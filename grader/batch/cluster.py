@@ -35,6 +35,9 @@ SETTINGS: dict[str, Any] = {
     "distributed.scheduler.worker-ttl": None,
     "distributed.scheduler.allowed-failures": 2,
     "distributed.admin.tick.limit": "60s",
+    # Nobody looks at a profile of the workers; to look at what they do a hundred times a second is work they'd do.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
     # No pages for whoever is on this machine.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
