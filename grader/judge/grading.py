@@ -60,6 +60,7 @@ def grade(
             else:
                 checks.run(step.exercise)
         runner.settle()
+        checks.write_up()
     return Result(
         tuple(checks.found[e.name] for e in mine),
         odd=(*work.odd, *runner.odd),
@@ -101,6 +102,7 @@ class _Checks:
         self.found: dict[str, ExerciseResult] = {}
         self._order = iter([step.exercise for step in work.steps if isinstance(step, plan.Check)])
         self._ready: dict[str, Check] = {}
+        self._checked: tuple[Report, Report | None, str] | None = None
 
     def prepare(self) -> None:
         """Do what the next check needs no student for: while the student's process is at work there is time for it."""
@@ -111,23 +113,30 @@ class _Checks:
             self._ready[name].prepare()
 
     def run(self, name: str) -> None:
-        """Check an exercise as it now is in the student's process."""
+        """Check an exercise as it now is in the student's process. Its result is there after `write_up`."""
         if name not in self._ready:
             self.prepare()
-        self.found[name] = self._run(self._ready.pop(name))
-
-    def _run(self, check: Check) -> ExerciseResult:
-        exercise, runner = check.exercise, self.runner
+        check, runner = self._ready.pop(name), self.runner
+        exercise = check.exercise
         # The student's process is busy from here on: with the cell before this check, then with the check's questions.
         check.ask(runner.subject, seconds=runner.seconds_for_check(exercise))
+        self.write_up()
         self.prepare()
         if not runner.ready():
-            return ExerciseResult(exercise.name, exercise.points, 0.0, output=OUT_OF_TIME)
+            self.found[name] = ExerciseResult(name, exercise.points, 0.0, output=OUT_OF_TIME)
+            return
         seconds = runner.seconds_for_check(exercise)
         report = check.run(runner.subject, seconds=seconds, earlier=runner.known)
-        told = report if report.passed else self._practice(exercise)
-        printed = "\n".join(text for text in (runner.printed_by(exercise.name), told.output if told else "") if text)
-        return judged(report, told, printed, runner.limits.output_bytes)
+        self._checked = report, report if report.passed else self._practice(exercise), runner.printed_by(name)
+
+    def write_up(self) -> None:
+        """Make the result of what was checked last: a moment later than it could be, when the student's process has
+        something to do again."""
+        if self._checked is None:
+            return
+        (report, told, printed), self._checked = self._checked, None
+        said = "\n".join(text for text in (printed, told.output if told else "") if text)
+        self.found[report.exercise] = judged(report, told, said, self.runner.limits.output_bytes)
 
     def _practice(self, exercise: Exercise) -> Report | None:
         """What the learner's own check says: only from there come words that could carry anything of the inputs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -54,12 +55,12 @@ class Runner:
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
         self._done: list[Run] = []
-        self._running: tuple[Run, Iterator[Outcome]] | None = None
+        self._running: deque[tuple[Run, Iterator[Outcome]]] = deque()
         self._printed: dict[str, str] = {}
         self._fork()
 
     def _fork(self) -> None:
-        self._child = ForkedSubject(self._zygote)
+        self._child = ForkedSubject(self._zygote, self._deadline)
         self.subject = Timed(self._child, self._deadline)
 
     def left(self) -> float:
@@ -92,28 +93,28 @@ class Runner:
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
     def run(self, step: Run) -> None:
-        """Have a cell run. If it ends the process, the submission goes on without it."""
-        if self.ready():
+        """Have a cell run, after those that are still at it. If it ends the process, the submission goes on without
+        it."""
+        if (self._running and self.left() > LEAST_SECONDS) or self.ready():
             self._send(step)
 
     def _send(self, step: Run) -> None:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
-        self._running = step, self.subject.ask_ahead([request])
+        self._running.append((step, self.subject.ask_ahead([request])))
 
     def settle(self) -> None:
-        """Wait for the cell that was sent last, and note what became of it."""
-        if self._running is None:
-            return
-        (step, arriving), self._running = self._running, None
-        outcome = next(arriving)
-        if self._child.ended:
-            why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-            self.odd.append(f"A cell {why} and was left out: {_first_line(step.source)}")
-            return
-        self._done.append(step)
-        if step.exercise:
-            self._note(step.exercise, outcome)
+        """Wait for the cells that were sent, and note what became of them."""
+        while self._running:
+            step, arriving = self._running.popleft()
+            outcome = next(arriving)
+            if self._child.ended and outcome.status != "not-run":
+                why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
+                self.odd.append(f"A cell {why} and was left out: {_first_line(step.source)}")
+                continue
+            self._done.append(step)  # also one that had to wait for that: it runs when the others are run again
+            if step.exercise:
+                self._note(step.exercise, outcome)
 
     def _note(self, exercise: str, outcome: Outcome) -> None:
         said = outcome.output

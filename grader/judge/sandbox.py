@@ -28,7 +28,7 @@ import grader
 from grader.judge import inside, seccomp
 from grader.judge.limits import MIB, Limits
 from grader.subject.confine import Confinement
-from grader.subject.forking import LARGE_PAGES, ONE_THREAD, Zygote, ZygoteGone
+from grader.subject.forking import ONE_THREAD, Zygote, ZygoteGone
 
 INSTALL = "apt-get install bubblewrap libseccomp2"
 COURSE, SCRATCH = "/course", "/scratch"
@@ -309,8 +309,6 @@ def _view() -> list[str]:
     view += ["--dir", "/proc", "--dir", "/dev", "--size", str(16 * MIB), "--tmpfs", SCRATCH]
     for device in ("/dev/null", "/dev/urandom"):
         view += ["--dev-bind", device, device]
-    # glibc looks there whether there are large pages to ask for.
-    view += ["--ro-bind-try", "/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/transparent_hugepage"]
     for path in ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", prefix, *packages_folders()):
         # Folders that bubblewrap makes on its own way are closed to everyone but root.
         view += [word for parent in reversed(Path(path).parents[:-1]) for word in ("--dir", str(parent))]
@@ -342,7 +340,6 @@ def environment(home: str) -> dict[str, str]:
     """The whole environment in there. It tells nothing, and is the same for every submission."""
     return {
         **ONE_THREAD,
-        **LARGE_PAGES,
         "HOME": home,
         "TMPDIR": home,
         "MPLBACKEND": "agg",

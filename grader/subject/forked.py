@@ -35,8 +35,9 @@ class _Asked:
 class ForkedSubject:
     """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run"."""
 
-    def __init__(self, zygote: Zygote) -> None:
-        self._zygote = zygote
+    def __init__(self, zygote: Zygote, until: float = math.inf) -> None:
+        """`until` is the time, on the monotonic clock, at which every answer is late."""
+        self._zygote, self._until = zygote, until
         self._answer: Answer | None = None
         self._ended = ""
         self._open: deque[_Asked] = deque()
@@ -81,7 +82,7 @@ class ForkedSubject:
             return Outcome(status="not-run")
         try:
             if not self._ended:
-                return self._outcome(token, time.monotonic() + seconds + GRACE)
+                return self._outcome(token, min(time.monotonic() + seconds, self._until) + GRACE)
         except Late:
             self._ended = "time-limit"
         except (Closed, WireError, ValueError):

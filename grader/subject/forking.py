@@ -17,8 +17,6 @@ class ZygoteGone(RuntimeError):
     """The zygote itself has ended. Nothing is wrong with any submission: start another one."""
 
 
-# In large pages a fork copies one entry in place of 512. This is for torch's memory; the zygote itself moves Python's.
-LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -43,7 +41,7 @@ class Zygote:
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "grader.subject.zygote", str(descriptor)]
-        environment = {**os.environ, **ONE_THREAD, **LARGE_PAGES}
+        environment = {**os.environ, **ONE_THREAD}
         return subprocess.Popen(command, pass_fds=[descriptor], env=environment, stdin=subprocess.DEVNULL)
 
     def address_space(self) -> int:

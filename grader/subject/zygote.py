@@ -87,13 +87,22 @@ def _use_up_gaps() -> None:
 
 
 def _into_large_pages() -> None:
-    """Move Python's objects into large pages: a fork then copies one entry in place of 512. Linux 6.1 and later can;
+    """Move what was made so far into large pages: a fork then copies one entry in place of 512. Linux can since 6.1;
     elsewhere a fork takes some milliseconds more."""
-    advise = ctypes.CDLL(None).madvise
-    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    # A large page holds thousands of objects: one in sixteen is enough to find them all.
+    libc = ctypes.CDLL(None)
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    libc.sbrk.restype = ctypes.c_void_p
+
+    def moved(page: int) -> bool:
+        return bool(libc.madvise(page << LARGE_PAGE_BITS, 1 << LARGE_PAGE_BITS, MADV_COLLAPSE) == 0)
+
+    # Python's objects: a large page holds thousands of them, so one in sixteen is enough to find them all.
     for page in {id(thing) >> LARGE_PAGE_BITS for thing in gc.get_objects()[::16]}:
-        advise(page << LARGE_PAGE_BITS, 1 << LARGE_PAGE_BITS, MADV_COLLAPSE)
+        moved(page)
+    # torch's: malloc's heap, from its end down.
+    page = (libc.sbrk(0) >> LARGE_PAGE_BITS) - 1
+    while moved(page):
+        page -= 1
 
 
 def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:

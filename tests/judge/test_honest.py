@@ -115,6 +115,33 @@ def test_a_death_costs_its_exercise_only_and_what_came_before_is_replayed(judge)
     assert "ended in the middle of the call" in result["product"].parts[0].message
 
 
+def test_cells_that_were_sent_together_run_but_for_the_one_that_ends_the_process(judge):
+    before = [nb.code(source) for source in ("kept = [1]", "import os\nos._exit(0)", "kept.append(2)", "kept += [3]")]
+    made = [*cells()[:1], *before, *cells(product="assert kept == [1, 2, 3]\nprint('ran')\n" + RIGHT)[1:]]
+    result = judge(made)
+    assert result.mark == 6
+    assert "ran" in result["product"].output
+    assert [odd for odd in result.odd if "left out" in odd] == [
+        "A cell ended the process and was left out: 'import os'"
+    ]
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_cells_that_were_sent_together_share_what_time_is_left(judge, stubborn):
+    from dataclasses import replace
+
+    from tests.judge.conftest import LIMITS
+
+    loop = "while True: pass"
+    if stubborn:
+        loop = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
+    made = [*cells()[:1], *(nb.code(f"{loop}  # {i}") for i in range(4)), *cells()[1:]]
+    result = judge(made, limits=replace(LIMITS, submission_seconds=1.5))
+    assert [e.score for e in result.exercises] == [0.0, 0.0]
+    assert result.seconds < 4
+    assert any("ran out of time" in odd for odd in result.odd)
+
+
 def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     import os
     import signal
