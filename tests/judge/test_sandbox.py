@@ -189,7 +189,7 @@ def test_memory_is_in_large_pages_where_the_kernel_has_them(sandbox):
         if name in sizes:
             sizes[name] += int(rest.split()[0])
     there = setting.exists() and "[never]" not in setting.read_text()
-    assert (sizes["AnonHugePages"] > sizes["Anonymous"] / 2) == there, sizes
+    assert sizes["AnonHugePages"] > sizes["Anonymous"] / 2 or not there, sizes
 
 
 def test_zygotes_are_handed_over_each_once():
