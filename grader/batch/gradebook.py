@@ -112,7 +112,8 @@ class Gradebook:
         try:
             self._students({entry.student for entry in entries})
             rows = self._rows_of(entries)
-            self._update([(entry, rows[entry.student]) for entry in entries if entry.student in rows])
+            if rows:
+                self._update([(entry, rows[entry.student]) for entry in entries if entry.student in rows])
             rows |= self._insert([entry for entry in entries if entry.student not in rows])
             self._penalties(rows)
             db.commit()

@@ -42,8 +42,8 @@ class Channel:
 
     def receive(self, seconds: float | None = None, pause: float = 0.0) -> Any:
         """The next value; `Late` after `seconds`, `Closed` when the other end is gone, `WireError` for a broken
-        frame. Where nothing is there yet, it looks again after a `pause` in seconds before it has itself woken up: to
-        wake another process takes the sender longer than to send, and in a pause more may come than one message.
+        frame. Where nothing is there yet, it looks again after `pause` seconds, and only then waits to be woken: that
+        takes the sender longer than to send, and in a pause more than one message may come.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._fill(HEADER.size, deadline, pause)
