@@ -19,7 +19,8 @@ from grader.subject.wire import WireError
 
 # What the pipe itself may take beyond the time that the student's code has.
 GRACE = 1.0
-# Seconds in which a student's process answers a question or two: where more answers are due, it need not wake us for each.
+# Seconds in which a student's process answers a question or two: where more answers are due, it need not wake us for
+# each.
 PAUSE = 3e-4
 
 
