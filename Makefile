@@ -43,7 +43,7 @@ format: $(STAMP)
 bench: $(STAMP)  ## tables of how long the build and the checks take
 	$(BIN)/python benchmarks/build.py
 	$(BIN)/python benchmarks/checks.py
-	$(BIN)/python benchmarks/widgets.py
+	$(BIN)/python benchmarks/views.py
 
 # Touched last: an installation that broke off is taken up again. torch first and alone, because it may come from
 # another index than the rest. pip compiles on one core; compileall on all of them (some packages hold templates that
@@ -55,5 +55,5 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@$(PIP) "$$($(BIN)/python -c 'import tomllib; print(*(d for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"] if d.startswith("torch==")))')" $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
 	@$(PIP) -e '.[dev]'
-	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader widgets > /dev/null || true
+	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader > /dev/null || true
 	@touch $@

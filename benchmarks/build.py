@@ -21,7 +21,7 @@ GRADER = [str(Path(sys.executable).parent / "grader"), "build"]
 
 def copy_of_repository(folder: Path, numbers: tuple[str, ...]) -> None:
     """All that a build reads; its kernels import the installed grader."""
-    for name in ("lessons", "grader", "widgets"):
+    for name in ("lessons", "grader", "grader.views"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     for lesson in (folder / "lessons").glob("*.py"):

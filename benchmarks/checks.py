@@ -9,9 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from grader.engine import evaluate
-from grader.registry import exercises
-from grader.spec import Exercise
+from grader.exercises.registry import exercises
+from grader.spec.evaluate import evaluate
+from grader.spec.exercise import Exercise
 from grader.subject.local import LocalSubject
 from grader.subject.watch import warm_up
 from tests.model_solutions import model_solution

@@ -6,21 +6,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from grader.checking import check
-    from grader.originals import reset, solution
+    from grader.learner.check import check
+    from grader.learner.starter_code import reset, solution
+    from grader.models.attentions import broken_attentions
+    from grader.models.dates import trained_dates
     from grader.report import Report
-    from grader.specimens.attentions import broken_attentions
-    from grader.specimens.dates import trained_dates
 
 __all__ = ["Report", "broken_attentions", "check", "reset", "solution", "trained_dates"]
 
 _PLACES = {
-    "check": "checking",
-    "reset": "originals",
-    "solution": "originals",
+    "check": "learner.check",
+    "reset": "learner.starter_code",
+    "solution": "learner.starter_code",
     "Report": "report",
-    "broken_attentions": "specimens.attentions",
-    "trained_dates": "specimens.dates",
+    "broken_attentions": "models.attentions",
+    "trained_dates": "models.dates",
 }
 
 

@@ -3,7 +3,7 @@
 | class | exit code | meaning |
 | --- | --- | --- |
 | `CourseError` | 2 | a usage error, or an author's error: nothing was checked |
-| `FoundWanting` | 1 | checked, and found wanting |
+| `CommandFailed` | 1 | checked, and found wanting |
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CourseError(click.ClickException):
         click.echo(self.message, file=file, err=file is None)
 
 
-class FoundWanting(CourseError):
+class CommandFailed(CourseError):
     """What was asked to be checked is not as it should be."""
 
     exit_code = 1

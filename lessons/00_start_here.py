@@ -29,7 +29,7 @@
 # says what to do. In a terminal, `grader doctor` prints the same.
 
 # %% role="try" timed=true
-from grader.doctor import doctor
+from grader.learner.doctor import doctor
 
 doctor()
 
@@ -157,8 +157,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # `grader progress` prints it.
 
 # %% role="try" timed=true
-from grader.progress import rows
-from widgets import ProgressTable
+from grader.learner.progress import rows
+from grader.views import ProgressTable
 
 ProgressTable(rows)
 

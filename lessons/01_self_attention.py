@@ -513,7 +513,7 @@ print("weighted values", weighted_values, sep="\n")
 # row 1 of the weights at a tenth of √d_k, and what at ten times √d_k?
 
 # %% role="draw"
-from widgets import AttentionExplorer
+from grader.views import AttentionExplorer
 
 AttentionExplorer(x, w_query, w_key, w_value)
 

@@ -648,7 +648,7 @@ for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
 # choose a yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
 
 # %% role="draw"
-from widgets import ScalingExplorer
+from grader.views import ScalingExplorer
 
 generator = torch.Generator().manual_seed(0)
 random_queries = torch.randn(500, 512, generator=generator)

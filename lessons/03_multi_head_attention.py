@@ -147,7 +147,7 @@ print("head 1", short_cut[1], sep="\n")
 # that is in the wrong place. Then change the sizes at the top. Are there any for which the short cut comes out right?
 
 # %% role="draw"
-from widgets import HeadSplitter
+from grader.views import HeadSplitter
 
 HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 

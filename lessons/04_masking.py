@@ -605,7 +605,7 @@ print("last row of nn.MultiheadAttention:", older_weights[0, 2].tolist())
 # - Let True mean "hide". What changes in the picture, and what doesn't?
 
 # %% role="draw"
-from widgets import MaskPainter
+from grader.views import MaskPainter
 
 painted_scores = (2 * torch.randn(5, 5, generator=torch.Generator().manual_seed(0))).round(decimals=1)
 MaskPainter(painted_scores, ["the", "cat", "sat"])

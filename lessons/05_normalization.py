@@ -114,7 +114,7 @@ print("one mean for each column", numbers.mean(dim=0))
 # (The third norm, RMSNorm, waits until section 7.)
 
 # %% role="draw"
-from widgets import NormExplorer
+from grader.views import NormExplorer
 
 small_table = torch.tensor(
     [[2.0, 1.0, 4.0, 3.0, 5.0], [6.0, 9.0, 8.0, 5.0, 5.0], [0.0, 3.0, 1.0, 0.0, 1.0], [-2.0, 4.0, 0.0, 2.0, 1.0]]

@@ -445,7 +445,7 @@ for distance in (0, 1, 2, 5, 20, 40):
 # - *rotary* belongs to section 7. Come back then.
 
 # %% role="draw"
-from widgets import PositionExplorer
+from grader.views import PositionExplorer
 
 PositionExplorer()
 

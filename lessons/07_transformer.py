@@ -72,7 +72,7 @@ def shape_line(label: str, tensor: Tensor, *expected: int) -> str:
 # Walk through it once. At which steps does the length 28 change to 29? Where do the two columns meet?
 
 # %% role="draw"
-from widgets import ShapeTracer
+from grader.views import ShapeTracer
 
 ShapeTracer()
 

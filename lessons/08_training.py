@@ -537,7 +537,7 @@ print(album_pairs)
 # is, below it the loss and the share of held-out dates that are exactly right.
 
 # %%
-from widgets import TrainingMonitor
+from grader.views import TrainingMonitor
 
 first_run = Training(translator)
 monitor = TrainingMonitor(STEPS)
@@ -783,7 +783,7 @@ print("the loss fell below 1.5:", my_losses[-1] < 1.5)
 # moment, and step through the characters that are to be written with the arrow keys.
 
 # %% role="train" timed=true
-from widgets import AlignmentView
+from grader.views import AlignmentView
 
 AlignmentView(album_pairs, album)
 

@@ -418,7 +418,7 @@ for s, v in blocks:
 # For many queries the three are columns: a maximum, a sum and a row of mixed values *for each query*. Step through it.
 
 # %%
-from widgets import OnlineSoftmax
+from grader.views import OnlineSoftmax
 
 generator = torch.Generator().manual_seed(1528)
 few_queries = torch.randn(3, 4, generator=generator) * 1.5

@@ -432,7 +432,7 @@ for kind, tables in inside.items():
 # and how much of its weight it shares with it. A head that shares 0.9 or more has that pattern.
 
 # %% role="draw"
-from widgets import HeadExplorer
+from grader.views import HeadExplorer
 
 so_far = ["<bos>", *answer]  # what the decoder is given
 who_at_whom = {"encoder": (text, text), "decoder": (so_far, so_far), "cross": (so_far, text)}

@@ -1,9 +1,9 @@
-"""Trains lesson 08's date translator and stores it in the package: `grader/specimens/dates.safetensors`, `dates.json`.
+"""Trains lesson 08's date translator and stores it in the package: `grader/models/dates.safetensors`, `dates.json`.
 
     python scripts/train_dates.py && grader build 10
 
 The lesson is the only source: its given cells, worked examples and training cells are run up to the point where the
-trained model has been judged; nothing of them is written here. `grader.specimens.dates.trained_dates` reads the files.
+trained model has been judged; nothing of them is written here. `grader.models.dates.trained_dates` reads the files.
 
 In `dates.json`, `model` has the arguments of lesson 07's `Transformer`, `source` and `target` the tokens by id; `pad`,
 `bos` and `eos` are ids, and `held_out` some pairs that the model has never seen in training.
@@ -16,11 +16,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grader.build.lesson import read_folder
+from grader.authoring.lesson import read_folder
 
 ROOT = Path(__file__).parents[1]
 LESSON = ROOT / "lessons" / "08_training.py"
-STORED = ROOT / "grader" / "specimens"
+STORED = ROOT / "grader" / "models"
 # What the lesson's new_model gives to Transformer, by the names of its arguments.
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout": 0.0, "max_length": 40}
 

@@ -14,8 +14,8 @@ import pytest
 
 from grader.subject import Request, Subject
 from grader.subject.forked import ForkedSubject
-from grader.subject.forking import Zygote
 from grader.subject.local import LocalSubject
+from grader.subject.zygote import Zygote
 
 
 @pytest.fixture(scope="session")

@@ -26,8 +26,8 @@ PRELOADED = [
     "matplotlib.pyplot",
     "ipykernel.kernelapp",
     "IPython.core.completer",
-    "grader.checking",
-    "widgets",
+    "grader.learner.check",
+    "grader.views",
 ]
 
 

@@ -6,8 +6,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from grader.build.lesson import MARKER, Lesson, read_folder
-from grader.spec import Exercise
+from grader.authoring.lesson import MARKER, Lesson, read_folder
+from grader.spec.exercise import Exercise
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 

@@ -44,7 +44,7 @@ STAGES: dict[str, list[list[str]]] = {
             *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "release")),
         ],
         # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
-        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", "widgets", *EXAMPLES],
+        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES],
     ],
     "build": [["grader", "build", "--check"]],
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from grader.batch.course import ClassDirectory, Submission
 from grader.batch.models import nbgrader
+from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import MAX_FILES, read_regular
 from grader.judge.reader import Unreadable
 

@@ -18,10 +18,10 @@ from distributed.client import ClosedClientError
 
 from grader.batch.finish import Finished, Release
 from grader.batch.forkserver import ForkedWorker, ForkServer
-from grader.batch.key import Terms, specifications
+from grader.batch.key import GradingSettings, specifications
 from grader.batch.worker import Judge, Judged, Task, failure, judge
-from grader.errors import CourseError, FoundWanting
-from grader.judge.result import Result
+from grader.errors import CommandFailed, CourseError
+from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import HandedOver
 
 # More than a worker has at once, so that none waits for the command; few, because submissions lie in memory.
@@ -54,7 +54,7 @@ class Graded:
     """What came back for one submission: a result, or why there is none."""
 
     task: Task
-    result: Result | None = None
+    result: SubmissionResult | None = None
     finished: Finished | None = None
     failed: str = ""
 
@@ -69,7 +69,7 @@ def connected(scheduler: str) -> Iterator[Client]:
             raise CourseError(f"There is no Dask scheduler at {scheduler}: {error}") from None
         try:
             if not client.scheduler_info()["workers"]:
-                raise FoundWanting(f"The scheduler at {scheduler} has no workers.")
+                raise CommandFailed(f"The scheduler at {scheduler} has no workers.")
             yield client
         finally:
             client.close(timeout=5)
@@ -84,7 +84,7 @@ def own_cluster(workers: int, server: ForkServer) -> Iterator[Client]:
         try:
             while len(cluster.scheduler.workers) < workers:
                 if server.ended():
-                    raise FoundWanting("The workers can't be started; why is above.")
+                    raise CommandFailed("The workers can't be started; why is above.")
                 time.sleep(POLL_SECONDS)
             yield client
         finally:
@@ -118,7 +118,7 @@ def _local(workers: int, server: ForkServer) -> LocalCluster:
 class Judges:
     """The judges on a client's workers; a context manager. They are ended with it, and the secret is forgotten."""
 
-    def __init__(self, client: Client, terms: Terms, sandboxes: Mapping[int, HandedOver]) -> None:
+    def __init__(self, client: Client, terms: GradingSettings, sandboxes: Mapping[int, HandedOver]) -> None:
         self._client = client
         # The same terms, the same name: after a run that was killed its judges are found again and taken over.
         self._name = f"attention-course-{terms.name[:16]}"
@@ -126,7 +126,7 @@ class Judges:
             client.register_plugin(Judge(terms, specifications(), sandboxes), name=self._name)
         except Exception as error:
             self._forget()
-            raise FoundWanting(f"The workers can't grade: {error}") from error
+            raise CommandFailed(f"The workers can't grade: {error}") from error
 
     def __enter__(self) -> Judges:
         return self
@@ -204,4 +204,4 @@ def _graded(task: Task, judged: Judged) -> Graded:
     if isinstance(judged, str):
         return Graded(task, failed=judged)
     plain, finished = judged
-    return Graded(task, Result.from_plain(plain), finished)
+    return Graded(task, SubmissionResult.from_plain(plain), finished)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.batch.course import Submission
-from grader.batch.key import Terms
-from grader.batch.results import Record
-from grader.judge.result import Result
+from grader.batch.key import GradingSettings
+from grader.classroom.class_directory import Submission
+from grader.classroom.results_log import Record
+from grader.judge.result import SubmissionResult
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Item:
     finished: Finished
 
 
-def finish(result: Result, submission: bytes, terms: Terms, release: Release) -> Finished:
+def finish(result: SubmissionResult, submission: bytes, terms: GradingSettings, release: Release) -> Finished:
     """As `nbgrader autograde` would make them with this course's settings."""
     # Not above: what asks for results alone shall not wait for torch.
     from grader.classroom.comments import comment_on

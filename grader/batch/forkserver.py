@@ -23,7 +23,7 @@ import dask
 from distributed import Worker
 from distributed.deploy.spec import ProcessInterface
 
-from grader.subject.forking import ONE_THREAD
+from grader.subject.zygote import ONE_THREAD
 
 NEVER_UP = 3  # exit status of a worker that did not come up
 PAUSE = 0.1  # seconds before the next worker where one has died

@@ -30,7 +30,7 @@ def specifications() -> str:
 
 
 @dataclass(frozen=True)
-class Terms:
+class GradingSettings:
     """On which terms a lesson is graded. `instructor` is the code of the instructor's notebook. What of it is secret
     stays out of logs and messages."""
 
@@ -40,7 +40,7 @@ class Terms:
     sandboxed: bool = True
 
     def __repr__(self) -> str:
-        return f"Terms({self.name[:8]})"
+        return f"GradingSettings({self.name[:8]})"
 
     @property
     def name(self) -> str:

@@ -14,6 +14,6 @@ for name in (
     "grader.classroom.rebuild",
 ):
     importlib.import_module(name)
-importlib.import_module("grader.registry").exercises()
+importlib.import_module("grader.exercises.registry").exercises()
 gc.freeze()
 gc.enable()

@@ -16,22 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from grader.batch.autograded import Autograded
-from grader.batch.course import ClassDirectory, Submission
 from grader.batch.finish import Item, finish
-from grader.batch.key import Terms
+from grader.batch.key import GradingSettings
 from grader.batch.lock import locked
 from grader.batch.models import nbgrader
 from grader.batch.progress import Progress
-from grader.batch.results import Record, ResultsLog
 from grader.batch.starting import Starting
+from grader.classroom.class_directory import ClassDirectory, Submission
+from grader.classroom.results_log import Record, ResultsLog
 from grader.judge.outline import Outline
 
 # Imported where they are needed: the workers start first, and they take longest.
 if TYPE_CHECKING:
     from grader.batch.cluster import Graded
-    from grader.batch.gradebook import Gradebook
     from grader.batch.store import Store
     from grader.batch.worker import Task
+    from grader.classroom.gradebook import Gradebook
 
 PLOT = b"plt."
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
@@ -77,7 +77,7 @@ class _Run:
         self, course: ClassDirectory, log: ResultsLog, options: Options, workers: Starting, tell: TextIO
     ) -> None:
         self.course, self.log, self.options, self.workers, self.tell = course, log, options, workers, tell
-        self.terms: Terms = course.terms()
+        self.terms: GradingSettings = course.terms()
         self.outcome = Outcome(course.lesson)
         self.keys: dict[str, str] = {}
         self.plots = False  # whether somebody draws more than the notebook does, in cells that are none of its examples
@@ -114,7 +114,7 @@ class _Run:
         return True
 
     def _gradebook(self) -> Gradebook:
-        from grader.batch.gradebook import Gradebook
+        from grader.classroom.gradebook import Gradebook
 
         layout = self.course.layout
         book = Gradebook(layout.db_url, layout.course_id, self.course.lesson, self.course.config)

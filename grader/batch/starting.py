@@ -6,8 +6,8 @@ import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from grader.batch.key import Terms
-from grader.errors import FoundWanting
+from grader.batch.key import GradingSettings
+from grader.errors import CommandFailed
 from grader.judge.limits import Limits
 from grader.judge.sandbox import MAGICS, PACKAGES, HandedOver, Sandbox, SandboxUnavailable
 
@@ -34,7 +34,7 @@ class Starting:
             except SandboxUnavailable as error:
                 self._why = str(error)  # it may not be needed
 
-    def begin(self, workers: int, terms: Terms, plots: bool) -> None:
+    def begin(self, workers: int, terms: GradingSettings, plots: bool) -> None:
         """There is something to grade: start so many workers. With `plots` the sandbox is ready to draw."""
         if self._scheduler is not None:
             self._started = self._pool.submit(self._connect, self._scheduler, terms)
@@ -57,12 +57,14 @@ class Starting:
         except SandboxUnavailable as error:
             raise _cannot_grade(error) from error
 
-    def _connect(self, scheduler: str, terms: Terms) -> Judges:
+    def _connect(self, scheduler: str, terms: GradingSettings) -> Judges:
         from grader.batch.cluster import Judges, connected
 
         return self._stack.enter_context(Judges(self._stack.enter_context(connected(scheduler)), terms, {}))
 
-    def _start(self, workers: int, server: ForkServer, terms: Terms, zygotes: dict[int, HandedOver]) -> Judges:
+    def _start(
+        self, workers: int, server: ForkServer, terms: GradingSettings, zygotes: dict[int, HandedOver]
+    ) -> Judges:
         from grader.batch.cluster import Judges, own_cluster
 
         client = self._stack.enter_context(own_cluster(workers, server))
@@ -90,5 +92,5 @@ class Starting:
             self._sandbox.abort()
 
 
-def _cannot_grade(why: object) -> FoundWanting:
-    return FoundWanting(f"The workers can't grade: {why}")
+def _cannot_grade(why: object) -> CommandFailed:
+    return CommandFailed(f"The workers can't grade: {why}")

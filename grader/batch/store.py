@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from grader.batch.autograded import Autograded, timestamp
 from grader.batch.finish import Item
-from grader.batch.gradebook import Entry, Gradebook, Unavailable
-from grader.batch.results import ResultsLog
-from grader.errors import FoundWanting
+from grader.classroom.gradebook import Entry, Gradebook, Unavailable
+from grader.classroom.results_log import ResultsLog
+from grader.errors import CommandFailed
 
 BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -87,6 +87,6 @@ class _FullDisk:
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, OSError) and error.errno in FULL:
-            raise FoundWanting(
+            raise CommandFailed(
                 f"{error.strerror}. What was graded before is kept: make room and run it again."
             ) from error

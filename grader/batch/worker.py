@@ -13,11 +13,11 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.batch.finish import Finished, Release, finish
-from grader.batch.key import Terms, specifications
+from grader.batch.key import GradingSettings, specifications
 from grader.judge.outline import Outline
-from grader.judge.result import Result
+from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import HandedOver, OpenZygote, Sandbox
-from grader.subject.forking import ZygoteGone
+from grader.subject.zygote import ZygoteGone
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Judge(WorkerPlugin):
     # Registered twice, it stays as it is.
     idempotent = True
 
-    def __init__(self, terms: Terms, version: str, sandboxes: Mapping[int, HandedOver] | None = None) -> None:
+    def __init__(self, terms: GradingSettings, version: str, sandboxes: Mapping[int, HandedOver] | None = None) -> None:
         """`sandboxes` are in the making for workers of these names, who are on the command's own machine."""
         self.terms, self.version, self._sandboxes = terms, version, sandboxes or {}
         self._place: Any = None
@@ -76,7 +76,7 @@ class Judge(WorkerPlugin):
         """Made once a worker."""
         return Outline.of(self.terms.instructor)
 
-    def grade(self, task: Task, meanwhile: Callable[[], object]) -> Result:
+    def grade(self, task: Task, meanwhile: Callable[[], object]) -> SubmissionResult:
         """Grade a submission. If the zygote dies meanwhile, another one is started, once."""
         with self._alone:
             try:
@@ -85,7 +85,7 @@ class Judge(WorkerPlugin):
                 self.teardown(get_worker())
                 return self._graded(task, meanwhile)
 
-    def _graded(self, task: Task, meanwhile: Callable[[], object]) -> Result:
+    def _graded(self, task: Task, meanwhile: Callable[[], object]) -> SubmissionResult:
         from grader.judge.grading import grade
 
         secret, student = self.terms.secret, task.student
@@ -113,7 +113,7 @@ class _Work:
 
     def __init__(self, plugin: Judge, release: Release) -> None:
         self._plugin, self._release = plugin, release
-        self._open: tuple[Task, Result] | None = None
+        self._open: tuple[Task, SubmissionResult] | None = None
         self.judged: list[Judged] = []
 
     def judge(self, task: Task) -> None:

@@ -21,9 +21,9 @@ from grader.judge.grading import Place, grade
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable
-from grader.judge.result import Result
+from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import OpenZygote, Sandbox, SandboxUnavailable
-from grader.subject.forking import ZygoteGone
+from grader.subject.zygote import ZygoteGone
 
 
 class JudgingExporter(NotebookExporter):
@@ -85,7 +85,7 @@ class JudgingExporter(NotebookExporter):
             submission, why = b"", str(error)
         result = self._judge(submission, instructor, about["student"])
         if why:
-            result = Result(result.exercises, unreadable=why, sandboxed=result.sandboxed)
+            result = SubmissionResult(result.exercises, unreadable=why, sandboxed=result.sandboxed)
         made = rebuild(instructor, submission, result, self._settings.notebook_bytes, self._settings.cells)
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
@@ -94,7 +94,7 @@ class JudgingExporter(NotebookExporter):
         folder = coursedir.format_path(coursedir.source_directory, ".", assignment)
         return Path(folder, f"{notebook}.ipynb").read_bytes()
 
-    def _judge(self, submission: bytes, instructor: bytes, student: str) -> Result:
+    def _judge(self, submission: bytes, instructor: bytes, student: str) -> SubmissionResult:
         outline = Outline.of(instructor)
         for attempt in (1, 2):
             try:
@@ -112,7 +112,7 @@ class RecordResult(NbGraderPreprocessor):
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         about = resources["nbgrader"]
-        result = Result.from_plain(nb.metadata[RESULT])
+        result = SubmissionResult.from_plain(nb.metadata[RESULT])
         checks = {
             cell.metadata["course"]["exercise"]: cell.metadata["nbgrader"]["grade_id"]
             for cell in nb.cells

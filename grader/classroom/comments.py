@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from grader.judge.clean_text import clean
 from grader.judge.feedback import BROKEN, preface
-from grader.judge.result import ExerciseResult, Result
-from grader.judge.text import clean
+from grader.judge.result import ExerciseResult, SubmissionResult
 
 COMMENT_BYTES = 4000
 
 
-def comment_on(exercise: ExerciseResult, result: Result) -> str:
+def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     """What a student reads beside the exercise, short: the check's own output has the rest."""
     said = preface(result) if result.unreadable or not result.sandboxed else []
     if exercise.broken:

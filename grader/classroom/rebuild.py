@@ -10,14 +10,16 @@ from typing import Any
 
 from grader.judge.feedback import as_html, as_text, preface
 from grader.judge.outline import Outline
-from grader.judge.reader import Cell, Unreadable, read
-from grader.judge.result import Result
+from grader.judge.reader import NotebookCell, Unreadable, read
+from grader.judge.result import SubmissionResult
 
 RESULT = "course_result"
 _outline = lru_cache(maxsize=4)(Outline.of)  # of one class all are given back against the same
 
 
-def rebuild(instructor: bytes, submission: bytes, result: Result, max_bytes: int, max_cells: int) -> dict[str, Any]:
+def rebuild(
+    instructor: bytes, submission: bytes, result: SubmissionResult, max_bytes: int, max_cells: int
+) -> dict[str, Any]:
     """The autograded notebook, as JSON has it."""
     source = json.loads(instructor)
     own = [cell for cell in source["cells"] if cell["cell_type"] == "code"]
@@ -40,12 +42,12 @@ def _escaped(text: str) -> str:
 
 
 class _Cells:
-    def __init__(self, own: list[dict[str, Any]], outline: Outline, result: Result) -> None:
+    def __init__(self, own: list[dict[str, Any]], outline: Outline, result: SubmissionResult) -> None:
         self.own, self.outline, self.result = own, outline, result
         self.cells: list[dict[str, Any]] = []
         self.placed: set[int] = set()
 
-    def take(self, cell: Cell) -> None:
+    def take(self, cell: NotebookCell) -> None:
         """One of the student's cells."""
         if cell.kind == "markdown":
             self.markdown(cell.source)

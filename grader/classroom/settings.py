@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-NBGRADER, BUILD, HERE = "nbgrader.preprocessors", "grader.build.preprocessors", "grader.classroom"
+NBGRADER, HERE = "nbgrader.preprocessors", "grader.classroom"
 
 # nbgrader's own list and order, with this course's ways of clearing in place of nbgrader's.
 GENERATE = [
     f"{NBGRADER}.IncludeHeaderFooter",
     f"{NBGRADER}.LockCells",
-    f"{BUILD}.ClearCourseSolutions",  # knows the stub of a quiz
-    f"{BUILD}.ClearStudentOutput",  # worked examples keep their outputs
-    f"{BUILD}.AllowErrors",
+    f"{HERE}.preprocessors.ClearCourseSolutions",  # knows the stub of a quiz
+    f"{HERE}.preprocessors.ClearStudentOutput",  # worked examples keep their outputs
+    f"{HERE}.preprocessors.AllowErrors",
     f"{NBGRADER}.CheckCellMetadata",
     f"{NBGRADER}.ComputeChecksums",
     f"{NBGRADER}.SaveCells",

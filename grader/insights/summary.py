@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from grader.judge.result import ExerciseResult, Result
+from grader.judge.result import ExerciseResult, SubmissionResult
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Summary:
     mistakes: tuple[MistakeRow, ...]
 
 
-def summarise(results: Sequence[Result]) -> Summary:
+def summarise(results: Sequence[SubmissionResult]) -> Summary:
     """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first."""
     names = list(dict.fromkeys(one.name for result in results for one in result.exercises))
     found = {name: [one for result in results for one in result.exercises if one.name == name] for name in names}

@@ -11,10 +11,9 @@ from html import escape
 
 import nh3
 
-from grader.judge.result import ExerciseResult, PartResult, Result
-from grader.judge.text import clean
-from grader.report import Report
-from grader.report import Result as Part
+from grader.judge.clean_text import clean
+from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.report import PartReport, Report
 
 GENERAL = "Passes on the practice inputs, but not on others: it must work for all sizes and values."
 BY_KIND = {
@@ -53,7 +52,7 @@ def _valid(score: float) -> float:
     return float(score) if isinstance(score, float | int) and 0.0 <= score <= 1.0 else 0.0
 
 
-def _part(part: Part, practice: Part | None) -> PartResult:
+def _part(part: PartReport, practice: PartReport | None) -> PartResult:
     if part.passed:
         return PartResult(part.name, True, part.weight)
     told = practice is not None and not practice.passed
@@ -106,14 +105,14 @@ def as_html(result: ExerciseResult) -> str:
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
 
 
-def preface(result: Result) -> list[str]:
+def preface(result: SubmissionResult) -> list[str]:
     """Sentences about the submission as a whole."""
     said = []
     if result.unreadable:
         said.append(result.unreadable)
     if not result.sandboxed:
         said.append("Graded without a sandbox.")
-    return [*said, *(clean(sentence, 300) for sentence in result.odd)]
+    return [*said, *(clean(sentence, 300) for sentence in result.notes)]
 
 
 def _inline(text: str) -> str:

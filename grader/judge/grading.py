@@ -7,20 +7,20 @@ import hmac
 import time
 from collections.abc import Callable, Mapping
 
-from grader.engine import Check, evaluate
+from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.feedback import judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
-from grader.judge.result import ExerciseResult, Result
+from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.runner import Runner
 from grader.judge.sandbox import OpenZygote, Sandbox
-from grader.registry import exercises
 from grader.report import Report
-from grader.spec import Exercise
-from grader.subject.forking import ZygoteGone
+from grader.spec.evaluate import Check, evaluate
+from grader.spec.exercise import Exercise
+from grader.subject.zygote import ZygoteGone
 
 Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
@@ -36,7 +36,7 @@ def grade(
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
-) -> Result:
+) -> SubmissionResult:
     """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
 
     Every exercise of the outline gets a result, whatever happens. Raises `ZygoteGone` only if the sandbox itself has
@@ -51,19 +51,19 @@ def grade(
             cells = read(submission, limits.notebook_bytes, limits.cells)
         except Unreadable as error:
             nothing = tuple(ExerciseResult(e.name, e.points, 0.0) for e in mine)
-            return Result(nothing, unreadable=str(error), sandboxed=place.sandboxed)
+            return SubmissionResult(nothing, unreadable=str(error), sandboxed=place.sandboxed)
         work = plan.make(outline, cells)
         checks = _Checks(runner, work, known, secret, student)
         for step in _lean(runner, work, checks, meanwhile).steps:
-            if isinstance(step, plan.Run):
+            if isinstance(step, plan.RunStep):
                 runner.run(step)
             else:
                 checks.run(step.exercise)
         runner.settle()
         checks.write_up()
-    return Result(
+    return SubmissionResult(
         tuple(checks.found[e.name] for e in mine),
-        odd=(*work.odd, *runner.odd),
+        notes=(*work.notes, *runner.notes),
         sandboxed=place.sandboxed,
         seconds=round(time.monotonic() - start, 4),
     )
@@ -72,11 +72,11 @@ def grade(
 def _lean(runner: Runner, work: plan.Plan, checks: _Checks, meanwhile: Callable[[], object]) -> plan.Plan:
     """The plan without the worked examples that nothing needs. The names come from a process in which nothing of the
     student's has run yet."""
-    own = tuple(step.source for step in work.steps if isinstance(step, plan.Run) and not step.example)
+    own = tuple(step.source for step in work.steps if isinstance(step, plan.RunStep) and not step.example)
     examples = {
         i: (step.source, step.definitions)
         for i, step in enumerate(work.steps)
-        if isinstance(step, plan.Run) and step.example
+        if isinstance(step, plan.RunStep) and step.example
     }
 
     def use_the_wait() -> None:
@@ -100,7 +100,7 @@ class _Checks:
     ) -> None:
         self.runner, self.known, self.secret, self.student = runner, known, secret, student
         self.found: dict[str, ExerciseResult] = {}
-        self._order = iter([step.exercise for step in work.steps if isinstance(step, plan.Check)])
+        self._order = iter([step.exercise for step in work.steps if isinstance(step, plan.CheckStep)])
         self._ready: dict[str, Check] = {}
         self._checked: tuple[Report, Report | None, str] | None = None
 

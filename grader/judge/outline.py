@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.judge.reader import Cell, read
+from grader.judge.reader import NotebookCell, read
 
 MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
 # Nothing that a check needs comes from these: they draw, they train, or they call what the check calls anyway.
@@ -18,7 +18,7 @@ EXAMPLES = ("example", "", *SKIPPED)
 class Outline:
     """The code cells of the instructor's notebook. `lesson` is its name."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[NotebookCell, ...]
 
     @classmethod
     def of(cls, notebook: bytes) -> Outline:
@@ -44,7 +44,7 @@ class Outline:
         """The normal text of each cell."""
         return tuple(normal(cell.source) for cell in self.cells)
 
-    def match(self, cell: Cell, text: str = "") -> int | None:
+    def match(self, cell: NotebookCell, text: str = "") -> int | None:
         """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source (`text` is its
         normal text, where that is known)."""
         by_grade_id, by_id, by_source = self._index

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
-from grader.judge.reader import Cell
+from grader.judge.reader import NotebookCell
 
 
 @dataclass(frozen=True)
-class Run:
+class RunStep:
     """Run a cell; `definitions`: only its functions, classes and imports. `exercise`: whose solution cell it is.
     `example`: a worked example of the course's, unchanged, which may be left out if nothing needs it."""
 
@@ -27,13 +27,13 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckStep:
     """Check an exercise here."""
 
     exercise: str
 
 
-Step = Run | Check
+Step = RunStep | CheckStep
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class Plan:
     """Steps in order, and sentences on what was odd about the notebook."""
 
     steps: tuple[Step, ...]
-    odd: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def without(self, unneeded: set[int]) -> Plan:
         """The plan without the steps at these places."""
-        return Plan(tuple(step for i, step in enumerate(self.steps) if i not in unneeded), self.odd)
+        return Plan(tuple(step for i, step in enumerate(self.steps) if i not in unneeded), self.notes)
 
 
-def make(outline: Outline, cells: Sequence[Cell]) -> Plan:
+def make(outline: Outline, cells: Sequence[NotebookCell]) -> Plan:
     """The plan for a submission's cells."""
     return _Maker(outline, [cell for cell in cells if cell.kind == "code"]).plan()
 
 
 class _Maker:
-    def __init__(self, outline: Outline, cells: list[Cell]) -> None:
+    def __init__(self, outline: Outline, cells: list[NotebookCell]) -> None:
         self.outline, self.cells = outline, cells
         self.texts = [normal(cell.source) for cell in cells]
         self.matches = [outline.match(cell, text) for cell, text in zip(cells, self.texts, strict=True)]
         self.roles = [self._role(found) for found in self.matches]
-        self.odd: list[str] = []
+        self.notes: list[str] = []
 
     def _role(self, found: int | None) -> tuple[str, str]:
         return ("", "") if found is None else (self.outline.cells[found].role, self.outline.cells[found].exercise)
@@ -75,27 +75,27 @@ class _Maker:
         steps: list[Step] = list(given.get(-1, ()))
         for i, cell in enumerate(self.cells):
             steps += self._runs(i, cell)
-            steps += [Check(name) for name in (*before.get(i, ()), *after.get(i, ()))]
+            steps += [CheckStep(name) for name in (*before.get(i, ()), *after.get(i, ()))]
             steps += given.get(i, ())
-        steps += [Check(name) for name in after.get(len(self.cells), ())]
-        return Plan(tuple(steps), tuple(dict.fromkeys(self.odd)))
+        steps += [CheckStep(name) for name in after.get(len(self.cells), ())]
+        return Plan(tuple(steps), tuple(dict.fromkeys(self.notes)))
 
-    def _runs(self, i: int, cell: Cell) -> list[Run]:
+    def _runs(self, i: int, cell: NotebookCell) -> list[RunStep]:
         (role, exercise), found, unchanged = self.roles[i], self.matches[i], self._unchanged(i)
         if role == "given" and found is not None:
             if not unchanged:
-                self.odd.append("A locked cell that the course gives was changed: the course's own was used.")
-            return [Run(self.outline.cells[found].source)] if self.matches.index(found) == i else []
+                self.notes.append("A locked cell that the course gives was changed: the course's own was used.")
+            return [RunStep(self.outline.cells[found].source)] if self.matches.index(found) == i else []
         if role == "check" and unchanged:
             return []
         if role == "check":
-            self.odd.append(f"The check cell of `{exercise}` was changed: the course's own check was used.")
+            self.notes.append(f"The check cell of `{exercise}` was changed: the course's own check was used.")
         example = unchanged and role in EXAMPLES
         if role in SKIPPED and (role != "try" or unchanged):
-            return [Run(cell.source, definitions=True, example=example)]
+            return [RunStep(cell.source, definitions=True, example=example)]
         if not cell.source.strip():
             return []
-        return [Run(cell.source, exercise=exercise if role == "solution" else "", example=example)]
+        return [RunStep(cell.source, exercise=exercise if role == "solution" else "", example=example)]
 
     def _places_of_checks(self) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
         """For every cell the exercises that are checked there: where their check cell stands, and where it had to be
@@ -106,19 +106,19 @@ class _Maker:
             mine = [i for i, role in enumerate(self.roles) if role == ("check", name)]
             defined = [i for i, cell in enumerate(self.cells) if self._defines(i, cell, name)]
             if len(mine) > 1:
-                self.odd.append(f"The check cell of `{name}` is there {len(mine)} times: one of them counts.")
+                self.notes.append(f"The check cell of `{name}` is there {len(mine)} times: one of them counts.")
             usable = [i for i in mine if not defined or i >= defined[0]]
             if usable:
                 before.setdefault(self._original(usable), []).append(name)
                 continue
             if mine:
-                self.odd.append(f"The check cell of `{name}` stands before its exercise: it was checked behind it.")
+                self.notes.append(f"The check cell of `{name}` stands before its exercise: it was checked behind it.")
             else:
-                self.odd.append(f"The check cell of `{name}` was missing and was put back.")
+                self.notes.append(f"The check cell of `{name}` was missing and was put back.")
             after.setdefault(defined[-1] if defined else len(self.cells), []).append(name)
         return before, after
 
-    def _defines(self, i: int, cell: Cell, name: str) -> bool:
+    def _defines(self, i: int, cell: NotebookCell, name: str) -> bool:
         return self.roles[i] == ("solution", name) or (name in cell.source and defines(cell.source, name))
 
     def _original(self, places: list[int]) -> int:
@@ -131,9 +131,9 @@ class _Maker:
         places: dict[int, list[Step]] = {}
         for k, own in enumerate(self.outline.cells):
             if own.role == "given" and k not in self.matches:
-                self.odd.append("A locked cell that the course gives was missing and was put back.")
+                self.notes.append("A locked cell that the course gives was missing and was put back.")
                 earlier = [i for i, found in enumerate(self.matches) if found is not None and found < k]
-                places.setdefault(max(earlier, default=-1), []).append(Run(own.source))
+                places.setdefault(max(earlier, default=-1), []).append(RunStep(own.source))
         return places
 
 

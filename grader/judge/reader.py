@@ -19,7 +19,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """One cell of a notebook. `grade_id`, `role` and `exercise` are empty where its metadata doesn't give them."""
 
     kind: str
@@ -31,7 +31,7 @@ class Cell:
 
 
 @lru_cache(maxsize=4)  # it is read to grade it, and once more to give it back
-def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[Cell, ...]:
+def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...]:
     """The cells of a notebook, Markdown included, in order."""
     if len(data) > max_bytes:
         raise Unreadable(
@@ -73,7 +73,7 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) and len(value) <= 200 else ""
 
 
-def _cell(raw: Any) -> Cell | None:
+def _cell(raw: Any) -> NotebookCell | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("cell_type"), str):
         return None
     source = raw.get("source", raw.get("input", ""))
@@ -83,7 +83,7 @@ def _cell(raw: Any) -> Cell | None:
         return None
     metadata = _dict(raw.get("metadata"))
     course = _dict(metadata.get("course"))
-    return Cell(
+    return NotebookCell(
         kind=raw["cell_type"],
         source=source,
         id=_word(raw.get("id")),

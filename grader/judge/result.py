@@ -44,12 +44,12 @@ class ExerciseResult:
 
 
 @dataclass(frozen=True)
-class Result:
-    """One submission. `odd` are sentences on what was odd about the notebook; `unreadable` why nothing could be
+class SubmissionResult:
+    """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
     graded; `sandboxed` is False where it was graded without a sandbox."""
 
     exercises: tuple[ExerciseResult, ...]
-    odd: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     unreadable: str = ""
     sandboxed: bool = True
     seconds: float = 0.0
@@ -71,7 +71,7 @@ class Result:
         return {**vars(self), "exercises": exercises}
 
     @classmethod
-    def from_plain(cls, data: dict[str, Any]) -> Result:
+    def from_plain(cls, data: dict[str, Any]) -> SubmissionResult:
         """The inverse of `to_plain`, also after a trip through JSON."""
         exercises = tuple(
             ExerciseResult(
@@ -79,4 +79,4 @@ class Result:
             )
             for e in data["exercises"]
         )
-        return cls(**{**data, "exercises": exercises, "odd": tuple(data["odd"])})
+        return cls(**{**data, "exercises": exercises, "notes": tuple(data["notes"])})

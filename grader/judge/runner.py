@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from grader.engine import SECONDS
 from grader.judge.limits import Limits
-from grader.judge.plan import Run
-from grader.spec import Exercise
+from grader.judge.plan import RunStep
+from grader.spec.evaluate import SECONDS
+from grader.spec.exercise import Exercise
 from grader.subject import Outcome, Request
 from grader.subject.forked import ForkedSubject
-from grader.subject.forking import Zygote
 from grader.subject.protocol import Answer
+from grader.subject.zygote import Zygote
 
 # Under this there is no use in starting anything.
 LEAST_SECONDS = 0.05
@@ -51,11 +51,11 @@ class Runner:
 
     def __init__(self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise]) -> None:
         self.limits, self.known = limits, known
-        self.odd: list[str] = []
+        self.notes: list[str] = []
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
-        self._done: list[Run] = []
-        self._running: deque[tuple[Run, Iterator[Outcome]]] = deque()
+        self._done: list[RunStep] = []
+        self._running: deque[tuple[RunStep, Iterator[Outcome]]] = deque()
         self._printed: dict[str, str] = {}
         self._fork()
 
@@ -92,13 +92,13 @@ class Runner:
         outcome = next(asked)
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
-    def run(self, step: Run) -> None:
+    def run(self, step: RunStep) -> None:
         """Have a cell run, after those that are still at it. If it ends the process, the submission goes on without
         it."""
         if (self._running and self.left() > LEAST_SECONDS) or self.ready():
             self._send(step)
 
-    def _send(self, step: Run) -> None:
+    def _send(self, step: RunStep) -> None:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
         self._running.append((step, self.subject.ask_ahead([request])))
@@ -110,7 +110,7 @@ class Runner:
             outcome = next(arriving)
             if self._child.ended and outcome.status != "not-run":
                 why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-                self.odd.append(f"A cell {why} and was left out: {_first_line(step.source)}")
+                self.notes.append(f"A cell {why} and was left out: {_first_line(step.source)}")
                 continue
             self._done.append(step)  # also one that had to wait for that: it runs when the others are run again
             if step.exercise:

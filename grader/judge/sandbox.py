@@ -28,7 +28,7 @@ import grader
 from grader.judge import inside, seccomp
 from grader.judge.limits import MIB, Limits
 from grader.subject.confine import Confinement
-from grader.subject.forking import ONE_THREAD, Zygote, ZygoteGone
+from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
 
 INSTALL = "apt-get install bubblewrap libseccomp2"
 COURSE, SCRATCH = "/course", "/scratch"
@@ -315,9 +315,8 @@ def _view() -> list[str]:
         view += ["--ro-bind-try", path, path]
     for folder in packages_folders():
         # The course's own references, where it is installed and not only linked.
-        for package in ("grader", "widgets"):
-            if Path(folder, package).is_dir():
-                view += ["--tmpfs", f"{folder}/{package}", "--remount-ro", f"{folder}/{package}"]
+        if Path(folder, "grader").is_dir():
+            view += ["--tmpfs", f"{folder}/grader", "--remount-ro", f"{folder}/grader"]
     view += ["--dir", f"{COURSE}/grader"]
     for name, target in _stubs().items():
         view += ["--ro-bind", str(target), f"{COURSE}/{name}"]
@@ -327,12 +326,12 @@ def _view() -> list[str]:
 
 
 def _stubs() -> dict[str, Path]:
-    """What `grader` and `widgets` are in there: stubs, and the servant that carries out requests."""
+    """What `grader` is in there: stubs, and the executor that carries out requests."""
     stub = Path(inside.__file__).with_name("grader_stub.py")
     return {
         "grader/__init__.py": stub,
         "grader/subject": Path(grader.__file__).with_name("subject"),
-        "widgets.py": stub,
+        "grader/views.py": stub,
     }
 
 
@@ -369,7 +368,7 @@ def _python(descriptor: int, course: str = COURSE) -> list[str]:
     """The zygote's command: no user's or site's start-up files, and nothing of a submission on the path."""
     start = (
         f"import sys; sys.path[:0] = {[course]!r}; sys.path += {packages_folders()!r}; "
-        "from grader.subject.zygote import main; main()"
+        "from grader.subject.zygote_process import main; main()"
     )
     # Not -I: it would ignore PYTHONMALLOC too. The environment is ours from end to end.
     return [os.path.realpath(sys.executable), "-s", "-S", "-P", "-B", "-c", start, str(descriptor)]

@@ -1,7 +1,7 @@
 """How a specification reaches a student's code: one interface, two subjects.
 
 `LocalSubject` works in the learner's own process; `ForkedSubject` talks to a forked process through a pipe.
-Both let the same `Servant` touch the student's objects, so what works in one works in the other.
+Both let the same `Executor` touch the student's objects, so what works in one works in the other.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Silence:
         return None
 
 
-def furnish(namespace: dict[str, Any]) -> dict[str, Any]:
+def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
     """Adds what every notebook has without importing it."""
     shell = Shell(namespace)
     namespace["get_ipython"] = lambda: shell

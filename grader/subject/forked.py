@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any
 
 from grader.subject.channel import Channel, Closed, Late
-from grader.subject.forking import Zygote
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
 from grader.subject.wire import WireError
+from grader.subject.zygote import Zygote
 
 # What the pipe itself may take beyond the time that the student's code has.
 GRACE = 1.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from grader.subject.executor import Executor
 from grader.subject.protocol import Answer, Outcome, Request
-from grader.subject.servant import Servant
 
 
 class LocalSubject:
     """The names in `namespace`, as they are now."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        self._servant = Servant(namespace)
+        self._servant = Executor(namespace)
 
     def ask(self, request: Request) -> Outcome:
         """Carry out one request in this process."""

@@ -10,10 +10,10 @@ import socket
 import torch
 from torch import Tensor
 
-from grader.subject.cells import furnish
+from grader.subject.cells import notebook_namespace
 from grader.subject.channel import Channel
+from grader.subject.executor import Executor
 from grader.subject.protocol import Request, to_plain
-from grader.subject.servant import Servant
 
 TIMES = 3
 # Ordinary code of a notebook on this course's subject. It solves no exercise: what counts is which functions it calls.
@@ -82,10 +82,10 @@ def rehearse() -> None:
     for _ in range(TIMES):
         ours, theirs = socket.socketpair()
         sender, receiver = Channel(ours), Channel(theirs)
-        servant = Servant(furnish({"__name__": "__main__"}))
+        executor = Executor(notebook_namespace({"__name__": "__main__"}))
         sender.send([(secrets.randbits(60), to_plain(request)) for request in _requests()])
         for token, plain in receiver.receive():
-            sender.send({"outcome": to_plain(servant.carry_out(Request(**plain))), "token": token})
+            sender.send({"outcome": to_plain(executor.carry_out(Request(**plain))), "token": token})
             receiver.receive()
         sender.close()
         receiver.close()

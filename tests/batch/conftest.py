@@ -19,7 +19,7 @@ from distributed import LocalCluster
 
 from grader.batch import cluster as clusters
 from grader.batch.run import Options, Outcome, run
-from grader.course import create
+from grader.classroom.create import create
 from tests.classroom.commands import nbgrader
 from tests.classroom.conftest import as_solution
 from tests.judge import notebooks as nb

@@ -17,14 +17,14 @@ from distributed import Client
 from grader.batch import cluster as clusters
 from grader.batch import worker
 from grader.batch.finish import Finished, Release
-from grader.batch.key import Terms
+from grader.batch.key import GradingSettings
 from grader.batch.run import Options, run
 from grader.batch.starting import Starting
 from grader.batch.store import Store
 from grader.batch.worker import Judge, OtherVersion, Task
-from grader.errors import FoundWanting
+from grader.errors import CommandFailed
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, Result
+from grader.judge.result import ExerciseResult, SubmissionResult
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
 from tests.judge import notebooks as nb
 
@@ -181,7 +181,7 @@ def test_worker_that_does_not_come_up(room, monkeypatch, capfd):
 
     room.submit("ann", answered(RIGHT))
     monkeypatch.setattr("grader.batch.forkserver.Worker", fail)
-    with pytest.raises(FoundWanting, match="The workers can't be started"):
+    with pytest.raises(CommandFailed, match="The workers can't be started"):
         run(room.root, "00", Options(workers=1), room.said)
     assert "OSError: no such port" in capfd.readouterr().err
     assert not (room.root / "autograded" / "ann").exists()
@@ -255,7 +255,7 @@ def test_folder_that_cannot_be_written_costs_one_student_the_notebook_only(room)
 
 
 def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
-    for name in ("ann", "bad", "odd", "zoe"):
+    for name in ("ann", "bad", "notes", "zoe"):
         room.submit(name, answered(RIGHT))
 
     def judge(plugin, tasks, release):  # runs on the worker
@@ -264,7 +264,7 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
         students = [task.student for task in tasks]
         if "bad" in students:
             raise KilledWorker("judge", SimpleNamespace(address="tcp://10.0.0.7:40001"), 2)
-        if "odd" in students:
+        if "notes" in students:
             raise ValueError("unheard of")
         return worker.judge(plugin, tasks, release)
 
@@ -273,16 +273,16 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
         outcome = room.grade()
     assert outcome.problems == {
         "bad": "Every worker that graded it died.",
-        "odd": "The judge failed: ValueError: unheard of",
+        "notes": "The judge failed: ValueError: unheard of",
     }
     assert room.marks() == {"ann": 1, "zoe": 1}
     assert room.grade().graded == 2
-    assert room.marks() == dict.fromkeys(("ann", "bad", "odd", "zoe"), 1)
+    assert room.marks() == dict.fromkeys(("ann", "bad", "notes", "zoe"), 1)
 
 
 def test_each_of_a_task_is_finished_in_its_turn(monkeypatch):
     """One is finished while the next is graded; where that fails or is unreadable, before it."""
-    terms = Terms(nb.instructor(LESSON), b"x" * 64, Limits())
+    terms = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
     plugin, seen = Judge(terms, ""), []
 
     def grade(task, meanwhile):
@@ -292,10 +292,10 @@ def test_each_of_a_task_is_finished_in_its_turn(monkeypatch):
         if task.why == "fails":
             raise ValueError("unheard of")
         seen.append(f"{task.student} graded")
-        return Result((ExerciseResult("first_steps", 1, 1),), unreadable=task.why, odd=(task.student,))
+        return SubmissionResult((ExerciseResult("first_steps", 1, 1),), unreadable=task.why, notes=(task.student,))
 
     def finish(result, data, terms, release):
-        seen.append(f"{result.odd[0]} finished")
+        seen.append(f"{result.notes[0]} finished")
         return Finished({}, b"") if data else {}[0]
 
     monkeypatch.setattr(plugin, "grade", grade)
@@ -310,7 +310,7 @@ def test_each_of_a_task_is_finished_in_its_turn(monkeypatch):
         "d", "d graded",
         "e", "d finished", "e graded", "e finished",
     ]  # fmt: skip
-    names = [one if isinstance(one, str) else one[0]["odd"][0] for one in judged]
+    names = [one if isinstance(one, str) else one[0]["notes"][0] for one in judged]
     assert names == ["a", "b", "The judge failed: ValueError: unheard of", "d", "The judge failed: KeyError: 0"]
 
 
@@ -332,7 +332,7 @@ def test_a_sandbox_is_made_ready_to_draw_if_somebody_draws(room, monkeypatch):
 
 
 def test_worker_with_another_version_is_refused():
-    terms = Terms(nb.instructor(LESSON), b"x" * 64, Limits())
+    terms = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):
         Judge(terms, "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
     assert "xxxx" not in repr(terms)
@@ -350,7 +350,7 @@ def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it
     with Client(room.scheduler) as client:
         (before,) = client.run(set_path, "/nowhere").values()
         try:
-            with pytest.raises(FoundWanting, match="apt-get install bubblewrap"):
+            with pytest.raises(CommandFailed, match="apt-get install bubblewrap"):
                 room.grade()
         finally:
             client.run(set_path, before)
@@ -375,5 +375,5 @@ def test_sandbox_that_cannot_start_ends_the_run_with_what_bubblewrap_said(room, 
     bwrap.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
     bwrap.chmod(0o755)
     monkeypatch.setenv("PATH", f"{bwrap.parent}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(FoundWanting, match=r"could not start one here \(No permissions to create a new namespace\)"):
+    with pytest.raises(CommandFailed, match=r"could not start one here \(No permissions to create a new namespace\)"):
         run(room.root, "00", Options(workers=1), room.said)

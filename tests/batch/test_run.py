@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from grader.batch import cluster as clusters
-from grader.batch import results
 from grader.batch.lock import locked
-from grader.errors import CourseError, FoundWanting
+from grader.classroom import results_log as results
+from grader.errors import CommandFailed, CourseError
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
 DUE = f"update assignment set duedate = '2026-11-20 09:00:00' where name = '{LESSON}'"
@@ -108,7 +108,7 @@ def test_result_log_can_be_read_with_a_torn_line(room):
 
 def test_two_runs_at_once(room):
     room.submit("ann", answered(RIGHT))
-    with locked(room.root), pytest.raises(FoundWanting, match=r"is being graded by process \d+ on \S+, since 20"):
+    with locked(room.root), pytest.raises(CommandFailed, match=r"is being graded by process \d+ on \S+, since 20"):
         room.grade()
     assert room.grade().graded == 1
 

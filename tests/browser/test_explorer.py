@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
+from grader.views.base import style
 from tests.browser.lab import Excerpt, application, go, press
-from widgets.base import style
 
 EXCERPT = Excerpt(
     "01_self_attention",

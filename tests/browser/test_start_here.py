@@ -37,7 +37,7 @@ def validated(notebook: Notebook) -> str:
 
 
 def test_the_set_up_is_found_right(notebook, shot):
-    report = notebook.cell("from grader.doctor import doctor").locator(".grader-report")
+    report = notebook.cell("from grader.learner.doctor import doctor").locator(".grader-report")
     expect(report).to_contain_text("Everything is ready.")
     shot(report, "doctor")
 

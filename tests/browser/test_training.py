@@ -10,7 +10,7 @@ from tests.browser.lab import Lab, Notebook, application, choose, press
 
 MONITOR = """
 import time
-from widgets import TrainingMonitor
+from grader.views import TrainingMonitor
 monitor = TrainingMonitor(40)
 monitor
 """
@@ -25,7 +25,7 @@ for step in range(1, 31):
 """
 VIEW = """
 import torch
-from widgets import AlignmentView
+from grader.views import AlignmentView
 pairs = [("3 May 2024", "2024-05-03"), ("May 1999", "1999-05")]
 def found(sharp, wrong):
     tables = []

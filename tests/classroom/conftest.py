@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from grader.course import create
+from grader.classroom.create import create
 from tests.classroom.commands import nbgrader
 
 ROOT = Path(__file__).parents[2]

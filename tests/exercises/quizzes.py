@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import torch
 
-from grader import answers
-from grader.engine import evaluate
-from grader.registry import exercises
+from grader.exercises.registry import exercises
 from grader.report import Report
+from grader.spec import answers
+from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 from tests.model_solutions import cells
 
@@ -130,7 +130,7 @@ class QuizTests:
         for question in self.questions:
             answer = self.right[question.key]
             if isinstance(answer, str):
-                assert answers.seal(question.key, answer) in source
+                assert answers.answer_digest(question.key, answer) in source
                 assert sorted([*question.wrong, answer]) == ["a", "b", "c", "d"]
 
     def test_checking_draws_no_random_numbers(self):

@@ -9,12 +9,12 @@ import math
 import pytest
 import torch
 
-from grader.answers import seal
-from grader.engine import evaluate
-from grader.exercises.lesson_10_hunt import BUG_HUNT, PROBES, QUESTIONS, READINGS, ruled_out
-from grader.registry import exercises
-from grader.specimens import attentions
-from grader.specimens.attentions import CANDIDATES, RIGHT, SEALED, Recipe, broken_attentions
+from grader.exercises.lesson_10.hunt import BUG_HUNT, PROBES, QUESTIONS, READINGS, ruled_out
+from grader.exercises.registry import exercises
+from grader.models import attentions
+from grader.models.attentions import CANDIDATES, RIGHT, SEALED, Recipe, broken_attentions
+from grader.spec.answers import answer_digest
+from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
 TRUE = {
@@ -107,7 +107,7 @@ def test_boxes_do_not_tell_what_they_are():
         assert TRUE[name] not in source.partition("SEALED")[2]
         with pytest.raises(TypeError):
             inspect.getsource(box)
-    assert {name: seal(name, true) for name, true in TRUE.items()} == SEALED
+    assert {name: answer_digest(name, true) for name, true in TRUE.items()} == SEALED
 
 
 B, T, E, H = 2, 5, 12, 3

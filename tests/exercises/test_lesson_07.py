@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from grader.draw import Draw
-from grader.engine import evaluate
-from grader.exercises import lesson_07_pytorch as pytorch
 from grader.exercises.lesson_07 import EXERCISES
-from grader.exercises.lesson_07_wrong import Block, DecoderBlock, Model, Stack
-from grader.registry import exercises
-from grader.spec import Setup
+from grader.exercises.lesson_07 import pytorch as pytorch
+from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Model, Stack
+from grader.exercises.registry import exercises
+from grader.spec.draw import Draw
+from grader.spec.evaluate import evaluate
+from grader.spec.exercise import Setup
 from grader.subject.local import LocalSubject
 from tests.model_solutions import model_solution
 from tests.submissions import submissions

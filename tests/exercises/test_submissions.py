@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.engine import evaluate
-from grader.registry import exercises
+from grader.exercises.registry import exercises
+from grader.spec.evaluate import evaluate
 from tests.model_solutions import model_solution
 from tests.submissions import Submission, submissions
 

@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from grader.insights.alike import Pair
-from grader.insights.report import Lesson, as_html, as_text, table
+from grader.insights.page import LessonInsights, as_html, as_text, table
+from grader.insights.similarity import Pair
 from grader.insights.summary import summarise
-from grader.judge.result import ExerciseResult, PartResult, Result
+from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 
 
-def result(first: float, second: float, diagnosis: str | None = None) -> Result:
+def result(first: float, second: float, diagnosis: str | None = None) -> SubmissionResult:
     """A submission: an exercise of 2 points in one part, and one of 3 points, 1 for the shape and 2 for the values."""
-    return Result(
+    return SubmissionResult(
         (
             ExerciseResult("easy", 2, first, (PartResult("values", first == 1, 1.0),), diagnosis, "Swapped."),
             ExerciseResult(
@@ -28,7 +28,7 @@ def result(first: float, second: float, diagnosis: str | None = None) -> Result:
 
 
 CLASS = [result(1, 1), result(1, 1 / 3), result(0, 0, "scores-transposed"), result(0, 1, "scores-transposed")]
-LESSON = Lesson("01_self_attention", summarise(CLASS), (Pair("<b>ann</b>", "bob", 0.97),))
+LESSON = LessonInsights("01_self_attention", summarise(CLASS), (Pair("<b>ann</b>", "bob", 0.97),))
 
 
 def test_summary_counts_points_and_parts():
@@ -48,12 +48,14 @@ def test_summary_counts_mistakes_by_name():
 
 def test_a_mistake_that_comes_from_an_earlier_exercise_is_counted_there():
     later = ExerciseResult("hard", 3, 0.0, diagnosis="scores-transposed", first_fix="easy")
-    [row] = summarise([Result((result(0, 0, "scores-transposed").exercises[0], later))]).mistakes
+    [row] = summarise([SubmissionResult((result(0, 0, "scores-transposed").exercises[0], later))]).mistakes
     assert (row.exercise, row.count) == ("easy", 1)
 
 
 def test_a_submission_without_parts_counts_against_each_part():
-    nothing = Result((ExerciseResult("easy", 2, 0.0), ExerciseResult("hard", 3, 0.0)), unreadable="The file is empty.")
+    nothing = SubmissionResult(
+        (ExerciseResult("easy", 2, 0.0), ExerciseResult("hard", 3, 0.0)), unreadable="The file is empty."
+    )
     summary = summarise([result(1, 1), nothing])
     assert summary.unreadable == 1
     assert [part.passed for row in summary.exercises for part in row.parts] == [0.5, 0.5, 0.5]

@@ -15,10 +15,10 @@ import pytest
 from grader.judge.grading import grade
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
-from grader.judge.result import Result
+from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import MAGICS, Sandbox
-from tests.grader.toy import AFFINE, PRODUCT, SQUARED, TOYS
 from tests.judge import notebooks as nb
+from tests.spec.toy import AFFINE, PRODUCT, SQUARED, TOYS
 
 LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, memory=512 * MIB, processes=8)
 IMPORTS = "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nfrom grader import check"
@@ -63,10 +63,10 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def judge(sandbox: Sandbox) -> Callable[..., Result]:
+def judge(sandbox: Sandbox) -> Callable[..., SubmissionResult]:
     """Grades a list of cells, or the bytes of a file."""
 
-    def run(submitted: list[dict[str, Any]] | bytes, student: str = "ann", **more: Any) -> Result:
+    def run(submitted: list[dict[str, Any]] | bytes, student: str = "ann", **more: Any) -> SubmissionResult:
         data = submitted if isinstance(submitted, bytes) else nb.dump(submitted)
         outline = more.pop("outline", None) or Outline.of(nb.dump(cells()))
         options = {"secret": b"a secret", "limits": LIMITS, "known": TOYS, "place": sandbox, **more}

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from typing import Any
 
-from grader.registry import exercises
+from grader.exercises.registry import exercises
 from tests.model_solutions import lesson_of
 
 LESSON = "01_self_attention"

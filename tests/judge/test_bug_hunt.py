@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from grader.exercises.registry import exercises
 from grader.judge.inside import grader_stub
 from grader.judge.outline import Outline
-from grader.registry import exercises
-from grader.specimens.attentions import SEALED
+from grader.models.attentions import SEALED
 from tests.judge import notebooks as nb
 from tests.model_solutions import cells
 

@@ -47,7 +47,7 @@ def test_mutated_notebooks_are_read_or_refused():
             continue
         read_at_all += 1
         steps = plan.make(outline, found).steps
-        checks = [step.exercise for step in steps if isinstance(step, plan.Check)]
+        checks = [step.exercise for step in steps if isinstance(step, plan.CheckStep)]
         assert sorted(checks) == ["Affine", "product"]
     assert read_at_all > 500
 

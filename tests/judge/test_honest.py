@@ -36,7 +36,7 @@ HONEST = {
     "Windows line ends": RIGHT.replace("\n", "\r\n"),
     "Korean": "# 주의: 곱\nprint('안녕하세요')\n" + RIGHT,
     "calls the check itself": RIGHT + "\nassert check(product) is not None\ncheck(product).hint(2)",
-    "other tools of the course": "from grader import progress, solution\nfrom widgets import AttentionExplorer\n"
+    "other tools of the course": "from grader import progress, solution\nfrom grader.views import AttentionExplorer\n"
     "AttentionExplorer(tokens=[1], weights=[[1]])\nsolution('product')\n" + RIGHT,
     "raises at the end of its cell": RIGHT + "\nproduct(1, 2)",
 }
@@ -92,7 +92,7 @@ def test_given_cells_are_the_courses_own(judge):
     uses = "def product(left, right):\n    return FACTOR * left @ right"
     missing = judge(cells(product=uses), outline=outline)
     assert missing.mark == 6
-    assert any("was put back" in s for s in missing.odd)
+    assert any("was put back" in s for s in missing.notes)
     changed = [*cells()[:1], {**given, "source": "FACTOR = 2"}, *cells(product=uses)[1:]]
     assert judge(changed, outline=outline).mark == 6
 
@@ -121,7 +121,7 @@ def test_cells_that_were_sent_together_run_but_for_the_one_that_ends_the_process
     result = judge(made)
     assert result.mark == 6
     assert "ran" in result["product"].output
-    assert [odd for odd in result.odd if "left out" in odd] == [
+    assert [odd for odd in result.notes if "left out" in odd] == [
         "A cell ended the process and was left out: 'import os'"
     ]
 
@@ -139,7 +139,7 @@ def test_cells_that_were_sent_together_share_what_time_is_left(judge, stubborn):
     result = judge(made, limits=replace(LIMITS, submission_seconds=1.5))
     assert [e.score for e in result.exercises] == [0.0, 0.0]
     assert result.seconds < 4
-    assert any("ran out of time" in odd for odd in result.odd)
+    assert any("ran out of time" in odd for odd in result.notes)
 
 
 def test_a_dead_zygote_is_told_and_another_one_serves(judge):
@@ -147,7 +147,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     import signal
 
     from grader.judge.sandbox import Sandbox
-    from grader.subject.forking import ZygoteGone
+    from grader.subject.zygote import ZygoteGone
     from tests.judge.conftest import LIMITS
 
     with Sandbox(LIMITS, packages=()) as doomed:
@@ -169,10 +169,10 @@ def test_every_exercise_has_a_result_when_time_is_up(judge):
 
 
 def test_output_and_result_survive_json(judge):
-    from grader.judge.result import Result
+    from grader.judge.result import SubmissionResult
 
     result = judge(cells(product="print('\\ud800 x \\x00')\n" + RIGHT))
-    assert Result.from_plain(json.loads(json.dumps(result.to_plain()))) == result
+    assert SubmissionResult.from_plain(json.loads(json.dumps(result.to_plain()))) == result
     assert result["product"].output.strip() == "? x"
 
 
@@ -180,8 +180,8 @@ def test_the_setting_scales_a_limit_of_an_exercises_own(sandbox):
     from dataclasses import replace
 
     from grader.judge.runner import Runner
-    from tests.grader.toy import TOYS
     from tests.judge.conftest import LIMITS
+    from tests.spec.toy import TOYS
 
     with Runner(sandbox, LIMITS, TOYS) as runner:
         assert runner.seconds_for_check(TOYS["product"]) == LIMITS.check_seconds

@@ -65,4 +65,4 @@ def test_a_used_example_is_run(judge):
     outline = Outline.of(nb.dump(made))
     assert judge(made, outline=outline).mark == 6
     steps = plan.make(outline, [c for c in outline.cells if c.role != "check"]).steps
-    assert any(isinstance(step, plan.Run) and "factor =" in step.source for step in steps)
+    assert any(isinstance(step, plan.RunStep) and "factor =" in step.source for step in steps)

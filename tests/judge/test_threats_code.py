@@ -232,7 +232,7 @@ def test_29_the_course_package_in_there_is_a_stub(judge):
     said = seen(judge, [
         "import grader, os",
         "print(grader.check(3))",
-        "for name in ('grader.exercises', 'grader.registry', 'grader.engine', 'grader.judge'):",
+        "for name in ('grader.exercises', 'grader.exercises.registry', 'grader.spec.evaluate', 'grader.judge'):",
         "    try: __import__(name); print('found', name)",
         "    except ImportError: print('none', name)",
     ])  # fmt: skip
@@ -359,9 +359,9 @@ def test_35_36_feedback_holds_nothing_of_the_judges_inputs(judge):
 
 
 def test_33_hard_coded_answers_are_told_as_such(judge):
-    from grader.engine import evaluate
+    from grader.spec.evaluate import evaluate
     from grader.subject.local import LocalSubject
-    from tests.grader.toy import PRODUCT
+    from tests.spec.toy import PRODUCT
 
     shapes = "SHAPES = set()\ndef product(left, right):\n    SHAPES.add(tuple(left.shape))\n    return left @ right"
     namespace = {"torch": torch}

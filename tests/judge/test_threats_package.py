@@ -101,12 +101,12 @@ def test_tampering_earns_nothing_and_costs_nothing(judge, change):
 def test_57_what_a_student_wrote_into_a_check_cell_is_their_code_and_is_told(judge):
     result = judge(tampered(edited))
     assert result["product"].passed  # the code in it is right: it runs, and the course's own check follows
-    assert any("was changed" in sentence for sentence in result.odd)
+    assert any("was changed" in sentence for sentence in result.notes)
 
 
 def test_61_62_odd_notebooks_are_told(judge):
-    assert any("was missing" in s for s in judge(tampered(TAMPERED["61 check deleted"])).odd)
-    assert any("is there 2 times" in s for s in judge(tampered(doubled)).odd)
+    assert any("was missing" in s for s in judge(tampered(TAMPERED["61 check deleted"])).notes)
+    assert any("is there 2 times" in s for s in judge(tampered(doubled)).notes)
 
 
 def test_64_kernel_and_language_are_ignored(judge):

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from scripts.train_dates import SIZES, run_lesson
 from tests.lessons.printed import labelled, printed_text
 
-STORED = Path(__file__).parents[2] / "grader" / "specimens"
+STORED = Path(__file__).parents[2] / "grader" / "models"
 
 LINES = [
     "days: 73049  of them 29 February: 49",

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from grader.cli import main
-from grader.registry import exercises
+from grader.cli.main import main
+from grader.exercises.registry import exercises
 
 ROOT = Path(__file__).parents[2]
 LESSON = "01_self_attention"
@@ -125,10 +125,10 @@ def test_the_search_for_solutions_would_find_one(unpacked):
 
 def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
     packed = dict(texts(unpacked))
-    assert {"grader/report.css", "widgets/base.css", "widgets/attention_explorer.js"} <= set(packed)
-    originals = json.loads(packed["grader/originals.json"])
-    assert set(filled_in()) <= set(originals)
-    for source in originals.values():
+    assert {"grader/report.css", "grader.views/base.css", "grader.views/attention_explorer.js"} <= set(packed)
+    starters = json.loads(packed["grader/learner/starter_code.json"])
+    assert set(filled_in()) <= set(starters)
+    for source in starters.values():
         ast.parse(source)
 
 
@@ -232,10 +232,12 @@ def test_the_doctor_finds_the_fresh_environment_ready(run):
 
 def test_there_originals_are_known_and_solutions_are_not(run):
     done = run(
-        "python", "-c", "from grader.originals import original, solutions_folder\nprint(original('first_steps'))"
+        "python",
+        "-c",
+        "from grader.learner.starter_code import original, solutions_folder\nprint(original('first_steps'))",
     )
     assert done.stdout.rstrip().endswith("raise NotImplementedError()"), done.stderr
-    done = run("python", "-c", "from grader.originals import solutions_folder\nprint(solutions_folder())")
+    done = run("python", "-c", "from grader.learner.starter_code import solutions_folder\nprint(solutions_folder())")
     assert done.stdout.strip() == "None"
 
 

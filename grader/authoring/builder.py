@@ -1,0 +1,84 @@
+"""`grader build`: reads all lessons, runs those that have changed, several at once, and writes both notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from grader.authoring.cache import Cache, surroundings, write_atomically
+from grader.authoring.execute import execute
+from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
+from grader.authoring.notebook import dumps, instructors_notebook, loads
+from grader.authoring.repository import Repository
+from grader.authoring.rules import problems
+from grader.authoring.student import students_notebook
+
+
+def read_lessons(repository: Repository, wanted: Iterable[str]) -> list[Lesson]:
+    """The lessons meant, all without problems; raises `LessonError` with the problems of all of them."""
+    names, all_of_them = repository.choose(wanted), read_folder(repository.lessons)
+    lessons = [all_of_them[name] for name in names]
+    found = [problem for lesson in lessons for problem in problems(lesson, repository.exercises)]
+    if found:
+        raise LessonError(found)
+    return lessons
+
+
+def build(
+    repository: Repository, wanted: Sequence[str], *, jobs: int, use_cache: bool, tell: Callable[[str], object]
+) -> None:
+    """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
+    built.
+    """
+    lessons = read_lessons(repository, wanted)
+    cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
+    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell))
+    for extra in left_over(repository):
+        tell(f"{extra}: no lesson has this name; delete the file if it is not yours")
+    if failed:
+        raise LessonError(failed)
+
+
+async def _build_all(
+    repository: Repository, lessons: list[Lesson], cache: Cache | None, jobs: int, tell: Callable[[str], object]
+) -> list[Problem]:
+    """Each lesson runs in a kernel, which is a process of its own; here we only wait for it."""
+    turns = asyncio.Semaphore(jobs)
+
+    async def one(lesson: Lesson) -> list[Problem]:
+        async with turns:
+            start = time.monotonic()
+            try:
+                verdict = await _build(repository, lesson, cache)
+            except LessonError as error:
+                tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
+                return error.problems
+            tell(f"{lesson.name:32} {verdict:9} {time.monotonic() - start:6.1f} s")
+            return []
+
+    return [problem for found in await asyncio.gather(*map(one, lessons)) for problem in found]
+
+
+async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) -> str:
+    text = cache.get(lesson.name, lesson.whole) if cache else None
+    verdict = "unchanged" if text is not None else "built"
+    if text is None:
+        notebook = instructors_notebook(lesson, repository.exercises)
+        await execute(notebook, lesson)
+        text = dumps(notebook)
+        if cache:
+            cache.put(lesson.name, lesson.whole, text)
+    student = dumps(students_notebook(loads(text)))
+    for folder, content in ((repository.solutions, text), (repository.notebooks, student)):
+        path = folder / f"{lesson.name}.ipynb"
+        if not path.exists() or path.read_bytes() != content.encode():
+            write_atomically(path, content)
+    return verdict
+
+
+def left_over(repository: Repository) -> list[str]:
+    """Notebooks in the built folders that no lesson makes."""
+    names = repository.names()
+    built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
+    return sorted(path.relative_to(repository.root).as_posix() for path in built if path.stem not in names)

@@ -1,0 +1,72 @@
+"""Remembers what executing a lesson gave, so that an unchanged lesson is not run again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that is either the old one or the new one, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def surroundings(root: Path) -> str:
+    """A digest of all that a lesson's outputs depend on besides its text: the code, the pins, the Python."""
+    digest = hashlib.sha256(sys.version.encode())
+    pins = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    digest.update(json.dumps([pins.get("dependencies"), pins.get("optional-dependencies")]).encode())
+    for path in _code(root):
+        content = path.read_bytes()
+        digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
+def _code(root: Path) -> Iterable[Path]:
+    files = [path for folder in ("grader",) for path in (root / folder).rglob("*") if path.is_file()]
+    return sorted(path for path in files if "__pycache__" not in path.parts)
+
+
+class Cache:
+    """One file a lesson under `folder`. An entry that can't be read or has been changed is as good as none."""
+
+    def __init__(self, folder: Path, surroundings: str) -> None:
+        self._folder = folder
+        self._surroundings = surroundings
+
+    def get(self, name: str, lesson_text: str) -> str | None:
+        """The executed notebook of a lesson's text."""
+        try:
+            entry = json.loads((self._folder / f"{name}.json").read_text("utf-8"))
+            text = entry["notebook"]
+            sound = entry["key"] == self._key(lesson_text) and entry["digest"] == _digest(text)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+        return text if sound else None
+
+    def put(self, name: str, lesson_text: str, notebook: str) -> None:
+        """Remember the executed notebook of a lesson's text."""
+        entry = {"key": self._key(lesson_text), "digest": _digest(notebook), "notebook": notebook}
+        write_atomically(self._folder / f"{name}.json", json.dumps(entry))
+
+    def _key(self, lesson_text: str) -> str:
+        return _digest(f"{self._surroundings}\n{lesson_text}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

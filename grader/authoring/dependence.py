@@ -1,0 +1,39 @@
+"""Follows the names that depend on a student's code from cell to cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from grader.authoring.lesson import LessonCell
+from grader.authoring.names import statements
+
+
+@dataclass(frozen=True)
+class Use:
+    """A cell that is shown with its output uses `name`, which was last bound by a student's cell."""
+
+    cell: LessonCell
+    line: int
+    name: str
+    made_by: str
+    made_at: int
+
+
+def uses_of_students_work(cells: Iterable[LessonCell]) -> Iterator[Use]:
+    """Every such use, in order. Binding a name anew in a worked example makes it sound again."""
+    tainted: dict[str, LessonCell] = {}
+    for cell in cells:
+        if cell.role == "check":
+            continue
+        students = cell.role in ("solution", "try")
+        for statement in statements(cell.source):
+            for name in sorted(statement.uses & tainted.keys()) if not students else ():
+                maker = tainted[name]
+                by = "a student writes" if maker.role == "solution" else 'a role="try" cell makes'
+                yield Use(cell, cell.first + statement.line_of(name) - 1, name, by, maker.line)
+            for name in statement.binds:
+                if students:
+                    tainted[name] = cell
+                else:
+                    tainted.pop(name, None)

@@ -1,0 +1,138 @@
+"""Runs an instructor's notebook in a kernel of this interpreter, in surroundings that are the same everywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from grader.authoring.lesson import Lesson, LessonError, Problem
+
+CELL_SECONDS = 900
+WIDGET = "application/vnd.jupyter.widget-view+json"
+# Prefixes of variables by which a user's set-up would get into the outputs.
+PERSONAL = (
+    "PYTHON",
+    "IPYTHON",
+    "JUPYTER",
+    "JPY_",
+    "MPL",
+    "MATPLOTLIB",
+    "NBGRADER",
+    "OMP_",
+    "MKL_",
+    "TORCH",
+    "LC_",
+    "GRADER",
+)
+FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+
+
+class _ThisInterpreter(KernelSpecManager):
+    """Whatever kernels a user has installed under the name python3, lessons run in the interpreter that builds."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
+
+
+def environment(folder: str) -> dict[str, str]:
+    """The variables of the kernel; `folder` is an empty one, for the configuration that nobody has made."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PERSONAL)}
+    matplotlib = importlib.util.find_spec("matplotlib")
+    defaults = Path(matplotlib.origin).parent / "mpl-data" / "matplotlibrc" if matplotlib and matplotlib.origin else ""
+    return kept | {
+        "ATEN_CPU_CAPABILITY": "default",  # the last digits that every machine has; nbval then compares with this one's
+        "CUDA_VISIBLE_DEVICES": "",
+        "GRADER_PROGRESS": "off",  # neither read what the author has passed nor add to it
+        "IPYTHONDIR": folder,
+        "LANG": "C.UTF-8",
+        "MATPLOTLIBRC": str(defaults),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "NBGRADER_EXECUTION": "build",  # a check that fails raises: a wrong model solution ends the build
+        "OMP_NUM_THREADS": "1",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        "PYTHONHASHSEED": "0",
+        "TZ": "UTC",
+    }
+
+
+async def execute(notebook: NotebookNode, lesson: Lesson) -> None:
+    """Run all cells and store their outputs in place. Raises `LessonError` for what fails or can't be repeated."""
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_ThisInterpreter())
+    client = NotebookClient(
+        notebook, km=manager, timeout=CELL_SECONDS, record_timing=False, store_widget_state=False, coalesce_streams=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        # Not client.execute(): it hooks into Ctrl-C, which several lessons at once would take from each other.
+        # ipykernel's standard error has a warning for every start; a cell's own goes to the notebook all the same.
+        await client.async_start_new_kernel(cwd=folder, env=environment(folder), stderr=subprocess.DEVNULL)
+        try:
+            await client.async_start_new_kernel_client()
+            for index, cell in enumerate(notebook.cells):
+                if cell.cell_type == "code":
+                    await _run(client, cell, index, lesson)
+        finally:
+            if client.kc is not None:
+                client.kc.stop_channels()
+            await manager.shutdown_kernel(now=True)
+    found = [problem for index in range(len(notebook.cells)) for problem in _tidy(notebook, index, lesson)]
+    if found:
+        raise LessonError(found)
+
+
+async def _run(client: Any, cell: NotebookNode, index: int, lesson: Lesson) -> None:
+    try:
+        await client.async_execute_cell(cell, index)
+    except CellExecutionError as error:
+        if error.ename == "CheckFailed":
+            message = f"the model solution fails its check: {error.evalue}"
+        else:
+            message = f"the cell raises {error.ename}: {error.evalue}"
+        raise LessonError([_problem(lesson, index, message, client.nb, error.traceback)]) from error
+    except CellTimeoutError as error:
+        message = f"the cell runs for more than {CELL_SECONDS} seconds"
+        raise LessonError([_problem(lesson, index, message)]) from error
+    except DeadKernelError as error:
+        raise LessonError([_problem(lesson, index, "the kernel died while it ran this cell")]) from error
+
+
+def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, traceback: str = "") -> Problem:
+    """At the innermost line of the lesson that the traceback tells of, else at the cell's marker."""
+    cell = lesson.cells[index]
+    frames = FRAME.findall(ANSI.sub("", traceback))
+    if not frames:
+        return lesson.problem(cell, message)
+    count, line = (int(number) for number in frames[-1])
+    ran = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
+    where = lesson.cells[ran].first + line - 1
+    return Problem(lesson.path, where, cell.exercise or lesson.cells[ran].exercise, message)
+
+
+def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
+    """Drop what is random by nature, refuse what would differ in the next run."""
+    cell, found = notebook.cells[index], []
+    for output in cell.get("outputs", []):
+        # A widget's view is a random id that no reader has; what is left is its text.
+        output.get("data", {}).pop(WIDGET, None)
+        text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
+        if lesson.cells[index].timed:
+            continue
+        if output.output_type == "stream" and output.name == "stderr":
+            found.append(_problem(lesson, index, f"the cell writes to standard error: {text.strip().splitlines()[0]}"))
+        elif ADDRESS.search(text):
+            message = f"the output holds an address, which differs in every run: {ADDRESS.findall(text)[0]}"
+            found.append(_problem(lesson, index, message))
+    return found

@@ -1,0 +1,182 @@
+"""Reads a lesson: jupytext's py:percent cells with the short metadata of this course, and the line of each."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import jupytext
+
+from grader.authoring.regions import is_mark
+from grader.errors import CourseError
+
+MARKER = "# %%"
+FROM_LESSON = re.compile(r"lesson_\d\d")
+FIELD = re.compile(r"(\w+)=\"?([\w-]+)\"?")
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """An author's error."""
+
+    path: str
+    line: int
+    exercise: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}{f' {self.exercise}' if self.exercise else ''}: {self.message}"
+
+
+class LessonError(CourseError):
+    """All that is wrong with the lessons, a line each."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in sorted(set(problems))))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class LessonCell:
+    """One cell as its author wrote it. `line` is its marker's, `first` that of its first line of source; `extra`
+    holds metadata that no role knows.
+    """
+
+    kind: str
+    source: str
+    line: int
+    first: int
+    role: str = ""
+    exercise: str = ""
+    timed: object = False
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is executed."""
+        return self.kind == "code"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson: `name` such as "01_self_attention", its file as an author would write it, its cells."""
+
+    name: str
+    path: str
+    text: str
+    cells: tuple[LessonCell, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def problem(self, cell: LessonCell, message: str, line: int | None = None) -> Problem:
+        """An error in a cell; without `line`, at its marker."""
+        return Problem(self.path, line or cell.line, cell.exercise, message)
+
+    @property
+    def whole(self) -> str:
+        """Its text with what it takes over from earlier lessons."""
+        return "\n".join([self.text, *(cell.source for cell in self.with_role("given"))])
+
+    @property
+    def solved(self) -> dict[str, str]:
+        """The functions and classes of its solutions, by name, as a later lesson gives them."""
+        return {name: text for cell in self.with_role("solution") for name, text in _definitions(cell.source).items()}
+
+    def with_role(self, *roles: str) -> list[LessonCell]:
+        """Its code cells that have one of the roles."""
+        return [cell for cell in self.cells if cell.is_code and cell.role in roles]
+
+
+def read_folder(folder: Path) -> dict[str, Lesson]:
+    """All lessons of a folder by name, in order: a later one may take over what an earlier one solves."""
+    lessons: dict[str, Lesson] = {}
+    for path in sorted(folder.glob("*.py")):
+        lessons[path.stem] = read_lesson(path.stem, path.read_text("utf-8"), list(lessons.values()))
+    return lessons
+
+
+def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
+    """Parse the text of `lessons/<name>.py`. What is wrong with the cells' headers lies in `problems`."""
+    path = f"lessons/{name}.py"
+    lines = text.splitlines()
+    cells: list[LessonCell] = []
+    problems: list[Problem] = []
+    header = _header_end(lines)
+    position = next((i for i in range(header, len(lines)) if lines[i].strip()), len(lines))
+    if position == len(lines) or not lines[position].startswith(MARKER):
+        return Lesson(name, path, text, (), (Problem(path, position + 1, "", f'a lesson begins with "{MARKER}"'),))
+    # Without the header: the build gives every notebook the same metadata.
+    for found in jupytext.reads("\n".join(lines[position:]), fmt="py:percent").cells:
+        marker = next(i for i in range(position, len(lines)) if lines[i].startswith(MARKER))
+        cell, wrong = _cell(found.cell_type, found.source, dict(found.metadata), marker, lines)
+        if cell.role == "given":
+            cell, unknown = _taken_over(cell, {f"lesson_{one.name[:2]}": one.solved for one in earlier})
+            wrong += unknown
+        cells.append(cell)
+        problems += [Problem(path, cell.line, cell.exercise, message) for message in wrong]
+        # A "# %%" inside a string belongs to the cell's source: go on behind the source.
+        position = marker + 1 + len(found.source.splitlines())
+    return Lesson(name, path, text, tuple(cells), tuple(problems))
+
+
+def _header_end(lines: list[str]) -> int:
+    """The number of lines of jupytext's YAML header."""
+    if not lines or lines[0].strip() != "# ---":
+        return 0
+    return next((i + 1 for i in range(1, len(lines)) if lines[i].strip() == "# ---"), 0)
+
+
+def _cell(
+    kind: str, source: str, metadata: dict[str, Any], marker: int, lines: list[str]
+) -> tuple[LessonCell, list[str]]:
+    wrong: list[str] = []
+    metadata.pop("lines_to_next_cell", None)  # jupytext's note about blank lines
+    unread = metadata.pop("incorrectly_encoded_metadata", None)
+    if unread is not None:
+        wrong.append(f'cannot read the metadata `{unread}`: values are JSON, so strings need quotes, role="check"')
+        metadata |= dict(FIELD.findall(unread))  # so that this error doesn't draw others after it
+        metadata.pop("timed", None)
+    title = metadata.pop("title", None)
+    if title is not None:
+        wrong.append(f'"{title}" stands behind "{MARKER}": a cell has no title')
+    first = marker + 1
+    while source.strip() and source.splitlines()[0].strip() and first < len(lines) and not lines[first].strip():
+        first += 1  # jupytext drops blank lines between the marker and the source
+    fields = {key: metadata.pop(key) for key in ("role", "exercise", "timed") if key in metadata}
+    for key in ("role", "exercise"):
+        if not isinstance(fields.get(key, ""), str):
+            wrong.append(f"{key} must be a string, not {fields.pop(key)!r}")
+    return LessonCell(kind, source, marker + 1, first + 1, **fields, extra=metadata), wrong
+
+
+def _taken_over(cell: LessonCell, solved: Mapping[str, Mapping[str, str]]) -> tuple[LessonCell, list[str]]:
+    """A given cell with the definitions in place of `from lesson_03 import split_heads, merge_heads`, in the order in
+    which the earlier lesson has them. A cell that holds anything else stays as it is."""
+    try:
+        body = ast.parse(cell.source).body
+    except SyntaxError:
+        return cell, []
+    taken: list[str] = []
+    wrong: list[str] = []
+    for node in body:
+        if not isinstance(node, ast.ImportFrom) or not FROM_LESSON.fullmatch(node.module or ""):
+            return cell, []
+        there, names = solved.get(node.module or "", {}), [alias.name for alias in node.names]
+        wrong += [f"no solution of an earlier {node.module} defines {name}" for name in names if name not in there]
+        taken += [text for name, text in there.items() if name in names]
+    return replace(cell, source="\n\n\n".join(taken) or cell.source), wrong
+
+
+def _definitions(source: str) -> dict[str, str]:
+    """The functions and classes of a solution cell, without the marks of its regions."""
+    lines = [line for line in source.split("\n") if not is_mark(line)]
+    try:
+        body = ast.parse("\n".join(lines)).body
+    except SyntaxError:
+        return {}
+    found = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    first = {node.name: min([node.lineno, *(d.lineno for d in node.decorator_list)]) for node in found}
+    return {node.name: "\n".join(lines[first[node.name] - 1 : node.end_lineno]) for node in found}

@@ -1,0 +1,100 @@
+"""From a lesson's cells to the instructor's notebook, not yet executed: ids, metadata, tags (nbformat 4.5)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from grader.authoring.lesson import Lesson, LessonCell
+from grader.spec.exercise import Exercise
+
+# Without versions: a patch release of Python must not change ten notebooks. The lexer and the mode colour the cells
+# before a kernel runs.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+    },
+}
+EXAMPLE = "example"
+
+
+def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> NotebookNode:
+    """The notebook of a lesson without problems; a valid source for nbgrader."""
+    notebook = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA))
+    notebook.nbformat_minor = 5
+    givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
+    for cell, cell_id in zip(lesson.cells, _ids(lesson), strict=True):
+        if cell.is_code:
+            metadata = _metadata(cell, exercises, givens)
+            notebook.cells.append(nbformat.v4.new_code_cell(cell.source, id=cell_id, metadata=metadata))
+        else:
+            notebook.cells.append(nbformat.v4.new_markdown_cell(cell.source, id=cell_id))
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _ids(lesson: Lesson) -> Iterator[str]:
+    """jupytext draws ids at random. These stay what they are while a cell's exercise, or else its source, does."""
+    seen: Counter[str] = Counter()
+    for cell in lesson.cells:
+        if cell.exercise:
+            yield f"{cell.exercise}-{cell.role}"
+            continue
+        digest = hashlib.sha256(f"{cell.kind}\n{cell.source}".encode()).hexdigest()[:12]
+        seen[digest] += 1
+        yield digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Iterator[str]) -> dict[str, Any]:
+    """`course` is for this course's own tools, `nbgrader` for nbgrader, `tags` for nbval."""
+    course = {"role": cell.role or EXAMPLE}
+    metadata: dict[str, Any] = {"course": course}
+    if cell.exercise:
+        course |= {"exercise": cell.exercise, "kind": exercises[cell.exercise].kind}
+    if cell.timed:
+        metadata["tags"] = ["nbval-ignore-output"]
+    if cell.role == "solution":
+        metadata["nbgrader"] = _nbgrader(cell.exercise, solution=True)
+    elif cell.role == "check":
+        points = exercises[cell.exercise].points
+        graded = {"grade": True, "locked": True, "points": int(points) if points == int(points) else points}
+        metadata["nbgrader"] = _nbgrader(f"{cell.exercise}-check", **graded)
+    elif cell.role == "given":
+        metadata["nbgrader"] = _nbgrader(next(givens), locked=True)
+    return metadata
+
+
+def _nbgrader(grade_id: str, **fields: Any) -> dict[str, Any]:
+    plain = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
+    return plain | {"grade_id": grade_id} | fields
+
+
+def dumps(notebook: NotebookNode) -> str:
+    """A notebook as it is written to a file: sorted keys, one space of indent, a newline at the end."""
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+
+
+def loads(text: str) -> NotebookNode:
+    """A notebook from a file's text; nothing is upgraded or repaired."""
+    return nbformat.reads(text, as_version=nbformat.NO_CONVERT)
+
+
+def without_outputs(notebook: NotebookNode) -> NotebookNode:
+    """A copy as it was before it was executed."""
+    bare = nbformat.from_dict(notebook)
+    for cell in bare.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            cell.execution_count = None
+    return bare

@@ -1,0 +1,80 @@
+"""Where the lessons and the built notebooks lie, and which lessons a command means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.errors import CourseError
+from grader.spec.exercise import Exercise
+
+LESSON_FILE = re.compile(r"\d\d_[a-z0-9_]+\.py")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository's folders and the specifications of its exercises."""
+
+    root: Path
+    exercises: Mapping[str, Exercise]
+
+    @property
+    def lessons(self) -> Path:
+        """The sources."""
+        return self.root / "lessons"
+
+    @property
+    def solutions(self) -> Path:
+        """The instructor's notebooks, executed."""
+        return self.root / "solutions"
+
+    @property
+    def notebooks(self) -> Path:
+        """The students' notebooks."""
+        return self.root / "notebooks"
+
+    @property
+    def cache(self) -> Path:
+        """What executing the lessons gave."""
+        return self.root / ".cache" / "build"
+
+    def names(self) -> list[str]:
+        """All lessons, in order. A file that is not named like a lesson would be left out in silence: refuse it."""
+        files = sorted(path.name for path in self.lessons.glob("*.py"))
+        odd = [
+            f"lessons/{name}:1: a lesson's name looks like 01_self_attention.py"
+            for name in files
+            if not _is_lesson(name)
+        ]
+        if odd:
+            raise CourseError("\n".join(odd))
+        return [name.removesuffix(".py") for name in files]
+
+    def choose(self, wanted: Iterable[str]) -> list[str]:
+        """The lessons meant by names, numbers or files; all of them if none is given."""
+        known = self.names()
+        chosen = {self._choose(one, known) for one in wanted}
+        return [name for name in known if name in chosen or not chosen]
+
+    def _choose(self, wanted: str, known: list[str]) -> str:
+        stem = Path(wanted).stem
+        for name in known:
+            if stem == name or (stem.isdigit() and int(stem) == int(name[:2])):
+                return name
+        raise CourseError(f"There is no lesson {wanted!r}. There are: {', '.join(known) or 'none'}.")
+
+
+def _is_lesson(name: str) -> bool:
+    return LESSON_FILE.fullmatch(name) is not None
+
+
+def find_root(start: Path) -> Path:
+    """The repository that `start` lies in: the nearest folder upwards with `lessons/` and `pyproject.toml`."""
+    for folder in (start, *start.parents):
+        if (folder / "lessons").is_dir() and (folder / "pyproject.toml").is_file():
+            return folder
+    raise CourseError(
+        f"{start} does not lie in the course's repository: no folder above it has lessons/ and pyproject.toml."
+    )

@@ -1,0 +1,164 @@
+"""What a lesson must keep to. Each rule finds all its errors; together they are shown to the author at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from grader.authoring import dependence
+from grader.authoring.lesson import Lesson, LessonCell, Problem
+from grader.authoring.names import bound, parse, raises_when_defined
+from grader.authoring.regions import cut, has_region, region_errors
+from grader.spec.exercise import Exercise
+
+Exercises = Mapping[str, Exercise]
+Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
+
+ROLES = ("solution", "check", "given", "try", "draw", "train")  # and none: a worked example
+OF_AN_EXERCISE = ("solution", "check")
+
+
+def problems(lesson: Lesson, exercises: Exercises) -> list[Problem]:
+    """All errors of a lesson, in the order of its lines."""
+    found = list(lesson.problems)
+    for rule in RULES:
+        found += rule(lesson, exercises)
+    return sorted(set(found))
+
+
+def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """Keys, roles, and which role takes which key."""
+    for cell in lesson.cells:
+        for key in cell.extra:
+            if key == "points":
+                yield lesson.problem(cell, "points stand in the exercise's specification, not in the lesson")
+            else:
+                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role and timed")
+        if not cell.is_code and (cell.kind != "markdown" or cell.role or cell.exercise or cell.timed):
+            yield lesson.problem(cell, f"a cell marked [{cell.kind}] must be [markdown] without metadata")
+        elif cell.role and cell.role not in ROLES:
+            yield lesson.problem(cell, f'unknown role "{cell.role}": one of {", ".join(ROLES)}, or none')
+        elif cell.role in OF_AN_EXERCISE and not cell.exercise:
+            yield lesson.problem(cell, f'role="{cell.role}" needs exercise="..."')
+        elif cell.exercise and cell.role not in OF_AN_EXERCISE:
+            yield lesson.problem(cell, 'exercise="..." needs role="solution" or role="check"')
+        if cell.timed is not False and (cell.timed is not True or cell.role in OF_AN_EXERCISE):
+            yield lesson.problem(cell, "timed=true is the only value, and not for a solution or a check")
+
+
+def sources(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """No empty cell, no syntax error."""
+    for cell in lesson.cells:
+        if not cell.source.strip():
+            yield lesson.problem(cell, "the cell is empty")
+        elif cell.is_code:
+            error = _syntax_error(cell.source)
+            if error is not None:
+                yield lesson.problem(cell, f"syntax error: {error.msg}", cell.first + (error.lineno or 1) - 1)
+
+
+def regions(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """Solution regions are closed, and stand in solution cells only."""
+    for cell in lesson.cells:
+        for number, message in region_errors(cell.source):
+            yield lesson.problem(cell, message, cell.first + number)
+        if cell.role == "solution" and not has_region(cell.source):
+            yield lesson.problem(cell, "a solution cell without BEGIN SOLUTION: the student would get nothing to do")
+        elif cell.role != "solution" and has_region(cell.source):
+            yield lesson.problem(cell, 'BEGIN SOLUTION in a cell without role="solution"')
+
+
+def exercises_of_lesson(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
+    """Every exercise is specified, for this lesson, and has one solution and then one check."""
+    for cell in _of_exercises(lesson):
+        exercise = exercises.get(cell.exercise)
+        if exercise is None:
+            yield lesson.problem(cell, "unknown exercise: no specification has this name")
+        elif exercise.lesson != lesson.name:
+            yield lesson.problem(cell, f"this exercise is specified for lesson {exercise.lesson}")
+    for name, cells in _by_exercise(lesson).items():
+        roles = Counter(cell.role for cell in cells)
+        for cell in cells:
+            if roles[cell.role] > 1 and cell is not next(c for c in cells if c.role == cell.role):
+                yield lesson.problem(cell, f"duplicate {cell.role} cell")
+        if not roles["check"]:
+            yield lesson.problem(cells[0], f'the solution has no check cell: role="check" with check({name})')
+        elif not roles["solution"]:
+            yield lesson.problem(cells[0], "the check has no solution cell")
+        elif cells[0].role == "check":
+            yield lesson.problem(cells[0], "the check stands before its solution")
+    for exercise in exercises.values():
+        if exercise.lesson == lesson.name and exercise.name not in _by_exercise(lesson):
+            yield Problem(lesson.path, 1, exercise.name, "this exercise is specified, but not in its lesson")
+
+
+def checks(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
+    """A check cell holds one call."""
+    for cell in lesson.with_role("check"):
+        named = f'check({cell.exercise}, "{cell.exercise}")'
+        is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
+        allowed = [named] if is_answers else [f"check({cell.exercise})", named]
+        if cell.source.strip() not in allowed:
+            yield lesson.problem(cell, f"the source of this check cell must be `{allowed[0]}`", cell.first)
+
+
+def definitions(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
+    """A solution cell defines its exercise's name, outside the region too, and no other cell does."""
+    owners = {cell.exercise for cell in lesson.with_role("solution")}
+    for cell in lesson.cells:
+        if not cell.is_code or _syntax_error(cell.source):
+            continue
+        names = bound(cell.source)
+        for name in sorted(names & owners - {cell.exercise}):
+            yield lesson.problem(cell, f"duplicate name: {name} is an exercise, which only its solution cell defines")
+        if cell.role != "solution" or not cell.exercise or not has_region(cell.source) or region_errors(cell.source):
+            continue
+        if cell.exercise not in names:
+            yield lesson.problem(cell, f"the solution cell does not define {cell.exercise}")
+        else:
+            yield from _stub(lesson, cell, exercises)
+
+
+def _stub(lesson: Lesson, cell: LessonCell, exercises: Exercises) -> Iterator[Problem]:
+    """What the student gets must run, or every notebook would fail before its first exercise."""
+    is_answers = cell.exercise in exercises and exercises[cell.exercise].kind == "answers"
+    left = cut(cell.source, stub="pass" if is_answers else "raise NotImplementedError()")
+    if _syntax_error(left):
+        yield lesson.problem(cell, "what is left without the solution region is not Python")
+    elif cell.exercise not in bound(left):
+        yield lesson.problem(
+            cell, f"{cell.exercise} is defined inside the solution region only: its first line belongs above it"
+        )
+    elif not is_answers and raises_when_defined(left):
+        message = "the solution region is not inside a function, so the student's cell would raise before any check"
+        yield lesson.problem(cell, message)
+
+
+def student_names(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """A worked example does without what a student writes, or its stored output would not be the student's."""
+    readable = [cell for cell in lesson.cells if cell.is_code and not _syntax_error(cell.source)]
+    for use in dependence.uses_of_students_work(readable):
+        message = f'uses {use.name}, which {use.made_by} (line {use.made_at}): mark the cell role="try"'
+        yield lesson.problem(use.cell, message, use.line)
+
+
+def _syntax_error(source: str) -> SyntaxError | None:
+    try:
+        parse(source)
+    except SyntaxError as error:
+        return error
+    return None
+
+
+def _of_exercises(lesson: Lesson) -> list[LessonCell]:
+    return [cell for cell in lesson.with_role(*OF_AN_EXERCISE) if cell.exercise]
+
+
+def _by_exercise(lesson: Lesson) -> dict[str, list[LessonCell]]:
+    found: dict[str, list[LessonCell]] = {}
+    for cell in _of_exercises(lesson):
+        found.setdefault(cell.exercise, []).append(cell)
+    return found
+
+
+RULES: tuple[Rule, ...] = (headers, sources, regions, exercises_of_lesson, checks, definitions, student_names)

@@ -1,0 +1,120 @@
+"""`grader build --check`: runs nothing, and tells what a rebuild would change, cell by cell.
+
+The lesson's notebook is compared with solutions/ without its outputs, and what solutions/ gives for students with
+notebooks/. The outputs themselves are nbval's to compare.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from grader.authoring.builder import left_over, read_lessons
+from grader.authoring.lesson import Lesson
+from grader.authoring.notebook import dumps, instructors_notebook, loads, without_outputs
+from grader.authoring.repository import Repository
+from grader.authoring.student import students_notebook
+from grader.errors import CommandFailed
+
+DIFF_LINES = 24
+
+
+def verify(repository: Repository, wanted: Sequence[str]) -> None:
+    """Raises `CommandFailed` if a rebuild of the lessons meant would change anything."""
+    found = [line for lesson in read_lessons(repository, wanted) for line in _lesson(repository, lesson)]
+    if not wanted:
+        found += [f"{path}: no lesson has this name" for path in left_over(repository)]
+    if found:
+        raise CommandFailed("\n".join([*found, "Not what a build would make: run `grader build`."]))
+
+
+def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
+    solution, student = (folder / f"{lesson.name}.ipynb" for folder in (repository.solutions, repository.notebooks))
+    missing = [path for path in (solution, student) if not path.exists()]
+    if missing:
+        yield from (f"{_shown(repository, path)}: {lesson.path} has not been built" for path in missing)
+        return
+    stored = _load(solution)
+    if stored is None:
+        yield f"{_shown(repository, solution)}: not a notebook that a build has written"
+        return
+    expected = instructors_notebook(lesson, repository.exercises)
+    differences = [*_differences(without_outputs(stored), expected), *_not_run(stored)]
+    yield from (f"{_shown(repository, solution)} {line}" for line in differences)
+    found = _load(student)
+    if found is None:
+        yield f"{_shown(repository, student)}: not a notebook that a build has written"
+    else:
+        made = students_notebook(stored)
+        yield from (f"{_shown(repository, student)} {line}" for line in _differences(found, made))
+
+
+def _shown(repository: Repository, path: Path) -> str:
+    return path.relative_to(repository.root).as_posix()
+
+
+def _load(path: Path) -> NotebookNode | None:
+    """A notebook whose bytes are what a build would write for its content, or None."""
+    try:
+        text = path.read_bytes().decode()
+        notebook = loads(text)
+        nbformat.validate(notebook)
+        return notebook if dumps(notebook) == text else None
+    except Exception:  # nbformat raises whatever its parsers raise; all of it means the same here
+        return None
+
+
+def _not_run(solution: NotebookNode) -> Iterator[str]:
+    """An instructor's notebook is run from top to bottom, and a check always shows its report."""
+    counts = iter(range(1, len(solution.cells) + 1))
+    for cell in solution.cells:
+        if cell.cell_type != "code":
+            continue
+        if cell.execution_count != next(counts):
+            yield f"cell {cell.id}: its execution count is {cell.execution_count}: not a run from top to bottom"
+        elif cell.metadata.get("course", {}).get("role") in ("check", "draw") and not cell.outputs:
+            yield f"cell {cell.id}: it has no output"
+
+
+def _differences(found: NotebookNode, expected: NotebookNode) -> Iterator[str]:
+    """What `found` would become, each cell by its id."""
+    before, after = ([str(cell.get("id")) for cell in notebook.cells] for notebook in (found, expected))
+    for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if kind != "equal" and i2 - i1 != j2 - j1:
+            yield from (f"cell {id_}: it would go\n{_diff(cell, None)}" for id_, cell in _range(found, i1, i2))
+            yield from (f"cell {id_}: it would be new\n{_diff(None, cell)}" for id_, cell in _range(expected, j1, j2))
+            continue
+        for (id_, old), (_, new) in zip(_range(found, i1, i2), _range(expected, j1, j2), strict=True):
+            if old != new:
+                yield f"cell {id_}: it would change\n{_diff(old, new)}"
+    rest = [{**notebook, "cells": []} for notebook in (found, expected)]
+    if rest[0] != rest[1]:
+        yield f"notebook's metadata: it would change\n{_unified(*(_as_lines(part) for part in rest))}"
+
+
+def _range(notebook: NotebookNode, start: int, stop: int) -> list[tuple[str, NotebookNode]]:
+    return [(str(cell.get("id")), cell) for cell in notebook.cells[start:stop]]
+
+
+def _diff(old: NotebookNode | None, new: NotebookNode | None) -> str:
+    return _unified(*(_cell_lines(cell) if cell else [] for cell in (old, new)))
+
+
+def _cell_lines(cell: NotebookNode) -> list[str]:
+    """A cell to be compared by eye: its source as it is, the rest as JSON."""
+    return [*_as_lines({key: value for key, value in cell.items() if key != "source"}), *cell.source.splitlines()]
+
+
+def _as_lines(content: object) -> list[str]:
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
+
+
+def _unified(old: list[str], new: list[str]) -> str:
+    lines = [line[:200] for line in difflib.unified_diff(old, new, "now", "after a build", n=1, lineterm="")]
+    more = [f"... {len(lines) - DIFF_LINES} more lines"] if len(lines) > DIFF_LINES else []
+    return "\n".join(f"    {line}" for line in [*lines[:DIFF_LINES], *more])

@@ -1,0 +1,144 @@
+"""A course directory as its `nbgrader_config.py` describes it: where things lie, on which terms it is graded."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from traitlets.config import Application, Config
+
+from grader.batch.key import GradingSettings
+from grader.batch.models import nbgrader
+from grader.classroom.files import read_regular
+from grader.errors import CourseError
+from grader.judge.limits import Limits
+from grader.judge.reader import Unreadable
+
+CONFIG = "nbgrader_config"
+MAX_NAME = 128  # of a student, in nbgrader's tables
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A student's notebook, still where it lies."""
+
+    student: str
+    folder: Path
+    name: str
+
+    def read(self, max_bytes: int) -> tuple[bytes, str]:
+        """Its bytes, or none and why it can't be read. The size is looked at first."""
+        path = self.folder / f"{self.name}.ipynb"
+        try:
+            size = _size(path)
+            if size > max_bytes:
+                raise Unreadable(f"The file has {size} bytes; at most {max_bytes} are read. Clear its outputs.")
+            return read_regular(path, max_bytes), ""
+        except FileNotFoundError:
+            return b"", f"There is no {path.name} among the files handed in."
+        except OSError as error:
+            return b"", f"The file can't be read: {error.strerror}."
+        except Unreadable as error:
+            return b"", str(error)
+
+
+def _size(path: Path) -> int:
+    about = path.lstat()
+    return about.st_size if stat.S_ISREG(about.st_mode) else 0
+
+
+class ClassDirectory:
+    """The course in `root`; `lesson` is the full name of one of its assignments."""
+
+    def __init__(self, root: Path, lesson: str) -> None:
+        self.root = root.resolve()
+        if not (self.root / f"{CONFIG}.py").is_file():
+            raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
+        self.config = _config(self.root)
+        self.lesson = self._lesson(lesson)
+
+    @cached_property
+    def layout(self) -> Any:
+        """nbgrader's own `CourseDirectory`."""
+        layout = nbgrader("coursedir").CourseDirectory(config=self.config)
+        if "root" not in self.config.CourseDirectory:
+            layout.root = str(self.root)
+        return layout
+
+    def _lesson(self, wanted: str) -> str:
+        source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
+        names = sorted(path.name for path in source.glob("*") if (path / f"{path.name}.ipynb").is_file())
+        found = [name for name in names if name == wanted] or [name for name in names if name.startswith(f"{wanted}_")]
+        if len(found) != 1:
+            raise CourseError(f"{wanted!r} is none of the lessons in {source}: {', '.join(names) or 'there are none'}.")
+        return found[0]
+
+    def folder(self, step: str, student: str = ".") -> Path:
+        """Where the files of a step of nbgrader's lie, for example "autograded"."""
+        return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
+
+    def terms(self) -> GradingSettings:
+        """On which terms this lesson is graded."""
+        mine = self.config.JudgingExporter
+        name = str(mine.get("secret_file", "judge_secret"))
+        try:
+            secret = read_regular(self.root / name, 4096).strip()
+        except Unreadable as error:
+            raise CourseError(f"{name}: {error} `grader course create` makes one.") from None
+        if len(secret) < 32:
+            raise CourseError(f"{name} is too short to be a secret.")
+        try:
+            limits = Limits(**mine.get("limits", {}))
+        except TypeError as error:
+            raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
+        instructor = code_of((self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb").read_bytes())
+        return GradingSettings(instructor, secret, limits, not mine.get("unsafe_no_sandbox", False))
+
+    def submissions(self) -> tuple[list[Submission], dict[str, str]]:
+        """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
+        step = self.layout.submitted_directory
+        pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True))
+        excluded = self.layout.student_id_exclude.split(",")
+        found, odd = [], {}
+        for folder in sorted(glob.glob(self.layout.format_path(step, self.layout.student_id, self.lesson))):
+            match = pattern.fullmatch(folder)
+            if match is None or match["student"] in excluded:
+                continue
+            student = match["student"]
+            if not student.isprintable() or len(student) > MAX_NAME:
+                odd[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+            else:
+                found.append(Submission(student, Path(folder), self.lesson))
+        return found, odd
+
+
+def code_of(notebook: bytes) -> bytes:
+    """The instructor's notebook with what grading needs of it: the code, without outputs. It is read again for every
+    submission, and a change of the prose is no reason to grade anew."""
+    document = json.loads(notebook)
+    kept = ("cell_type", "id", "metadata", "source")
+    cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
+    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code"]
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def _config(root: Path) -> Config:
+    """nbgrader's settings: the machine's, the user's, and above them the course's."""
+    from jupyter_core.paths import jupyter_config_path
+
+    config = Config()
+    try:
+        for loaded, _name in Application._load_config_files(
+            CONFIG, path=[str(root), *jupyter_config_path()], raise_config_file_errors=True
+        ):
+            config.merge(loaded)
+    except Exception as error:
+        raise CourseError(f"{CONFIG}.py can't be loaded: {type(error).__name__}: {error}") from error
+    return config

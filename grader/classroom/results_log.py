@@ -1,0 +1,160 @@
+"""The log of results: `DIR/.grader/results/LESSON.jsonl`, one JSON object a line, only ever appended to.
+
+A graded submission:
+
+    {"format": 1, "key": "9f2c...", "student": "ann", "lesson": "01_self_attention", "submission": "e3b0...",
+     "graded": "2026-11-20T17:20:05+00:00", "result": {...}}
+
+`key` is what the result depends on (see `grader.batch.key`): the submission, the instructor's notebook, the
+specifications, the limits, the course's secret. `submission` is the SHA-256 of the notebook's bytes (empty where it
+couldn't be read as a file). `result` is `grader.judge.result.SubmissionResult.to_plain()`: `SubmissionResult.from_plain` takes it back.
+The last line of a student counts; earlier ones are of earlier submissions or specifications.
+
+What has reached the gradebook and `autograded/`, by student:
+
+    {"format": 1, "stored": {"ann": "9f2c...", "bo": "77d0..."}}
+
+A run that is killed while writing leaves a torn last line, which is passed over. To read the results of a course:
+
+>>> latest(Path("/nowhere"), "01_self_attention")
+{}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from grader.judge.result import SubmissionResult
+
+FORMAT = 1
+FOLDER = ".grader"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One graded submission."""
+
+    key: str
+    student: str
+    lesson: str
+    submission: str
+    graded: str
+    result: SubmissionResult
+
+    @classmethod
+    def now(cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult) -> Record:
+        """A result just come in."""
+        return cls(key, student, lesson, submission, datetime.now(UTC).isoformat(timespec="seconds"), result)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As the log has it."""
+        about = {"key": self.key, "student": self.student, "lesson": self.lesson, "submission": self.submission}
+        return {"format": FORMAT, **about, "graded": self.graded, "result": self.result.to_plain()}
+
+    @classmethod
+    def from_plain(cls, data: Mapping[str, Any]) -> Record:
+        """The inverse of `to_plain`."""
+        words = {name: str(data[name]) for name in ("key", "student", "lesson", "submission", "graded")}
+        return cls(**words, result=SubmissionResult.from_plain(data["result"]))
+
+
+def folder_of(course: Path) -> Path:
+    """Where a course keeps what is neither nbgrader's nor a student's; made if it isn't there, for its owner alone."""
+    folder = course / FOLDER
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700)
+        (folder / ".gitignore").write_text("*\n")
+    return folder
+
+
+def path_of(course: Path, lesson: str) -> Path:
+    """Where the results of a lesson lie."""
+    return course / FOLDER / "results" / f"{lesson}.jsonl"
+
+
+def latest(course: Path, lesson: str) -> dict[str, Record]:
+    """The last result of every student, whether their submission has changed since or not."""
+    found: dict[str, Record] = {}
+    for data in _lines(path_of(course, lesson)):
+        if "result" in data:
+            record = Record.from_plain(data)
+            found[record.student] = record
+    return found
+
+
+class ResultsLog:
+    """The log of one lesson, open for appending; a context manager. `records` has the results by key, `stored` the key
+    of what was last stored by student."""
+
+    def __init__(self, course: Path, lesson: str) -> None:
+        folder_of(course)
+        path = path_of(course, lesson)
+        path.parent.mkdir(exist_ok=True)
+        self.records: dict[str, Record] = {}
+        self.stored: dict[str, str] = {}
+        for data in _lines(path):
+            if "result" in data:
+                self.records[data["key"]] = Record.from_plain(data)
+            elif "stored" in data:
+                self.stored.update(data["stored"])
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        self._end = os.fstat(self._file).st_size
+        if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
+            self._write(b"\n")  # behind a torn line
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Append results. They outlast this process; what was last put down before a power cut is graded again."""
+        records = list(records)
+        self._append([record.to_plain() for record in records])
+        self.records.update({record.key: record for record in records})
+
+    def mark_stored(self, keys: Mapping[str, str]) -> None:
+        """Note what has reached the gradebook, and put all on the disk."""
+        self._append([{"format": FORMAT, "stored": dict(keys)}])
+        os.fsync(self._file)
+        self.stored.update(keys)
+
+    def _append(self, lines: list[dict[str, Any]]) -> None:
+        self._write("".join(json.dumps(line, ensure_ascii=True) + "\n" for line in lines).encode())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError:
+            os.ftruncate(self._file, self._end)  # on a full disk: no half line stays
+            raise
+        self._end += len(data)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def __enter__(self) -> ResultsLog:
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+
+def _lines(path: Path) -> Iterable[dict[str, Any]]:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            try:
+                data = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(data, dict) and data.get("format") == FORMAT:
+                yield data

@@ -1,0 +1,58 @@
+"""The authors' commands: `grader build` and `grader release`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from grader.errors import CourseError
+
+if TYPE_CHECKING:
+    from grader.authoring import Repository
+
+
+def _repository() -> Repository:
+    """The repository around the current folder. It needs the `dev` extra, which learners and teachers don't have."""
+    try:
+        from grader.authoring import Repository, find_root
+    except ModuleNotFoundError as error:
+        raise CourseError(f"{error.name} is not installed. Authors need: pip install -e '.[dev]'") from error
+    from grader.exercises.registry import exercises
+
+    return Repository(find_root(Path.cwd()), exercises())
+
+
+@click.command()
+@click.argument("lessons", metavar="[LESSON]...", nargs=-1)
+@click.option("--check", is_flag=True, help="Run nothing: exit 1 if a rebuild would change a notebook.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Lessons run at once.  [default: cores]"
+)
+@click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
+def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> None:
+    """Build solutions/ and notebooks/ from lessons/.
+
+    LESSON is a lesson's name, number or file; without it, all lessons are built.
+    """
+    repository = _repository()
+    from grader import authoring
+
+    if check:
+        authoring.verify(repository, lessons)
+        click.echo("solutions/ and notebooks/ are what a build would make.")
+    else:
+        use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
+        authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo)
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
+def release(out: Path) -> None:
+    """Write the student's package: notebooks, wheel, set-up files, in one zip."""
+    repository = _repository()
+    from grader.authoring.release import release as pack
+
+    click.echo(pack(repository, out))

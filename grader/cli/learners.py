@@ -1,0 +1,35 @@
+"""The learners' commands: `grader doctor` and `grader progress`."""
+
+from __future__ import annotations
+
+import click
+
+from grader.errors import CommandFailed
+
+
+@click.command()
+def doctor() -> None:
+    """Is this machine ready for the course? Exits 1 if something has to be mended."""
+    from grader.learner.doctor import doctor as examine
+
+    diagnosis = examine()
+    if not diagnosis.ready:
+        raise CommandFailed(repr(diagnosis))
+    click.echo(repr(diagnosis))
+
+
+@click.command()
+def progress() -> None:
+    """Lessons, exercises, and the points earned so far."""
+    from grader.exercises.registry import exercises
+    from grader.learner import progress as kept
+
+    known, course = kept.load(), exercises()
+    table = [["lesson", "exercise", "state", "points", "tries"], *kept.rows(course, known)]
+    widths = [max(len(row[column]) for row in table) for column in range(5)]
+    for row in table:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+    earned, possible = kept.total(course, known)
+    click.echo(
+        f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)")
+    )

@@ -1,0 +1,18 @@
+"""The command `grader`: every command of the course under one name."""
+
+from __future__ import annotations
+
+import click
+
+from grader.cli.authors import build, release
+from grader.cli.learners import doctor, progress
+from grader.cli.teachers import autograde, course, insights
+
+
+@click.group()
+def main() -> None:
+    """The course's tools."""
+
+
+for command in (autograde, build, course, doctor, insights, progress, release):
+    main.add_command(command)

@@ -1,0 +1,97 @@
+"""What the exercises of lesson 06 share: sizes and ids, calls that have to be refused, dtypes of what sizes make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Finding, Part
+from grader.spec.session import Session
+from grader.subject import Request
+from grader.tolerance import FLOAT32
+
+LESSON = "06_embeddings_and_positions"
+
+
+def ordered(draw: Draw, *names: str, **rest: int) -> dict[str, int]:
+    """Distinct sizes, the named ones from small to large."""
+    sizes = draw.sizes(*names, **rest)
+    return sizes | dict(zip(names, sorted(sizes[name] for name in names), strict=True))
+
+
+def token_ids(draw: Draw, batch: int, length: int, ids: int, last: bool) -> Tensor:
+    """Ids below `ids`: the first one among them, one of them twice, and the last one only if `last`."""
+    tokens = draw.integers((batch, length), 0, ids - 1)
+    tokens[0, 0] = ids - 1 if last else 0
+    if length > 1:
+        tokens[-1, -1] = 0 if last else ids - 2
+        tokens[-1, 0] = tokens[-1, -1]
+    return tokens
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Arguments that must raise ValueError, told in words; `numbers` have to stand in the message."""
+
+    args: tuple[Any, ...]
+    words: str
+    numbers: tuple[int, ...] = ()
+
+
+def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Sequence[Refused]]) -> Part:
+    """Every one of the calls raises ValueError. A function that always raises earns nothing: `case` has to run."""
+
+    def judge(session: Session) -> Finding | None:
+        for call in calls(session):
+            finding = _refused(session, call)
+            if finding is not None:
+                return finding
+        if parts.inspect_call(session, session.cases[case], None) is not None:
+            return Finding("values-first", "Not judged yet: it has to run where nothing is to be refused.")
+        return None
+
+    return Part(title, weight, judge, compares_values=False)
+
+
+def _refused(session: Session, call: Refused) -> Finding | None:
+    outcome = session.ask(Request("call", session.exercise.name, call.args))
+    raised = outcome.raised
+    if not outcome.ok and raised is None:
+        return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
+    if raised is None:
+        return Finding("wrong-error", f"{call.words} Expected a ValueError, got a result.")
+    if "ValueError" not in raised.types:
+        return Finding("wrong-error", f"{call.words} Expected a ValueError, got {raised.name}: {raised.message[:120]}")
+    if not {str(number) for number in call.numbers} <= set(re.findall(r"\d+", raised.message)):
+        named = " and ".join(str(number) for number in call.numbers)
+        return Finding(
+            "wrong-error",
+            f"{call.words} The message should name both lengths, {named}; it says: {raised.message[:120]}",
+        )
+    return None
+
+
+def default_dtype(case: str) -> Part:
+    """What is made from sizes alone has torch's default dtype. Waits for the values: any constant would pass it."""
+
+    def judge(session: Session) -> Finding | None:
+        if parts.inspect_call(session, session.cases[case], FLOAT32) is not None:
+            return Finding("values-first", "Not judged yet: the values come first.")
+        got, wanted = session.call(session.cases[case]).value.dtype, torch.get_default_dtype()
+        if got == wanted:
+            return None
+        short = [str(dtype).removeprefix("torch.") for dtype in (got, wanted)]
+        return Finding(
+            "dtype-changed",
+            f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "
+            "NumPy and Python's own numbers are of double precision.",
+        )
+
+    return Part("has torch's default dtype", 0.5, judge)

@@ -1,0 +1,111 @@
+"""Insights as text and as one self-contained page of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from importlib import resources
+
+import jinja2
+from markupsafe import Markup
+
+from grader.insights.similarity import Pair
+from grader.insights.summary import Summary
+
+SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
+
+
+@dataclass(frozen=True)
+class LessonInsights:
+    """What is known of one lesson of a course."""
+
+    name: str
+    summary: Summary
+    pairs: tuple[Pair, ...] = ()
+
+    def without_names(self) -> LessonInsights:
+        """The same with numbers for students, given in the order in which they appear."""
+        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right))
+        known = {who: f"submission {i}" for i, who in enumerate(order, start=1)}
+        pairs = tuple(replace(pair, left=known[pair.left], right=known[pair.right]) for pair in self.pairs)
+        return replace(self, pairs=pairs)
+
+
+def percent(share: float) -> str:
+    """A share for reading. Only all is 100 %, only none is 0 %.
+
+    >>> percent(0.5), percent(0.999), percent(0.001), percent(1)
+    ('50 %', '99 %', '1 %', '100 %')
+    """
+    shown = round(100 * share)
+    if 0 < share < 1:
+        shown = min(max(shown, 1), 99)
+    return f"{shown} %"
+
+
+def as_text(lesson: LessonInsights) -> str:
+    """One lesson for a terminal."""
+    return "\n".join([*_exercises(lesson.summary), *_mistakes(lesson.summary), *_pairs(lesson.pairs)])
+
+
+def table(summary: Summary) -> str:
+    """How the class did: the sum of it, the exercises, the most frequent mistakes."""
+    return "\n".join([*_exercises(summary, parts=False), *_mistakes(summary)])
+
+
+def _exercises(summary: Summary, parts: bool = True) -> list[str]:
+    lines = [
+        f"{summary.graded} graded, {summary.full} with full marks, on average {summary.mean:.2f} of {summary.points:g}"
+        " points" + (f", {summary.unreadable} could not be read" if summary.unreadable else ""),
+        "",
+        f"{'exercise':40} {'points':>6} {'mean':>6} {'full':>6} {'none':>6} {'earned':>7}",
+    ]
+    for row in summary.exercises:
+        figures = f"{row.points:6g} {row.mean:6.2f} {percent(row.full):>6} {percent(row.none):>6}"
+        lines.append(f"{row.name:40} {figures} {percent(row.success):>7}")
+        if parts:
+            lines += [f"  {part.name[:38]:38} {part.points:6g} {percent(part.passed):>28}" for part in row.parts]
+    return lines
+
+
+def _mistakes(summary: Summary) -> list[str]:
+    if not summary.mistakes:
+        return []
+    rows = [f"{row.count:5}  {row.mistake:32} {row.exercise}" for row in summary.mistakes[:SHOWN]]
+    more = len(summary.mistakes) - SHOWN
+    return ["", "times  mistake                          exercise", *rows, *([f"       and {more} more"] * (more > 0))]
+
+
+def _pairs(pairs: Sequence[Pair]) -> list[str]:
+    if not pairs:
+        return []
+    rows = [f"{percent(pair.share):>6}  {pair.left}  {pair.right}" for pair in pairs[:SHOWN]]
+    more = len(pairs) - SHOWN
+    return [
+        "",
+        "look alike (a place to look, not a verdict)",
+        *rows,
+        *([f"        and {more} more pairs"] * (more > 0)),
+    ]
+
+
+def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
+    """The page. It holds no script and loads nothing."""
+    from grader.report.html import inline  # not above: it imports torch, and the text needs none
+
+    source = resources.files("grader.insights").joinpath("page.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(source).render(
+        title=title,
+        lessons=lessons,
+        names=names,
+        percent=percent,
+        bar=_bar,
+        code=lambda text: Markup(inline(text)),
+    )
+
+
+def _bar(share: float) -> Markup:
+    width = escape(f"{100 * share:.0f}%")
+    return Markup(f'<div class="bar" aria-hidden="true"><div style="width:{width}"></div></div>')

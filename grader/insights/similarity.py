@@ -1,0 +1,86 @@
+"""Which submissions look alike: fingerprints of their code after renaming, by winnowing (Schleimer, Wilkerson and
+Aiken 2003, section 3). A place to look, not a verdict: short right answers resemble each other by themselves.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from zlib import crc32
+
+from grader.judge.outline import Outline, normal
+from grader.judge.reader import NotebookCell
+
+# Copies of fewer than LENGTH tokens go unnoticed; every copy of LENGTH + WINDOW - 1 tokens leaves a fingerprint.
+LENGTH, WINDOW = 12, 6
+# What more than this share of a class has in common is how one writes it; at least three may always share.
+COMMON = 0.1
+LEAST = 6  # fingerprints in common, below which a likeness says nothing
+SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER}
+KEPT = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions. `share` is how much of the smaller one's own code the other has too, 0 to 1."""
+
+    left: str
+    right: str
+    share: float
+
+
+def tokens(source: str) -> list[str]:
+    """The tokens of a piece of Python, own names and texts replaced: what stays if a copy is renamed.
+
+    >>> tokens("total = x.sum(-1)  # add up")
+    ['name', '=', 'name', '.', 'sum', '(', '-', '1', ')']
+    """
+    found: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type in SKIPPED:
+                continue
+            renamed = token.type == tokenize.NAME and not keyword.iskeyword(token.string) and found[-1:] != ["."]
+            text = token.type == tokenize.STRING
+            found.append("name" if renamed else "text" if text else KEPT.get(token.type, token.string))
+    except (tokenize.TokenError, SyntaxError):  # a cell that doesn't parse is compared as far as it goes
+        pass
+    return found
+
+
+def fingerprints(source: str) -> frozenset[int]:
+    """Of every WINDOW neighbouring sequences of LENGTH tokens the one with the least digest."""
+    stream = tokens(source)
+    digests = [crc32(" ".join(stream[i : i + LENGTH]).encode()) for i in range(len(stream) - LENGTH + 1)]
+    return frozenset(min(digests[i : i + WINDOW]) for i in range(max(len(digests) - WINDOW + 1, min(len(digests), 1))))
+
+
+def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
+    """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions."""
+    course = {normal(cell.source) for cell in outline.cells}
+    mine = [cell.source for cell in cells if cell.kind == "code" and normal(cell.source) not in course]
+    given = frozenset().union(*(fingerprints(cell.source) for cell in outline.cells))
+    return frozenset().union(*map(fingerprints, mine)) - given
+
+
+def alike(prints: Mapping[str, frozenset[int]], least_share: float = 0.6) -> list[Pair]:
+    """The pairs that share at least `least_share` of what the smaller one has of its own, the likest first."""
+    holders: dict[int, list[str]] = defaultdict(list)
+    for who in sorted(prints):
+        for one in prints[who]:
+            holders[one].append(who)
+    most = max(3, int(COMMON * len(prints)))
+    rare = [every for every in holders.values() if len(every) <= most]
+    together = Counter(pair for every in rare for pair in combinations(every, 2))
+    own = Counter(who for every in rare for who in every)
+    pairs = [
+        Pair(left, right, count / min(own[left], own[right]))
+        for (left, right), count in together.items()
+        if count >= LEAST
+    ]
+    return sorted((p for p in pairs if p.share >= least_share), key=lambda p: (-p.share, p.left, p.right))

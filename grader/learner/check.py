@@ -1,0 +1,94 @@
+"""`check`: what a learner calls. Finds the exercise, runs it in this process, shows the report."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import os
+import sys
+from typing import Any
+
+from grader.exercises.registry import exercises
+from grader.learner import progress
+from grader.report import CheckFailed, PartReport, Report
+from grader.spec.evaluate import evaluate
+from grader.subject.local import LocalSubject
+
+
+def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> Report:
+    """Check a solution, show what was found, and keep it in the learner's progress.
+
+    `check(fn)` takes the exercise from the function's or class's own name; `check(obj, "name")` is for anything
+    else. `seconds` limits the whole check; without it the exercise's own limit does. Never raises for what a learner's
+    code does; where nbgrader runs the cell, a failed check raises `CheckFailed` after its report is shown, because
+    nbgrader counts nothing else.
+    `practice` is for looking at a report only: nothing is kept, nothing is raised.
+    """
+    report = _checked(obj, name, seconds, sys._getframe(1).f_globals)
+    executed = "NBGRADER_EXECUTION" in os.environ
+    if not executed and not practice:
+        progress.record(report)
+    show(report)
+    if executed and not practice and not report.passed:
+        raise CheckFailed(_one_line(report))
+    return report
+
+
+def _checked(obj: object, name: str | None, seconds: float | None, globals_: dict[str, Any]) -> Report:
+    known = exercises()
+    if isinstance(obj, str) and (name is None or not isinstance(name, str)):
+        return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
+    wanted = name if isinstance(name, str) else getattr(obj, "__name__", None)
+    if not isinstance(wanted, str) or wanted not in known:
+        return _refused(str(wanted or type(obj).__name__), _unknown(obj, wanted, list(known)))
+    namespace = {**_globals_of(obj, globals_), wanted: obj}
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)
+
+
+def _globals_of(obj: Any, fallback: dict[str, Any]) -> dict[str, Any]:
+    """Where the student's other definitions are: what the object's own code sees."""
+    while isinstance(obj, functools.partial):
+        obj = obj.func
+    if inspect.isclass(obj):
+        return vars(sys.modules[obj.__module__]) if obj.__module__ in sys.modules else fallback
+    found = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__globals__", None)
+    return found if isinstance(found, dict) else fallback
+
+
+def _unknown(obj: object, wanted: object, known: list[str]) -> str:
+    if not isinstance(wanted, str):
+        return (
+            f"`check` was given a value of type {type(obj).__name__}, which has no name of its own. "
+            "Pass the function itself, without calling it: `check(attention_scores)`; "
+            'for a quiz, add its name: `check(quiz_01, "quiz_01")`.'
+        )
+    close = difflib.get_close_matches(wanted, known, n=1)
+    meant = f" Did you mean `{close[0]}`?" if close else ""
+    return (
+        f"There is no exercise `{wanted}`.{meant} If your function has a name of its own, add the exercise's: "
+        'check(my_function, "attention_scores").'
+    )
+
+
+def _refused(name: str, message: str) -> Report:
+    return Report(name, 0, (PartReport("finds the exercise", False, 1, message, "unknown-exercise"),))
+
+
+def show(report: Report) -> None:
+    """Draw the report in a notebook, print it elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        print(report)
+        return
+    report._ipython_display_()
+    report._display["drawn"] = True
+
+
+def _one_line(report: Report) -> str:
+    if report.broken:
+        return f"the check of {report.exercise} is itself broken; this is not your code's fault"
+    failure = report.first_failure
+    named = f" [{report.diagnosis}]" if report.diagnosis else ""
+    return f"{report.exercise}{named}: {failure.name}: {failure.message}" if failure else report.exercise

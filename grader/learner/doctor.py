@@ -1,0 +1,194 @@
+"""Is this machine ready for the course? Each finding says what is so, and what to do if it should not be."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
+from importlib import metadata
+from pathlib import Path
+
+PACKAGE = "attention-course"
+OLDEST = (3, 11)
+EXTENSIONS = {"@jupyter/nbgrader": "the Validate button", "anywidget": "interactive pictures"}
+INSTALL = "Install the course again: `pip install attention-course` from its folder, or `make setup`."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `advice` is empty where all is well; `needed` is false for what is only good to know."""
+
+    title: str
+    detail: str
+    advice: str = ""
+    needed: bool = True
+
+    @property
+    def word(self) -> str:
+        """How it stands, in a word."""
+        return "ok" if not self.advice else "mend" if self.needed else "note"
+
+
+class Diagnosis:
+    """All findings; draws itself in a notebook."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self.findings = findings
+
+    @property
+    def ready(self) -> bool:
+        """Whether nothing is missing."""
+        return not any(finding.word == "mend" for finding in self.findings)
+
+    @property
+    def verdict(self) -> str:
+        """In a sentence."""
+        if self.ready:
+            return "Everything is ready."
+        count = sum(finding.word == "mend" for finding in self.findings)
+        return f"{count} thing{'s' if count > 1 else ''} to mend: see below what to do."
+
+    def __repr__(self) -> str:
+        lines = [self.verdict]
+        for finding in self.findings:
+            lines.append(f"  {finding.word:4}  {finding.title}: {finding.detail}")
+            if finding.advice:
+                lines.append(f"        {finding.advice}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from grader.report.html import style
+
+        items = "".join(_item(finding) for finding in self.findings)
+        state = "passed" if self.ready else "failed"
+        head = f'<div class="grader-head grader-{state}" role="status"><span>{escape(self.verdict)}</span></div>'
+        body = f'{head}<ul class="grader-results">{items}</ul>'
+        return f'{style()}<section class="grader-report" aria-label="Set-up">{body}</section>'
+
+
+def _item(finding: Finding) -> str:
+    from grader.report.html import inline
+
+    kind = "failed" if finding.word == "mend" else "passed"
+    advice = f"<p>{inline(finding.advice)}</p>" if finding.advice else ""
+    text = f"{inline(finding.title)}: {inline(finding.detail)}"
+    return f'<li class="grader-{kind}"><span class="grader-word">{finding.word}</span> {text}{advice}</li>'
+
+
+def doctor() -> Diagnosis:
+    """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel and the progress file."""
+    looks: list[Callable[[], Iterator[Finding]]] = [_python, _packages, _torch, _check, _extensions, _kernel, _progress]
+    findings: list[Finding] = []
+    for look in looks:
+        try:
+            findings += look()
+        except Exception as error:  # whatever is wrong with a machine, the rest is still worth telling
+            findings.append(Finding(look.__name__.strip("_"), f"{type(error).__name__}: {error}", INSTALL))
+    return Diagnosis(findings)
+
+
+def _python() -> Iterator[Finding]:
+    wanted = ".".join(map(str, OLDEST))
+    advice = "" if sys.version_info >= OLDEST else f"Install Python {wanted} or newer and make the environment with it."
+    yield Finding("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}", advice)
+
+
+def _packages() -> Iterator[Finding]:
+    """The versions that the course is pinned to: another one may draw and print differently."""
+    pins = [re.match(r"([\w.-]+)==([^;\s]+)$", line) for line in metadata.requires(PACKAGE) or ()]
+    wanted = {pin[1]: pin[2] for pin in pins if pin}
+    found = {name: _version(name) for name in wanted}
+    missing = [name for name, version in found.items() if version is None]
+    other = [
+        f"{name} {v} (expected {wanted[name]})" for name, v in found.items() if v and v.split("+")[0] != wanted[name]
+    ]
+    if missing:
+        yield Finding("Packages", f"missing: {', '.join(missing)}", INSTALL)
+    elif other:
+        yield Finding("Packages", f"other versions: {', '.join(other)}", INSTALL, needed=False)
+    else:
+        yield Finding("Packages", f"all {len(wanted)} in the versions that the course was made with")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _torch() -> Iterator[Finding]:
+    import torch
+
+    product = torch.tensor([[2.0, 2.0, 2.0]]) @ torch.tensor([[4.0], [4.0], [0.0]])
+    advice = "" if product.item() == 16 else "torch computes wrongly: install it again."
+    yield Finding(
+        "PyTorch", f"{torch.__version__.split('+')[0]}, computes on {torch.get_num_threads()} thread(s)", advice
+    )
+
+
+def _check() -> Iterator[Finding]:
+    from grader.exercises.registry import exercises
+    from grader.spec.evaluate import evaluate
+    from grader.subject.local import LocalSubject
+
+    report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
+    yield Finding("Checks", "a right answer passes", "" if report.passed else f"A right answer failed: {report}")
+
+
+def _extensions() -> Iterator[Finding]:
+    from jupyter_core.paths import jupyter_path
+
+    for name, purpose in EXTENSIONS.items():
+        if any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions")):
+            yield Finding("JupyterLab", f"has {name}, {purpose}")
+        else:
+            yield Finding("JupyterLab", f"{name} is missing, {purpose}", INSTALL)
+
+
+def _kernel() -> Iterator[Finding]:
+    """A notebook runs in the kernel called python3, which may belong to another environment."""
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    command = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    # A bare "python" is replaced by Jupyter's own interpreter when the kernel starts.
+    found = Path(sys.executable if re.fullmatch(r"python[\d.]*", command) else command)
+    same = found.parent.resolve() == Path(sys.executable).parent.resolve()
+    advice = "" if same else f"Register this one: `{_home(sys.executable)} -m ipykernel install --sys-prefix`."
+    yield Finding("Kernel", "python3 is this Python" if same else f"python3 is another Python, {_home(found)}", advice)
+
+
+def _progress() -> Iterator[Finding]:
+    from grader.learner import progress
+
+    path = progress.location()
+    if path is None:
+        yield Finding(
+            "Progress", "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False
+        )
+        return
+    folder = next(p for p in [path.parent, *path.parents] if p.exists())
+    advice = (
+        "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or name another file in GRADER_PROGRESS."
+    )
+    try:
+        json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        yield Finding("Progress", f"will be kept in {_home(path)}", advice)
+    except ValueError:
+        yield Finding(
+            "Progress", f"{_home(path)} is damaged", "The next check puts it aside and starts a new one.", needed=False
+        )
+    else:
+        yield Finding("Progress", f"is kept in {_home(path)}", advice)
+
+
+def _home(path: str | Path) -> str:
+    """A path as people write it, the home folder as ~."""
+    text, home = str(path), str(Path.home())
+    return f"~{text[len(home) :]}" if text.startswith(home + os.sep) else text

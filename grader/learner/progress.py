@@ -1,0 +1,177 @@
+"""What a learner has checked so far, in one small file that several notebooks and a crash can't damage.
+
+The file is `~/.attention-course/progress.json`, or what GRADER_PROGRESS names; GRADER_PROGRESS=off keeps nothing. A
+change is made under a lock and written beside the file, flushed to the disk and then put in its place in one step, so
+that a reader finds the old state or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from grader.report import Report
+from grader.spec.exercise import Exercise
+
+OFF = "off"
+TRIES = 3  # before a model solution is shown
+# A check of what isn't written yet is no try, nor is one that found no exercise or was broken off.
+NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted"})
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of one exercise. `best` and `last` are scores from 0 to 1; times are UTC, to the second."""
+
+    tries: int = 0
+    best: float = 0.0
+    last: float = 0.0
+    passed_at: str = ""
+    checked_at: str = ""
+    solution_at: str = ""
+
+    @property
+    def state(self) -> str:
+        """In a word or two."""
+        if self.passed_at:
+            return "passed"
+        return "started" if self.tries else "not tried"
+
+
+def location() -> Path | None:
+    """Where progress is kept; None if it is not to be kept."""
+    named = os.environ.get("GRADER_PROGRESS", "")
+    if named == OFF:
+        return None
+    return Path(named).expanduser() if named else Path.home() / ".attention-course" / "progress.json"
+
+
+def load(path: Path | None = None) -> dict[str, Record]:
+    """What is known, by exercise. Nothing, where there is no file or it can't be read."""
+    path = path or location()
+    if path is None:
+        return {}
+    try:
+        return _parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def record(report: Report) -> None:
+    """Keep the result of a check. A full or read-only disk never gets into the way of a check."""
+    failure = report.first_failure
+    if report.broken or (failure is not None and failure.kind in NOTHING_TRIED):
+        return
+
+    def change(old: Record) -> dict[str, Any]:
+        now = _now()
+        passed_at = old.passed_at or (now if report.passed else "")
+        score = round(report.score, 4)
+        best = max(old.best, score)
+        return {"tries": old.tries + 1, "best": best, "last": score, "passed_at": passed_at, "checked_at": now}
+
+    update(report.exercise, change)
+
+
+def record_solution(name: str) -> None:
+    """Keep that the model solution was shown, the first time."""
+    update(name, lambda old: {"solution_at": old.solution_at or _now()})
+
+
+def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
+    """Change one exercise's record in the file; no other writer comes in between."""
+    path = location()
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.with_suffix(".lock")):
+            known = _load_or_put_aside(path)
+            old = known.get(name, Record())
+            known[name] = Record(**{**asdict(old), **change(old)})
+            _replace(path, json.dumps({"version": 1, "exercises": {k: asdict(v) for k, v in known.items()}}, indent=1))
+    except OSError:
+        pass  # `grader doctor` tells when the file can't be written
+
+
+def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
+    """A row for every exercise of the course: lesson, exercise, state, points, tries."""
+    if exercises is None:
+        from grader.exercises.registry import exercises as registered
+
+        exercises = registered()
+    known = load() if known is None else known
+    return [_row(exercise, known.get(exercise.name, Record())) for exercise in exercises.values()]
+
+
+def _row(exercise: Exercise, record: Record) -> list[str]:
+    seen = ", solution seen" if record.solution_at else ""
+    points = f"{round(exercise.points * record.best, 2):g} of {exercise.points:g}"
+    return [exercise.lesson, exercise.name, record.state + seen, points, str(record.tries)]
+
+
+def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:
+    """Points earned so far, by each exercise's best check, and points there are."""
+    earned = sum(round(e.points * known.get(e.name, Record()).best, 2) for e in exercises.values())
+    return round(earned, 2), sum(e.points for e in exercises.values())
+
+
+def _parse(text: str) -> dict[str, Record]:
+    names = {field.name for field in fields(Record)}
+    try:
+        found = json.loads(text)["exercises"]
+        return {name: Record(**{k: v for k, v in entry.items() if k in names}) for name, entry in found.items()}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError("not a progress file") from error
+
+
+def _load_or_put_aside(path: Path) -> dict[str, Record]:
+    """What the file says. One that can't be understood is kept under another name, not overwritten."""
+    try:
+        return _parse(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
+        return {}
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Alone among all processes. The lock ends with the process that holds it, however that ends."""
+    with path.open("a+b") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

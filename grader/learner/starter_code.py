@@ -1,0 +1,136 @@
+"""An exercise's own cell as a student got it, and its model solution where solutions are installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grader.exercises.registry import exercises
+from grader.learner import progress
+
+REGION = re.compile(r"(?ms)^(?P<indent>[ \t]*)### BEGIN SOLUTION[^\n]*\n.*?^[ \t]*### END SOLUTION[^\n]*(?:\n|\Z)")
+STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
+ANSWERS_STUB = ("# Replace each ... above by your answer.",)
+
+
+class SolutionCell(NamedTuple):
+    """A solution cell: the kind of its exercise, and its source."""
+
+    kind: str
+    source: str
+
+
+class Shown:
+    """Python source to look at: coloured in a notebook, plain elsewhere."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def __repr__(self) -> str:
+        return self.source
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.source}\n```"
+
+
+def solution(name: str) -> Shown | None:
+    """Show an exercise's model solution: after three tries or once it is passed. That it was seen is kept in the
+    progress."""
+    if not _known(name):
+        return None
+    record = progress.load().get(name, progress.Record())
+    if record.tries < progress.TRIES and not record.passed_at:
+        left = progress.TRIES - record.tries
+        checks = "check" if left == 1 else "checks"
+        print(f"The solution of {name} opens after {progress.TRIES} tries: {left} {checks} to go. Hints come first.")
+        return None
+    cell = dict(_solution_cells()).get(name)
+    if cell is None:
+        print("The model solutions are not installed here. Ask your teacher, or look into the course's repository.")
+        return None
+    progress.record_solution(name)
+    return Shown(re.sub(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?", "", cell.source).strip())
+
+
+def reset(name: str) -> None:
+    """Run in an exercise's own cell, in place of what stands there: puts the original cell back."""
+    if not _known(name):
+        return
+    source = original(name)
+    if source is None:
+        print(f"The original of {name} is not installed here. Take it from a fresh copy of the notebook.")
+        return
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        print(source)
+        return
+    shell.set_next_input(source, replace=True)
+    print(f"This cell is again what it was at the start. Write {name}, then run it.")
+
+
+def original(name: str) -> str | None:
+    """The source of an exercise's cell as the student got it, or None where it isn't known."""
+    packed = resources.files("grader.learner").joinpath("starter_code.json")
+    if packed.is_file():
+        return json.loads(packed.read_text(encoding="utf-8")).get(name)
+    cell = dict(_solution_cells()).get(name)
+    return stub(cell) if cell is not None else None
+
+
+def starter_code() -> dict[str, str]:
+    """Every exercise's original cell, made from the installed solutions: what a release packs in their place."""
+    return {name: stub(cell) for name, cell in _solution_cells()}
+
+
+def stub(cell: SolutionCell) -> str:
+    """The source of a solution cell with its solution cut out, as nbgrader does it.
+
+    >>> source = "def f(x):\\n    ### BEGIN SOLUTION\\n    return x\\n    ### END SOLUTION"
+    >>> print(stub(SolutionCell("function", source)))
+    def f(x):
+        # YOUR CODE HERE
+        raise NotImplementedError()
+    """
+    filler = ANSWERS_STUB if cell.kind == "answers" else STUB
+    return REGION.sub(lambda found: "".join(f"{found['indent']}{line}\n" for line in filler), cell.source).rstrip("\n")
+
+
+def _known(name: str) -> bool:
+    if name in exercises():
+        return True
+    print(f"There is no exercise {name!r}. The exercises are: {', '.join(exercises())}.")
+    return False
+
+
+def solutions_folder() -> Path | None:
+    """Where the instructor's notebooks lie: GRADER_SOLUTIONS, beside the package, or beside the notebooks."""
+    named = os.environ.get("GRADER_SOLUTIONS")
+    beside = [Path(__file__).parents[2], Path.cwd(), Path.cwd().parent]
+    candidates = [Path(named)] if named else [folder / "solutions" for folder in beside]
+    return next((folder for folder in candidates if any(folder.glob("*.ipynb"))), None)
+
+
+def _solution_cells() -> Iterator[tuple[str, SolutionCell]]:
+    folder = solutions_folder()
+    if folder is not None:
+        for path in sorted(folder.glob("[0-9][0-9]_*.ipynb")):
+            yield from _cells_of(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _cells_of(path: Path, _changed: int) -> tuple[tuple[str, SolutionCell], ...]:
+    notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found = []
+    for cell in notebook["cells"]:
+        course = cell["metadata"].get("course", {})
+        if course.get("role") == "solution":
+            found.append((course["exercise"], SolutionCell(course.get("kind", ""), "".join(cell["source"]))))
+    return tuple(found)

@@ -1,0 +1,144 @@
+"""Broken attentions that can be called and not read: lesson 10's hunt.
+
+Each claims to be lesson 04's `causal_multi_head_attention`. Which mistake it makes is known by a digest alone, the one
+that an answer is compared with, so that neither this page nor a look into a box tells.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.spec.answers import answer_digest
+
+Pair = tuple[Tensor, Tensor]
+
+
+def _past(seq_len: int) -> Tensor:
+    return torch.tril(torch.ones(seq_len, seq_len)) > 0
+
+
+def _hidden_first(scores: Tensor, visible: Tensor, axis: int = -1) -> Tensor:
+    """Softmax over what is visible; what sees nothing becomes zeros."""
+    return scores.masked_fill(~visible, -math.inf).softmax(dim=axis).masked_fill(~visible, 0.0)
+
+
+def _hidden_late(scores: Tensor, visible: Tensor) -> Tensor:
+    return scores.softmax(dim=-1) * visible
+
+
+def _split(x: Tensor, num_heads: int) -> Tensor:
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+
+
+def _cut(x: Tensor, num_heads: int) -> Tensor:
+    return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
+
+
+def _merge(x: Tensor) -> Tensor:
+    return x.transpose(-3, -2).flatten(-2)
+
+
+def _join(x: Tensor) -> Tensor:
+    return x.reshape(*x.shape[:-3], x.shape[-2], -1)
+
+
+def _own(key: Tensor) -> Tensor:
+    return key
+
+
+def _pooled(key: Tensor) -> Tensor:
+    """Summed over the batch, as a wrong letter in an einsum does."""
+    return key.sum(0, keepdim=True) if key.dim() > 3 else key
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), one thing or another done differently."""
+
+    divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)
+    visible: Callable[[int], Tensor] = _past
+    weigh: Callable[[Tensor, Tensor], Tensor] = _hidden_first
+    split: Callable[[Tensor, int], Tensor] = _split
+    merge: Callable[[Tensor], Tensor] = _merge
+    keys_of: Callable[[Tensor], Tensor] = _own
+    sources: tuple[str, str, str] = ("query", "key", "value")
+    projects: bool = True
+    in_heads: bool = True
+
+    def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
+        """x (..., T, E), w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H, T, T))."""
+        made = {"query": x @ w_q, "key": x @ w_k, "value": x @ w_v, "x": x}
+        heads = num_heads if self.in_heads else 1
+        query, key, value = (self.split(made[source], heads) for source in self.sources)
+        scores = query @ self.keys_of(key).mT / self.divisor(x.shape[-1], query.shape[-1])
+        weights = self.weigh(scores, self.visible(x.shape[-2]))
+        mixed = self.merge(weights @ value)
+        return mixed @ w_o if self.projects else mixed, weights
+
+
+RIGHT = Recipe()
+# What a broken attention may have: ids of the course, and what is done differently.
+CANDIDATES: dict[str, Recipe] = {
+    "no-scaling": Recipe(divisor=lambda _width, _head_dim: 1.0),
+    "scaled-by-d_model": Recipe(divisor=lambda width, _head_dim: math.sqrt(width)),
+    "softmax-over-queries": Recipe(weigh=functools.partial(_hidden_first, axis=-2)),
+    "mask-ignored": Recipe(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool)),
+    "mask-inverted": Recipe(visible=lambda seq_len: ~_past(seq_len)),
+    "mask-after-softmax": Recipe(weigh=_hidden_late),
+    "one-future-token-visible": Recipe(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(1)),
+    "diagonal-hidden": Recipe(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(-1)),
+    "key-used-as-value": Recipe(sources=("query", "key", "key")),
+    "no-value-projection": Recipe(sources=("query", "key", "x")),
+    "query-used-as-key": Recipe(sources=("query", "query", "value")),
+    "view-without-transpose": Recipe(split=_cut),
+    "merge-without-transpose": Recipe(merge=_join),
+    "one-head-only": Recipe(in_heads=False),
+    "no-output-projection": Recipe(projects=False),
+    "batch-mixed": Recipe(keys_of=_pooled),
+}
+SEALED = {
+    "alder": "ac41b3f8e928",
+    "birch": "d206b16d40f6",
+    "cedar": "11bf206dbe2e",
+    "elder": "383ab3c4f329",
+    "hazel": "3be2e1231a52",
+    "larch": "ffba9b175e17",
+    "maple": "d011ffd7a0e7",
+    "rowan": "b38520c4e15f",
+}
+
+
+class BlackBox:
+    """A causal multi-head attention with a mistake in it. To be called: `box(x, w_q, w_k, w_v, w_o, num_heads)`.
+
+    x (..., T, E), each w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H, T, T)).
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
+        """Attend: as the class says, but for one mistake."""
+        return CANDIDATES[mistake_of(self.name)](x, w_q, w_k, w_v, w_o, num_heads)
+
+    def __repr__(self) -> str:
+        return f"<black box {self.name!r}>"
+
+
+@functools.cache
+def mistake_of(name: str) -> str:
+    """The id whose digest is the sealed one."""
+    return next(mistake for mistake in CANDIDATES if answer_digest(name, mistake) == SEALED[name])
+
+
+def broken_attentions() -> dict[str, BlackBox]:
+    """Eight black boxes by name, each with a mistake of its own."""
+    return {name: BlackBox(name) for name in SEALED}

@@ -1,0 +1,71 @@
+"""What a check found, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """One part of a check. `kind` is the stable id of what was found, such as "wrong-shape"; empty when it passed."""
+
+    name: str
+    passed: bool
+    weight: float
+    message: str = ""
+    kind: str = ""
+    got: Tensor | None = None
+    expected: Tensor | None = None
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """The result of a check.
+
+    `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.
+    `first_fix` names an earlier exercise of the student's that fails and that this one calls. `broken` holds what
+    went wrong in the check itself.
+    """
+
+    exercise: str
+    points: float
+    results: tuple[PartReport, ...]
+    diagnosis: str | None = None
+    symptom: str = ""
+    hints: tuple[str, ...] = ()
+    first_fix: str = ""
+    forfeited: bool = False
+    output: str = ""
+    broken: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every part passed."""
+        return bool(self.results) and not self.broken and all(result.passed for result in self.results)
+
+    @property
+    def score(self) -> float:
+        """The share of the points earned, 0 to 1."""
+        total = sum(result.weight for result in self.results)
+        if self.broken or self.forfeited or not total:
+            return 0.0
+        return 1.0 if self.passed else sum(r.weight for r in self.results if r.passed) / total
+
+    @property
+    def mark(self) -> float:
+        """Points earned, to two decimals."""
+        return round(self.points * self.score, 2)
+
+    @property
+    def first_failure(self) -> PartReport | None:
+        """The first part that did not pass: the one to mend first."""
+        return next((result for result in self.results if not result.passed), None)
+
+    def hint(self, number: int = 1) -> str:
+        """Hint `number`, counted from 1; each tells more than the one before."""
+        if 1 <= number <= len(self.hints):
+            return self.hints[number - 1]
+        return f"There {'is' if len(self.hints) == 1 else 'are'} {len(self.hints)} hint(s) for this report."

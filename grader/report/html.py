@@ -1,0 +1,133 @@
+"""A report as one self-contained section of HTML, without a script: JupyterLab's themes, keyboards and screen readers
+can all live with it. Its style sheet takes its colours from `--jp-*` variables."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib import resources
+
+import torch
+from torch import Tensor
+
+from grader.report.data import PartReport, ReportData
+from grader.report.heat import cell_style
+from grader.report.text import BROKEN, first_fix, headline, matrix_rows, worth_telling
+from grader.tolerance import FLOAT32
+
+# JupyterLab would take Enter and the space bar for its own.
+KEEP = 'data-lm-suppress-shortcuts="true"'
+
+
+def as_html(report: ReportData) -> str:
+    """The report: what passed, the first failure, the mistake it looks like, hints that unfold one after the other."""
+    state = "broken" if report.broken else "passed" if report.passed else "failed"
+    parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
+    parts.append(_head(report, state))
+    if report.broken:
+        parts.append(f'<p>{escape(BROKEN)}</p><pre tabindex="0">{escape(report.broken)}</pre>')
+    else:
+        parts += [_results(report), _mistake(report), _hints(report.hints, 1), _printed(report)]
+    return "".join([*parts, "</section>"])
+
+
+@cache
+def style() -> str:
+    """The style sheet of everything that the grader draws."""
+    sheet = resources.files("grader.report").joinpath("report.css").read_text(encoding="utf-8")
+    return f"<style>{sheet}</style>"
+
+
+def _head(report: ReportData, state: str) -> str:
+    if report.broken:
+        return f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>'
+    word = "passed" if report.passed else "not passed yet"
+    share = round(100 * report.score)
+    return (
+        f'<div class="grader-head grader-{state}" role="status"><span><code>{escape(report.exercise)}</code>: {word}'
+        f'</span> <span class="grader-points">{report.mark:g} of {report.points:g} points</span></div>'
+        f'<div class="grader-bar grader-{state}" aria-hidden="true"><div style="width:{share}%"></div></div>'
+    )
+
+
+def _results(report: ReportData) -> str:
+    failure, told = report.first_failure, worth_telling(report)
+    rows = []
+    for result in report.results:
+        word = "passed" if result.passed else "failed"
+        message = f"<p>{inline(result.message)}</p>" if result in told and result.message else ""
+        picture = _pair(result) if result is failure else ""
+        rows.append(
+            f'<li class="grader-{word}"><span class="grader-word">{word}</span> {inline(result.name)}'
+            f"{message}{picture}</li>"
+        )
+    return f'<ul class="grader-results">{"".join(rows)}</ul>'
+
+
+def _mistake(report: ReportData) -> str:
+    parts = []
+    if report.first_fix:
+        parts.append(f"<p>{inline(first_fix(report))}</p>")
+    if report.symptom:
+        parts.append(f"<p>It looks like <code>{escape(report.diagnosis or '')}</code>: {inline(report.symptom)}</p>")
+    return f'<div class="grader-mistake">{"".join(parts)}</div>' if parts else ""
+
+
+def _hints(hints: tuple[str, ...], number: int) -> str:
+    """Each hint holds the next one, so that nobody reads more than they want to."""
+    if number > len(hints):
+        return ""
+    text = inline(hints[number - 1])
+    return (
+        f'<details class="grader-hint"><summary {KEEP}>Hint {number} of {len(hints)}</summary>'
+        f"<p>{text}</p>{_hints(hints, number + 1)}</details>"
+    )
+
+
+def _printed(report: ReportData) -> str:
+    if not report.output or report.passed:
+        return ""
+    printed = escape(report.output[:2000])
+    return f'<details><summary {KEEP}>What your code printed</summary><pre tabindex="0">{printed}</pre></details>'
+
+
+def _pair(result: PartReport) -> str:
+    """Got and expected as heatmaps with one scale of colours, that of what is expected."""
+    got, expected = result.got, result.expected
+    if not isinstance(got, Tensor) or not isinstance(expected, Tensor):
+        return ""
+    finite = expected[torch.isfinite(expected)].to(torch.float64)
+    ends = (float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0)
+    off = ~FLOAT32.close(got, expected) if got.shape == expected.shape else torch.zeros_like(got, dtype=torch.bool)
+    none = torch.zeros_like(expected, dtype=torch.bool)
+    tables = _table("got", got, off, ends) + _table("expected", expected, none, ends)
+    return f'<div class="grader-pair">{tables}</div><p class="grader-note">{_NOTE}</p>'
+
+
+_NOTE = "The colours of both are those of the expected numbers; what differs is framed and marked ≠."
+
+
+def _table(caption: str, tensor: Tensor, off: Tensor, ends: tuple[float, float]) -> str:
+    numbers, wrong = _as_rows(tensor), _as_rows(off)
+    rows = []
+    for texts, values, marks in zip(matrix_rows(tensor), numbers.tolist(), wrong.tolist(), strict=True):
+        cells = zip(texts, values, marks, strict=True)
+        rows.append(f"<tr>{''.join(_cell(text, value, bool(mark), ends) for text, value, mark in cells)}</tr>")
+    return f"<table><caption>{caption}</caption><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _as_rows(tensor: Tensor) -> Tensor:
+    """As `matrix_rows` lays a tensor out, but as numbers."""
+    return (tensor.reshape(1, -1) if tensor.dim() < 2 else tensor).to(torch.float64)
+
+
+def _cell(text: str, value: float, off: bool, ends: tuple[float, float]) -> str:
+    mark = '<span class="grader-mark">≠</span>' if off else ""
+    kind = ' class="grader-off"' if off else ""
+    return f'<td{kind} style="{cell_style(value, *ends)}">{mark}{escape(text)}</td>'
+
+
+def inline(text: str) -> str:
+    """Escapes text and turns its `code` into code."""
+    pieces = escape(text).split("`")
+    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

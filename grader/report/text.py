@@ -1,0 +1,108 @@
+"""A report as plain text: for a terminal, for an untrusted notebook, and what its pictures fall back to."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from grader.report.data import PartReport, ReportData
+
+
+def headline(report: ReportData) -> str:
+    """One line: what, whether it passed, how many points."""
+    if report.broken:
+        return f"{report.exercise}: this check is broken"
+    state = "passed" if report.passed else "not passed yet"
+    return f"{report.exercise}: {state}, {report.mark:g} of {report.points:g} points"
+
+
+def as_text(report: ReportData) -> str:
+    """The report as plain text."""
+    lines = [headline(report)]
+    if report.broken:
+        lines += [BROKEN, *_indented(report.broken)]
+        return "\n".join(lines)
+    failure, told = report.first_failure, worth_telling(report)
+    for result in report.results:
+        lines.append(f"  {'ok  ' if result.passed else 'FAIL'}  {result.name}")
+        if result in told:
+            lines += _indented(result.message, 8)
+        if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
+            lines += _indented(side_by_side(result.got, result.expected), 8)
+    if report.first_fix:
+        lines.append(first_fix(report))
+    if report.symptom:
+        lines.append(f"It looks like {report.diagnosis}: {report.symptom}")
+    if report.hints:
+        lines.append(f"Hint: {report.hints[0]}")
+    if len(report.hints) > 1:
+        lines.append(
+            f"({len(report.hints) - 1} more: store the report, report = check(...), then print(report.hint(2)).)"
+        )
+    if report.output and not report.passed:
+        lines += ["Your code printed:", *_indented(report.output, 4)[:12]]
+    return "\n".join(lines)
+
+
+def worth_telling(report: ReportData) -> list[PartReport]:
+    """The failures whose message says something new: the first of each kind (in a quiz, all of them)."""
+    told: dict[str, PartReport] = {}
+    for result in report.results:
+        if not result.passed:
+            told.setdefault(result.message if result.kind in EACH else result.kind, result)
+    return list(told.values())
+
+
+# Kinds of findings of which every one is news.
+EACH = frozenset({"wrong-answer", "wrong-type", "missing-answer", "wrong-verdict"})
+BROKEN = (
+    "The check itself failed, not your code. Your work is not lost and this says nothing about it. "
+    "Please report the lines below to the course's maintainers."
+)
+
+
+def first_fix(report: ReportData) -> str:
+    """Which earlier exercise to mend first."""
+    return f"First mend `{report.first_fix}`: it does not pass its own check yet, and {report.exercise} calls it."
+
+
+def _indented(text: str, by: int = 4) -> list[str]:
+    return [" " * by + line for line in text.splitlines()]
+
+
+def matrix_rows(tensor: Tensor) -> list[list[str]]:
+    """A vector or matrix as rows of short numbers, of whole ones (token ids), or of True and False."""
+    rows = tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
+    if not tensor.is_floating_point():
+        return [[str(value) for value in row] for row in rows.tolist()]
+    return [[number(value) for value in row] for row in rows.to(torch.float64).tolist()]
+
+
+def number(value: float) -> str:
+    """A number in at most seven characters or so.
+
+    >>> number(0.5), number(12345.678), number(float("nan"))
+    ('0.500', '1.2e+04', 'nan')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value:.3f}" if abs(value) < 1000 and (value == 0 or abs(value) >= 5e-4) else f"{value:.1e}"
+
+
+def side_by_side(got: Tensor, expected: Tensor) -> str:
+    """Two matrices beside each other, as text."""
+    left, right = _block(got), _block(expected)
+    height = max(len(left), len(right))
+    width = max(len("got"), *(len(line) for line in left))
+    left += [""] * (height - len(left))
+    right += [""] * (height - len(right))
+    rows = [f"{a:<{width}}   {b}".rstrip() for a, b in zip(["got", *left], ["expected", *right], strict=True)]
+    return "\n".join(rows)
+
+
+def _block(tensor: Tensor) -> list[str]:
+    rows = matrix_rows(tensor)
+    width = max((len(cell) for row in rows for cell in row), default=1)
+    return ["  ".join(cell.rjust(width) for cell in row) for row in rows]

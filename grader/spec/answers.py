@@ -1,0 +1,147 @@
+"""Exercises that ask for answers in a dict: numbers, shapes, multiple choice. A wrong answer gets a hint, never the
+solution.
+
+What can be computed is computed; the letter of a multiple choice is kept only as a digest, so that reading the package
+doesn't give it away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from grader.spec.exercise import Exercise, Finding, Part
+from grader.spec.session import Session
+from grader.subject import Opaque, Outcome, Request
+
+
+@dataclass(frozen=True)
+class Question:
+    """One key of the dict. `right` tells whether an answer is right, or gives a sentence if it isn't of the right kind.
+    `wrong` has a hint for a plausible wrong answer, by its normalised text."""
+
+    key: str
+    right: Callable[[Any], bool | str]
+    hint: str
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+
+def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **more: Any) -> Question:
+    """A number, right to `tolerance`."""
+
+    def right(answer: Any) -> bool | str:
+        if isinstance(answer, Tensor) and answer.numel() == 1:
+            answer = answer.item()
+        if isinstance(answer, bool) or not isinstance(answer, int | float):
+            return f"expected a number, got {_kind(answer)}."
+        try:
+            return abs(float(answer) - value()) <= tolerance
+        except OverflowError:  # a whole number beyond every float
+            return False
+
+    return Question(key, right, hint, **more)
+
+
+def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any) -> Question:
+    """A shape: a tuple (or list) of whole numbers."""
+
+    def right(answer: Any) -> bool | str:
+        if not isinstance(answer, tuple | list) or not all(type(n) is int for n in answer):
+            return f"expected a shape, whole numbers such as (2, 3), got {_kind(answer)}."
+        return tuple(answer) == tuple(value())
+
+    return Question(key, right, hint, **more)
+
+
+def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Question:
+    """One of `letters`; `digest` is `answer_digest(key, letter)` of the right one."""
+
+    def right(answer: Any) -> bool | str:
+        if not isinstance(answer, str) or normal(answer) not in tuple(letters):
+            return f"expected one of {', '.join(repr(letter) for letter in letters)}, got {_kind(answer)}."
+        return answer_digest(key, normal(answer)) == digest
+
+    return Question(key, right, hint, **more)
+
+
+def answer_digest(key: str, letter: str) -> str:
+    """The digest by which a right letter is known."""
+    return hashlib.sha256(f"{key}:{letter}".encode()).hexdigest()[:12]
+
+
+def normal(answer: object) -> str:
+    """An answer as the text that hints are kept under: `" B) "` is "b", `[2, 3]` is "(2, 3)".
+
+    >>> normal(" B) "), normal([2, 3]), normal(1.50)
+    ('b', '(2, 3)', '1.5')
+    """
+    if isinstance(answer, str):
+        return answer.strip().strip("()[].").lower()
+    if isinstance(answer, Tensor) and answer.numel() == 1:
+        answer = round(answer.item(), 6)
+    return str(tuple(answer)) if isinstance(answer, list) else str(answer)
+
+
+def written(hints: Mapping[float, str]) -> dict[str, str]:
+    """Hints for wrong numbers, under each text in which a learner may write them.
+
+    >>> sorted(written({12.0: "?"})), sorted(written({0.6667: "?"}))
+    (['12', '12.0'], ['0.6667', '0.667', '0.67'])
+    """
+    found: dict[str, str] = {}
+    for value, hint in hints.items():
+        found |= {str(round(value, digits)): hint for digits in (2, 3, 4)}
+        found |= {str(int(value)): hint} if value == int(value) else {}
+    return found
+
+
+def quiz(name: str, lesson: str, points: float, questions: tuple[Question, ...]) -> Exercise:
+    """An exercise of kind "answers": every question earns the same."""
+    parts = tuple(Part(question.key, 1, _judge(question)) for question in questions)
+    return Exercise(name, lesson, points, parts, kind="answers")
+
+
+def _judge(question: Question) -> Callable[[Session], Finding | None]:
+    def judge(session: Session) -> Finding | None:
+        answers = _answers(session)
+        if isinstance(answers, Finding):
+            return answers
+        if question.key not in answers:
+            return Finding("missing-answer", f'The key "{question.key}" is missing from `{session.exercise.name}`.')
+        answer = answers[question.key]
+        if answer is None or answer == Opaque("ellipsis"):
+            return Finding("not-written", f'"{question.key}" is not answered yet.')
+        verdict = question.right(answer)
+        if verdict is True:
+            return None
+        if isinstance(verdict, str):
+            return Finding("wrong-type", f'"{question.key}": {verdict}')
+        hint = question.wrong.get(normal(answer), question.hint)
+        return Finding("wrong-answer", f'"{question.key}" is not right yet. {hint}')
+
+    return judge
+
+
+def _answers(session: Session) -> dict[Any, Any] | Finding:
+    name = session.exercise.name
+    outcome: Outcome = session.ask(Request("get", name))
+    if outcome.status == "missing":
+        return Finding("missing", f"`{name}` is not defined. Run the cell that defines it, then check again.")
+    if not isinstance(outcome.value, dict):
+        return Finding(
+            "wrong-type",
+            f"`{name}` should be a dict with an answer for every key, got {_kind(outcome.value)}.",
+        )
+    return outcome.value
+
+
+def _kind(answer: object) -> str:
+    if isinstance(answer, Opaque):
+        return f"a value of type {answer.type_name}"
+    if isinstance(answer, str | int | float):
+        return repr(answer)[:60]
+    return f"a value of type {type(answer).__name__}"

@@ -1,0 +1,78 @@
+"""Cases that most exercises share, made from the axes of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, shape_of
+
+Axes = Mapping[str, str]
+Make = Callable[[Draw, str, tuple[int, ...]], Tensor]
+
+
+def normal_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    """Standard normal entries, whatever the argument."""
+    return draw.normal(shape)
+
+
+def primitive_axes(inputs: Axes) -> list[str]:
+    """The names that appear in the axes, each once.
+
+    >>> primitive_axes({"x": "... T H*D", "w": "D E"})
+    ['T', 'H', 'D', 'E']
+    """
+    factors = (f for axes in inputs.values() for axis in axes.split() if axis != "..." for f in axis.split("*"))
+    return list(dict.fromkeys(f for f in factors if not f.isdigit()))
+
+
+def tensors(
+    draw: Draw,
+    name: str,
+    inputs: Axes,
+    sizes: Mapping[str, int],
+    leading: tuple[int, ...] = (),
+    make: Make = normal_entries,
+    dtype: torch.dtype = torch.float32,
+    diagnostic: bool = False,
+    comparable: bool = True,
+) -> Case:
+    """One case whose arguments are drawn by `make` in the shapes that `inputs` gives."""
+    args = {arg: make(draw, arg, shape_of(axes, sizes, leading)).to(dtype) for arg, axes in inputs.items()}
+    return Case(name, args, dict(sizes), leading, diagnostic, comparable)
+
+
+def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
+    """One sequence, a batch, batch and heads, float64, and entries up to ±50; every axis has a size of its own.
+
+    Batch and heads are small, so that an answer that walks over every leading axis in a Python loop is in time.
+    """
+    first = draw.integer(2, 4)
+    sizes = draw.sizes(*(axis for axis in primitive_axes(inputs) if axis not in "BH"), B=first, H=5 - first)
+    batch, heads = (sizes["B"],), (sizes["B"], sizes["H"])
+
+    def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+        return draw.uniform(shape, -50, 50)
+
+    return [
+        tensors(draw, "one sequence", inputs, sizes, (), make),
+        tensors(draw, "a batch", inputs, sizes, batch, make),
+        tensors(draw, "batch and heads", inputs, sizes, heads, make),
+        tensors(draw, "float64", inputs, sizes, batch, make, torch.float64),
+        tensors(draw, "entries up to 50", inputs, sizes, batch, fifty, comparable=False),
+    ]
+
+
+def equal_sizes(draw: Draw, inputs: Axes, *groups: Sequence[str], make: Make = normal_entries) -> list[Case]:
+    """Diagnostic cases: for every group its axes share one size, once without and once with a batch."""
+    cases = []
+    for group in groups:
+        sizes = draw.sizes("B", *primitive_axes(inputs))
+        sizes |= dict.fromkeys(group, sizes[group[0]])
+        for leading in ((), (sizes["B"],)):
+            name = f"{' = '.join(group)}, {len(leading)} leading axes"
+            cases.append(tensors(draw, name, inputs, sizes, leading, make, diagnostic=True))
+    return cases

@@ -1,0 +1,236 @@
+"""Compares what a student's code returned with what is right, in the order that helps: did it run, what came back,
+its shape, its dtype, is it finite, are its values right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, shape_of
+from grader.subject import Opaque, Outcome
+from grader.tolerance import Tolerance
+
+
+def leaves(value: object, count: int) -> list[Tensor] | None:
+    """The `count` tensors of a returned value, or None if it isn't that: a tuple or list where several are due."""
+    if count == 1:
+        return [value] if isinstance(value, Tensor) else None
+    if isinstance(value, tuple | list) and len(value) == count and all(isinstance(v, Tensor) for v in value):
+        return list(value)
+    return None
+
+
+def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
+    """Why there is nothing to look at, if there is nothing."""
+    name = exercise.name
+    if outcome.status == "missing":
+        return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
+    if outcome.status == "misbuilt":
+        return Finding("misbuilt", str(outcome.value))
+    if outcome.status == "time-limit":
+        return Finding(
+            "time-limit",
+            f"`{name}` did not finish in time and was stopped. Look for a loop whose end is never reached.",
+        )
+    if outcome.status == "died":
+        return Finding("died", f"The process that ran `{name}` ended in the middle of the call.")
+    if outcome.status == "not-run":
+        return Finding("not-run", "Not run: an earlier call did not come to an end.")
+    if outcome.raised is not None:
+        return _raised(outcome, name)
+    return None
+
+
+def _raised(outcome: Outcome, name: str) -> Finding:
+    raised = outcome.raised
+    assert raised is not None
+    if raised.name == "NotImplementedError" and (not raised.line or "NotImplementedError" in raised.line):
+        return Finding(
+            "not-written",
+            f"`{name}` is not written yet: replace `raise NotImplementedError()` by your code, "
+            "run the cell, check again.",
+        )
+    if raised.name == "KeyboardInterrupt":
+        return Finding("interrupted", "The check was interrupted before it was done.")
+    where = f" at your line {raised.line_number}: `{raised.line}`" if raised.line else ""
+    said = f": {raised.message}" if raised.message else ""
+    return Finding("raised", f"`{name}` raised {raised.name}{where}{said}")
+
+
+def structure(value: object, exercise: Exercise) -> Finding | None:
+    """Whether the right number of tensors came back."""
+    outputs, name = exercise.outputs, exercise.name
+    if value is None:
+        return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
+    if leaves(value, len(outputs)) is not None:
+        return None
+    if len(outputs) == 1:
+        return Finding("wrong-type", f"`{name}` returned {in_words(value)}, expected one tensor.")
+    wanted = ", ".join(output.name for output in outputs)
+    return Finding(
+        "wrong-type",
+        f"`{name}` returned {in_words(value)}, expected a tuple of {len(outputs)} tensors: ({wanted}).",
+    )
+
+
+def in_words(value: object) -> str:
+    """What a student's function returned, in words."""
+    if isinstance(value, Tensor):
+        return f"one tensor of shape {tuple(value.shape)}"
+    if isinstance(value, tuple | list):
+        kind = type(value).__name__
+        if not value:
+            return f"an empty {kind}"
+        if all(isinstance(item, Tensor) for item in value):
+            return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
+        return f"a {kind} of {len(value)} ({', '.join(in_words(item) for item in list(value)[:4])})"
+    if isinstance(value, Opaque):
+        if value.type_name == "ndarray":
+            return "a NumPy array (which also cuts the gradient)"
+        return f"a value of type {value.type_name}"
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int | float):
+        return f"the plain number {value!r}"
+    if isinstance(value, str):
+        return f"the string {value if len(value) <= 40 else value[:40] + '…'!r}"
+    return f"a value of type {type(value).__name__}"
+
+
+def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding | None:
+    """The first output whose shape is wrong."""
+    for value, output in zip(values, exercise.outputs, strict=True):
+        expected = shape_of(output.axes, case.sizes, case.leading)
+        if tuple(value.shape) != expected:
+            return Finding(
+                "wrong-shape",
+                f"{called(exercise, output)} has shape {tuple(value.shape)}, expected {expected}, which is "
+                f"{axes_in_words(output.axes, case.leading)}. {arguments_in_words(case, exercise)}",
+            )
+    return None
+
+
+def arguments_in_words(case: Case, exercise: Exercise) -> str:
+    """The shapes and numbers that went in, for a message; for a module what it was made with, too."""
+    shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
+    shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
+    made = ""
+    if case.setup is not None:
+        names = (argument.partition("=")[0] for argument in exercise.signature)  # what is left out has its default
+        made = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
+        made = f"It was made with {made}. "
+    return f"{made}It was called with {', '.join(shown)}." if shown else made.strip()
+
+
+def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
+    """The first output whose dtype isn't that of the input."""
+    for value, output in zip(values, exercise.outputs, strict=False):
+        if value.dtype != dtype:
+            short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
+            return Finding(
+                "dtype-changed",
+                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. A tensor made without "
+                "`dtype=` has torch's default dtype.",
+            )
+    return None
+
+
+def values_close(
+    values: Sequence[Tensor], expected: Sequence[Tensor], exercise: Exercise, case: Case, tolerance: Tolerance
+) -> Finding | None:
+    """The first output whose values are wrong: NaN and inf first, then how many differ and where the first one
+    stands. One number is told as it is.
+    """
+    for value, right, output in zip(values, expected, exercise.outputs, strict=True):
+        if tolerance.all_close(value, right):
+            continue
+        name = called(exercise, output)
+        finding = not_finite(value, right, name, case.name)
+        if finding is not None:
+            return finding
+        if value.numel() == 1:
+            got, wanted = apart(value.item(), right.item())
+            return Finding("wrong-values", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case.name}).")
+        wrong = (~tolerance.close(value, right)).nonzero()
+        first = tuple(int(i) for i in wrong[0])
+        return Finding(
+            "wrong-values",
+            f"{name}: {len(wrong)} of {value.numel()} values differ ({case.name}), the first at index {list(first)}.",
+            got=_window(value, first),
+            expected=_window(right.to(value.dtype) if value.is_floating_point() else right, first),
+        )
+    return None
+
+
+def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Finding | None:
+    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't; a message calls it `name`, and what
+    it came of `case`.
+    """
+    finite = torch.isfinite(value)
+    if right is not None:
+        finite |= ~torch.isfinite(right)
+    if bool(finite.all()):
+        return None
+    bad = ~finite
+    if value.numel() == 1:
+        got, wanted = in_digits(value.item()), "a finite number" if right is None else in_digits(right.item())
+        return Finding("not-finite", f"{name} {_IS[value.dim() > 0]} {got}, expected {wanted} ({case}).")
+    first = tuple(int(i) for i in bad.nonzero()[0])
+    kind = "NaN" if bool(torch.isnan(value[first])) else "inf"
+    return Finding(
+        "not-finite",
+        f"{name} holds {kind} in {int(bad.sum())} of {bad.numel()} places, first at {list(first)} ({case}).",
+    )
+
+
+_IS = ("is", "holds")  # a number, a tensor with axes in which there is only one
+
+
+def apart(got: float, expected: float) -> tuple[str, str]:
+    """Two numbers in as few digits as tell them apart, four at least.
+
+    >>> apart(2.31049, 1.87), apart(0.123456, 0.123457), apart(5.0, 4.00001)
+    (('2.31', '1.87'), ('0.123456', '0.123457'), ('5', '4'))
+    """
+    for digits in range(4, 17):
+        if in_digits(got, digits) != in_digits(expected, digits):
+            break
+    return in_digits(got, digits), in_digits(expected, digits)
+
+
+def in_digits(number: Any, digits: int = 4) -> str:
+    """A float to so many significant digits; whole numbers, True and False as they are.
+
+    >>> in_digits(1234.567), in_digits(0.00012), in_digits(float("nan")), in_digits(3221225472), in_digits(True)
+    ('1235', '0.00012', 'NaN', '3,221,225,472', 'True')
+    """
+    if isinstance(number, float):
+        return "NaN" if math.isnan(number) else f"{number:.{digits}g}"
+    return f"{number:,}" if type(number) is int else str(number)
+
+
+def called(exercise: Exercise, output: Output) -> str:
+    """What a message calls an output: a tensor of several by its name."""
+    return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
+
+
+def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
+    """The matrix in which `place` lies, cut around it to what a reader can take in."""
+    for index in place[:-2]:
+        value = value[index]
+    for axis, index in enumerate(place[-2:]):
+        start = max(0, index - size + 1)
+        value = value.narrow(axis, start, min(size, value.shape[axis] - start))
+    return value.clone()
+
+
+def expected_leaves(value: Any, count: int) -> list[Tensor]:
+    """The tensors of a reference's value; a reference that gives anything else is our own fault."""
+    found = leaves(value, count)
+    if found is None:
+        raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")
+    return found

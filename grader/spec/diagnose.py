@@ -1,0 +1,111 @@
+"""Names the mistake behind wrong outputs: the known-wrong variants run on the same inputs, and outputs are compared.
+
+With all sizes distinct hardly two mistakes give the same numbers. Where a variant can't run on distinct sizes (a
+forgotten transpose raises there), the student's code is tried on the diagnostic cases, where both run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec.exercise import Case, Mistake
+from grader.spec.session import Session
+from grader.subject.values import tensors_in
+from grader.tolerance import Tolerance
+
+# Looser than a part's: a student's way to the same wrong number may round differently.
+ALIKE = Tolerance(relative=1e-3, absolute=1e-4)
+RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
+
+
+def diagnose(session: Session) -> Mistake | None:
+    """The first mistake of the exercise's list that explains what the student's code gave, or None."""
+    mistakes = session.exercise.mistakes
+    real = sorted((case for case in session.real_cases() if case.comparable), key=lambda case: _right(session, case))
+    if real and all(_right(session, case) for case in real):
+        return next((m for m in mistakes if m.recognise is not None and m.recognise(session)), None)
+    for mistake in mistakes:
+        if mistake.recognise is not None and mistake.recognise(session):
+            return mistake
+        if any(matches(session, variant, real) for variant in mistake.variants):
+            return mistake
+    diagnostic = [case for case in session.diagnostic_cases() if case.comparable]
+    for mistake in mistakes:
+        for variant in mistake.variants:
+            if matches(session, variant, diagnostic) and not _contradicts(session, variant, real):
+                return mistake
+    return None
+
+
+def _right(session: Session, case: Case) -> bool:
+    """Whether the student's code gave the right values on a case."""
+    outcome = session.call(case)
+    if not outcome.ok or not session.exercise.outputs:
+        return False
+    got, right = tensors_in(outcome.value), session.expected(case)
+    return len(got) == len(right) and all(_alike(g, r, RIGHT) for g, r in zip(got, right, strict=True))
+
+
+def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
+    """Whether on a case with distinct sizes the student's code gave something wrong that `variant` doesn't give."""
+    for case in cases:
+        outcome = session.call(case)
+        if outcome.ok and not _right(session, case) and not matches(session, variant, [case]):
+            return True
+    return False
+
+
+def matches(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
+    """Whether every output on every case is either right or what `variant` gives, and one at least is the variant's.
+
+    A case on which either of them raises says nothing.
+    """
+    seen = False
+    for case in cases:
+        outcome = session.call(case)
+        if not outcome.ok:
+            continue
+        wrong = _variant_outputs(session, variant, case)
+        if wrong is None:
+            continue
+        verdict = _agree(tensors_in(outcome.value), wrong, session.expected(case) if session.exercise.outputs else [])
+        if verdict is None:
+            return False
+        seen = seen or verdict
+    return seen
+
+
+def _variant_outputs(session: Session, variant: Callable[..., Any], case: Case) -> list[Tensor] | None:
+    try:
+        with torch.no_grad():
+            return tensors_in(session.evaluate(case, variant))
+    except (RuntimeError, IndexError, ValueError, TypeError):
+        return None  # it can't run on these sizes: that is what diagnostic cases are for
+
+
+def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool | None:
+    """True: the variant's outputs; False: right ones; None: neither."""
+    if not got or len(got) != len(wrong):
+        return None
+    verdict = False
+    for i, (mine, theirs) in enumerate(zip(got, wrong, strict=True)):
+        if len(right) == len(got) and _alike(mine, right[i], RIGHT):
+            continue
+        if not _alike(mine, theirs, ALIKE):
+            return None
+        # An output that the mistake leaves right tells nothing, not even when the student's is a little off.
+        verdict = verdict or len(right) != len(got) or not _alike(theirs, right[i], ALIKE)
+    return verdict
+
+
+def _alike(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
+    if left.shape != right.shape:
+        return False
+    if tolerance.all_close(left, right):
+        return True
+    both_nan = torch.isnan(left) & torch.isnan(right)
+    return bool(both_nan.any()) and bool((tolerance.close(left, right) | both_nan).all())

@@ -1,0 +1,183 @@
+"""Runs a specification against a subject and writes the report. Knows nothing of notebooks."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+
+from grader.report import PartReport, Report
+from grader.spec.diagnose import diagnose
+from grader.spec.draw import Draw
+from grader.spec.exercise import Exercise, Finding
+from grader.spec.session import Session
+from grader.subject import Request, Subject
+from grader.subject.watch import warm_up
+
+SECONDS = 10.0
+# Findings that are a mistake of their own when no listed one fits.
+GENERAL_FINDINGS = frozenset(
+    [
+        "returns-nothing",
+        "wrong-type",
+        "wrong-shape",
+        "not-finite",
+        "changes-argument",
+        "gradient-cut",
+        "wrong-gradient",
+        "dtype-changed",
+        "time-limit",
+        "raised",
+        "misbuilt",
+    ]
+)
+
+
+class Check:
+    """One check of one exercise. Its inputs are drawn when it is made; `prepare` does what else needs no student."""
+
+    def __init__(self, exercise: Exercise, *, seed: str | bytes = "practice", larger: bool = False) -> None:
+        self.exercise = exercise
+        self._session: Session | None = None
+        self._broken = ""
+        warm_up()
+        try:
+            draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+            self._session = Session(exercise, None, draw, 0.0)
+        except Exception:
+            self._broken = traceback.format_exc(limit=-4)
+
+    def prepare(self) -> None:
+        """Put the questions that a right solution was asked before, and work out what is right about them."""
+        try:
+            if self._session is not None:
+                self._session.prepare()
+        except Exception:
+            self._session, self._broken = None, traceback.format_exc(limit=-4)
+
+    def ask(self, subject: Subject, *, seconds: float) -> None:
+        """Send the first questions, if `subject` works beside us, and go on: `run` comes for the answers."""
+        if self._session is not None:
+            self._session.ahead(subject, seconds)
+
+    def run(
+        self,
+        subject: Subject,
+        *,
+        seconds: float | None = None,
+        earlier: Mapping[str, Exercise] | None = None,
+    ) -> Report:
+        """Check what is in `subject`. `earlier` gives the exercises that this one may build on. A fault of ours becomes
+        `Report.broken`, never a finding about the student's code."""
+        session = self._session
+        if session is None:
+            return self._report_broken("")
+        try:
+            session.begin(subject, seconds or self.exercise.seconds or SECONDS)
+            results = _judge_parts(session)
+            if all(result.passed for result in results):
+                session.remember()
+                return _report(session, results)
+            return _explain(session, results, earlier or {})
+        except Exception:  # ours: whatever a student's code raises is inside an outcome
+            self._broken = traceback.format_exc(limit=-4)
+            return self._report_broken(session.output)
+
+    def _report_broken(self, output: str) -> Report:
+        return Report(self.exercise.name, self.exercise.points, (), output=output, broken=self._broken)
+
+
+def evaluate(
+    exercise: Exercise,
+    subject: Subject,
+    *,
+    seed: str | bytes = "practice",
+    larger: bool = False,
+    seconds: float | None = None,
+    earlier: Mapping[str, Exercise] | None = None,
+) -> Report:
+    """Check `exercise` in `subject`, within `seconds` (else the exercise's own, else `SECONDS`)."""
+    return Check(exercise, seed=seed, larger=larger).run(subject, seconds=seconds, earlier=earlier)
+
+
+def _judge_parts(session: Session) -> tuple[PartReport, ...]:
+    results = []
+    for part in session.exercise.parts:
+        finding = part.judge(session)
+        results.append(_result(part.name, part.weight, finding))
+    for exclusion in session.exercise.excluded:
+        call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
+        finding = (
+            None
+            if call is None
+            else Finding(
+                "excluded-function",
+                f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, "
+                "so it earns nothing yet.",
+            )
+        )
+        results.append(_result(f"does without {exclusion.title}", 0, finding))
+    return tuple(results)
+
+
+def _result(name: str, weight: float, finding: Finding | None) -> PartReport:
+    if finding is None:
+        return PartReport(name, True, weight)
+    return PartReport(name, False, weight, finding.message, finding.kind, finding.got, finding.expected, finding.hints)
+
+
+def _report(session: Session, results: tuple[PartReport, ...], **explanation: object) -> Report:
+    exercise = session.exercise
+    return Report(
+        exercise.name,
+        exercise.points,
+        results,
+        forfeited=session.excluded_call is not None,
+        output=session.output,
+        **explanation,  # type: ignore[arg-type]
+    )
+
+
+def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping[str, Exercise]) -> Report:
+    """The report of a failure: the excluded call, the mistake it looks like, or the earlier piece that causes it."""
+    if session.excluded_call is not None:
+        return _report(session, results, diagnosis="excluded-function")
+    first = next(result for result in results if not result.passed)
+    if session.stopped is not None or first.kind in ("missing", "not-written"):
+        diagnosis = first.kind if first.kind in GENERAL_FINDINGS else None
+        return _report(session, results, diagnosis=diagnosis, hints=first.hints)
+    mistake = diagnose(session)
+    piece, its_report = _failing_piece(session, earlier)
+    if mistake is not None:
+        return _report(
+            session,
+            results,
+            diagnosis=mistake.id,
+            symptom=mistake.symptom,
+            hints=mistake.hints,
+            first_fix=piece,
+        )
+    if its_report is not None and its_report.diagnosis is not None:
+        return _report(
+            session,
+            results,
+            diagnosis=its_report.diagnosis,
+            symptom=its_report.symptom,
+            hints=its_report.hints,
+            first_fix=piece,
+        )
+    accident = next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
+    return _report(session, results, diagnosis=accident, hints=first.hints, first_fix=piece)
+
+
+def _failing_piece(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
+    """The first exercise of the student's that this one calls and that fails its own check, or what that one calls."""
+    uses = set(session.description.get("uses", ()))
+    for name in session.exercise.builds_on:
+        if name not in earlier or name not in uses:
+            continue
+        if session.ask(Request("describe", name)).status == "missing":
+            return name, None
+        report = evaluate(earlier[name], session.subject, earlier=earlier)
+        if not report.passed and not report.broken:
+            return report.first_fix or name, report
+    return "", None

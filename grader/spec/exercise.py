@@ -1,0 +1,178 @@
+"""What an exercise is: one specification, used in the learner's kernel and by the judge.
+
+A specification draws cases from a seed, knows what is right from an independent reference, and lists the parts that
+earn the points and the mistakes it can name. It reaches a student's code only through a `Session`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from grader.spec.draw import Draw
+    from grader.spec.session import Session
+
+Kind = Literal["function", "module", "answers"]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One tensor that an exercise returns: its name, and its axes as the syllabus writes them ("... Tq D")."""
+
+    name: str
+    axes: str
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a module is made ready for a case: constructor arguments, parameters and buffers by name, train or eval
+    mode.
+    """
+
+    init: tuple[Any, ...]
+    state: Mapping[str, Tensor] = field(default_factory=dict)
+    training: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of arguments. `sizes` gives every axis its length, for messages; `diagnostic` cases earn nothing: they
+    only serve to recognise a mistake that raises wherever sizes are distinct. `comparable`: right answers agree closely
+    enough on it for a mistake to be recognised by its values. `setup`: for a module, which the arguments are then
+    passed to; references and variants get it as their first argument."""
+
+    name: str
+    args: Mapping[str, Any]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    leading: tuple[int, ...] = ()
+    diagnostic: bool = False
+    comparable: bool = True
+    setup: Setup | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a part did not pass. `message` holds nothing that a judge must keep to itself; `got` and `expected` are
+    for the learner's own kernel only. `kind` is a stable id, such as "wrong-shape"."""
+
+    kind: str
+    message: str
+    got: Tensor | None = None
+    expected: Tensor | None = None
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of the points. `compares_values`: the part holds only when the numbers are right."""
+
+    name: str
+    weight: float
+    judge: Callable[[Session], Finding | None]
+    compares_values: bool = True
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake: a stable id, one sentence that says what happens, and hints, each more telling than the one
+    before.
+
+    It is recognised by running `variants`, wrong on purpose, on the cases of the check and comparing outputs; or by
+    `recognise`, where outputs alone don't tell.
+    """
+
+    id: str
+    symptom: str
+    hints: tuple[str, ...]
+    variants: tuple[Callable[..., Any], ...] = ()
+    recognise: Callable[[Session], bool] | None = None
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Functions that an exercise must do without. `matches` tells whether a logged call (see `grader.subject.watch`)
+    is one.
+    """
+
+    title: str
+    matches: Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to what is right (a tensor or a
+    tuple of tensors), `parts` come in the order in which a learner should read them. `seconds` is what its check may
+    take, where that is not `grader.spec.evaluate.SECONDS`."""
+
+    name: str
+    lesson: str
+    points: float
+    parts: tuple[Part, ...]
+    kind: Kind = "function"
+    signature: tuple[str, ...] = ()  # of a module: its constructor's
+    outputs: tuple[Output, ...] = ()
+    cases: Callable[[Draw], Iterable[Case]] = lambda _draw: ()
+    reference: Callable[..., Any] | None = None
+    mistakes: tuple[Mistake, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
+    builds_on: tuple[str, ...] = ()
+    seconds: float | None = None
+
+    @property
+    def call(self) -> str:
+        """How a student calls it: `attention_scores(query, key)`."""
+        return f"{self.name}({', '.join(self.signature)})"
+
+
+AXES = {
+    "B": "batch",
+    "T": "seq_len",
+    "Tq": "query_len",
+    "Tk": "key_len",
+    "E": "d_model",
+    "H": "num_heads",
+    "D": "head_dim",
+    "S": "key_len",
+    "Ts": "src_len",
+    "Tt": "trg_len",
+    "V": "vocab_size",
+    "Vs": "src_vocab_size",
+    "Vt": "trg_vocab_size",
+}
+
+
+def shape_of(axes: str, sizes: Mapping[str, int], leading: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The shape that `axes` means: names, products ("H*D") and numbers, "..." for the leading axes.
+
+    >>> shape_of("... T H*D", {"T": 5, "H": 2, "D": 3}, leading=(7,))
+    (7, 5, 6)
+    """
+    shape: list[int] = []
+    for axis in axes.split():
+        if axis == "...":
+            shape.extend(leading)
+        elif axis in sizes:
+            shape.append(sizes[axis])
+        else:
+            shape.append(math.prod(int(f) if f.isdigit() else sizes[f] for f in axis.split("*")))
+    return tuple(shape)
+
+
+def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
+    """Axes by the field's names, for a message: "(batch, query_len, head_dim)".
+
+    >>> axes_in_words("... Tq D", leading=(2,))
+    '(batch, query_len, head_dim)'
+    """
+    words: list[str] = []
+    for axis in axes.split():
+        if axis == "...":
+            words.extend(("batch", "…" if "H" in axes.split() else "num_heads", "…", "…")[: len(leading)])
+        else:
+            words.append(" * ".join(AXES.get(factor, factor) for factor in axis.split("*")))
+    return f"({', '.join(words)})"

@@ -1,0 +1,203 @@
+"""The parts that most exercises share. Each is a sentence that a learner reads and a share of the points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.spec import compare
+from grader.spec.exercise import Case, Finding, Part
+from grader.spec.session import Session
+from grader.subject.values import place_in_words
+from grader.tolerance import COARSE, FLOAT32, FLOAT64, Tolerance
+
+Names = Sequence[str]
+
+
+def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, gradients: bool = False) -> Finding | None:
+    """The first thing wrong with a call: it didn't run, its structure, its shapes, then (with a tolerance) its
+    values.
+    """
+    outcome = session.call(case, gradients)
+    finding = compare.run_error(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
+    if finding is not None and finding.kind == "raised":  # torch's own message seldom says whose shapes it means
+        told = compare.arguments_in_words(case, session.exercise)
+        return replace(finding, message=f"{finding.message.rstrip('.')}. {told}".rstrip())
+    if finding is not None:
+        return finding
+    values = compare.leaves(outcome.value, len(session.exercise.outputs)) or []
+    finding = compare.shapes(values, session.exercise, case)
+    if finding is not None or tolerance is None:
+        return finding
+    return compare.values_close(values, session.expected(case), session.exercise, case, tolerance)
+
+
+def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
+    """The parts of a function from tensors to tensors on the cases of `grader.spec.cases.standard`.
+
+    `title` says what the values of one sequence are; `weight` and `leading` are what they and those with leading axes
+    are worth.
+    """
+    return (
+        shape(),
+        values(title, weight, "one sequence"),
+        values("takes any leading axes", leading, "a batch", "batch and heads"),
+        finite("stays finite at large entries", 0.5, "entries up to 50"),
+        float64(weight=0.5),
+        unchanged(weight=0.5),  # before gradients: autograd calls a change in place a fault of its own
+        gradients(),
+    )
+
+
+def _first(session: Session, cases: Names, tolerance: Tolerance | None) -> Finding | None:
+    for name in cases:
+        finding = inspect_call(session, session.cases[name], tolerance)
+        if finding is not None:
+            return finding
+    return None
+
+
+def shape(case: str = "one sequence", weight: float = 1) -> Part:
+    """It runs and returns the right number of tensors in the right shapes."""
+    return Part("returns the right shape", weight, lambda s: _first(s, [case], None), compares_values=False)
+
+
+def values(title: str, weight: float, *cases: str, tolerance: Tolerance = FLOAT32) -> Part:
+    """The values are right on the named cases."""
+    return Part(title, weight, lambda s: _first(s, cases, tolerance))
+
+
+def offsets(title: str, weight: float, *cases: str) -> Part:
+    """As `values`, to 1e-2: rows with large common offsets."""
+    return values(title, weight, *cases, tolerance=COARSE)
+
+
+def finite(title: str, weight: float, case: str, after: str = "one sequence") -> Part:
+    """No NaN or inf at large entries, where float32 is too coarse to ask for more."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = _first(session, [case], None) or _wait_for(session, after)
+        if finding is not None:
+            return finding
+        found = compare.leaves(session.call(session.cases[case]).value, len(session.exercise.outputs)) or []
+        for value, output in zip(found, session.exercise.outputs, strict=True):
+            finding = compare.not_finite(value, None, compare.called(session.exercise, output), case)
+            if finding is not None:
+                return finding
+        return None
+
+    return Part(title, weight, judge, compares_values=False)
+
+
+def _wait_for(session: Session, case: str) -> Finding | None:
+    """A part that says nothing about values earns nothing before they are right: any constant would pass it."""
+    if inspect_call(session, session.cases[case], FLOAT32) is None:
+        return None
+    return Finding("values-first", "Not judged yet: the values come first.")
+
+
+def float64(case: str = "float64", single: str = "one sequence", weight: float = 1) -> Part:
+    """Float64 in, float64 out and float32 in, float32 out, with float64's precision in the first."""
+
+    def judge(session: Session) -> Finding | None:
+        for one in (session.cases[single], session.cases[case]):
+            found = compare.leaves(session.call(one).value, len(session.exercise.outputs)) or []
+            finding = compare.dtypes(found, session.exercise, session.dtype(one))
+            if finding is not None:
+                return finding
+        return _first(session, [case], FLOAT64)
+
+    return Part("keeps the dtype, float32 and float64", weight, judge)
+
+
+def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
+    """The arguments are as they were after the call."""
+
+    def judge(session: Session) -> Finding | None:
+        outcome = session.call(session.cases[case])
+        if outcome.changed:
+            name = list(session.cases[case].args)[outcome.changed[0]]
+            return Finding(
+                "changes-argument",
+                f"`{session.exercise.name}` changed its argument `{name}` in place. Operations that end in `_`, "
+                f"`+=` and assignments such as `{name}[...] = ...` do that: make a new tensor instead.",
+            )
+        return inspect_call(session, session.cases[case], None) or _wait_for(session, case)
+
+    return Part("leaves its arguments as they were", weight, judge, compares_values=False)
+
+
+def gradients(case: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT32) -> Part:
+    """Gradients flow from every output back to every argument, and are right."""
+
+    def judge(session: Session) -> Finding | None:
+        one = session.cases[case]
+        outcome = session.call(one, gradients=True)
+        plain = session.call(one)
+        raised = compare.run_error(outcome, session.exercise)
+        if outcome.raised is not None and plain.raised is None and raised is not None:
+            session.expected_gradients(one)  # where torch can't differentiate the reference, the fault is not theirs
+            return Finding(
+                "gradient-cut",
+                f"{raised.message} It runs without gradients, but not when they are wanted: stay with "
+                "torch operations, and don't write into tensors that are needed later.",
+            )
+        finding = inspect_call(session, one, FLOAT32, gradients=True)
+        if finding is not None:
+            return finding
+        if outcome.gradients is None:
+            return Finding("gradient-cut", f"No gradient reaches the result of `{session.exercise.name}`. {_CUT}")
+        return _wrong_gradient(session, one, outcome.gradients, tolerance)
+
+    return Part("lets gradients flow", weight, judge)
+
+
+def defaults(after: str, weight: float = 0.5) -> Part:
+    """Each default that the student's signature gives to an argument is the number that the exercise's signature gives.
+
+    Nothing is said of an argument without a default (`*args` takes it, say) or with one that stands for another
+    value, such as None. Waits for the values on the case `after`: the signature is handed out with the exercise.
+    """
+
+    def judge(session: Session) -> Finding | None:
+        finding = inspect_call(session, session.cases[after], None) or _wait_for(session, after)
+        if finding is not None:
+            return finding
+        own = session.description.get("defaults")
+        for argument in session.exercise.signature:
+            name, _, given = argument.partition("=")
+            default = own.get(name) if isinstance(own, dict) else None
+            if given and type(default) in (int, float) and default != float(given):
+                return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
+        return None
+
+    return Part("has the defaults of the exercise", weight, judge, compares_values=False)
+
+
+_CUT = (
+    "`.detach()`, `.item()`, `.numpy()`, `.tolist()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut them."
+)
+
+
+def _wrong_gradient(
+    session: Session, case: Case, found: dict[str, Tensor | None], tolerance: Tolerance
+) -> Finding | None:
+    expected = session.expected_gradients(case)
+    # What is zero but for rounding (the key projection's bias) is held against the largest gradient of all.
+    noise = 1e-4 * max((float(right.abs().max()) for right in expected.values() if right.numel()), default=0.0)
+    wrong = None
+    for key, right in expected.items():
+        got, name = found.get(key), place_in_words(key, list(case.args))
+        if got is None and tolerance.all_close(torch.zeros_like(right), right):
+            continue
+        if got is None:  # this explains wrong gradients of others
+            return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
+        close = got.shape == right.shape and tolerance.all_close(got, right)
+        if not close and got.shape == right.shape and bool((right.abs() < 1e-8 * noise).all()):
+            close = bool((got.abs() <= noise).all())
+        if not close and wrong is None:
+            wrong = Finding("wrong-gradient", f"The gradient of `{name}` is wrong, though the values are right. {_CUT}")
+    return wrong

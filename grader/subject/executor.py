@@ -1,0 +1,292 @@
+"""The only code that touches what a student wrote: it carries out requests on a namespace and reports in plain data.
+
+Nothing here knows an expected value or decides anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import inspect
+import io
+import random
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.subject.callbacks import answered
+from grader.subject.cells import compile_cell, compiled, names_used
+from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
+from grader.subject.raised import describe_exception
+from grader.subject.time_limit import TimeLimit, time_limit
+from grader.subject.translator import Translator
+from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
+from grader.subject.watch import Log, watch
+from grader.subject.wire import DTYPES
+
+
+class Missing(Exception):
+    """A name that the student's code does not define."""
+
+
+class Executor:
+    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
+
+    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
+        self.namespace = namespace
+        self.answer = answer
+        self.modules: dict[str, nn.Module] = {}
+        self.cells = 0
+        self.compiled: dict[tuple[str, bool], CodeType] = {}
+        self.log = Log()
+
+    def handle(self, request: Request) -> Outcome:
+        """Carry out one request and leave the random state as it was: for a notebook that goes on afterwards."""
+        python_state, torch_state = random.getstate(), torch.default_generator.get_state()
+        try:
+            return self.carry_out(request)
+        finally:
+            random.setstate(python_state)
+            torch.default_generator.set_state(torch_state)
+
+    def carry_out(self, request: Request) -> Outcome:
+        """Carry out one request. Whatever the student's code raises becomes part of the outcome."""
+        self.log, output = Log(), _CappedText()
+        facts: dict[str, Any] = {}
+        try:
+            with _Guarded(request, output), time_limit(request.seconds):
+                facts = getattr(self, f"_{request.op}")(request)
+        except Missing as error:
+            facts = {"status": "missing", "value": str(error)}
+        except TimeLimit:
+            facts = {"status": "time-limit"}
+        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a student's code may raise anything
+            facts = {"status": "raised", "raised": describe_exception(error)}
+        return Outcome(
+            **facts,
+            calls=self.log.calls,
+            operations=self.log.operations,
+            largest=self.log.largest,
+            largest_shape=self.log.largest_shape,
+            output=output.getvalue(),
+        )
+
+    def _find(self, target: str) -> Any:
+        if target.startswith("@"):
+            return self.modules[target[1:]]
+        if target not in self.namespace:
+            raise Missing(target)
+        return self.namespace[target]
+
+    def _run(self, request: Request) -> dict[str, Any]:
+        self.cells += 1
+        code = self.compiled.pop((request.source, "definitions" in request.args), None)
+        if code is None:
+            code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
+        exec(code, self.namespace)  # the student's code is what we are here to run
+        return {}
+
+    def _names(self, request: Request) -> dict[str, Any]:
+        names: set[str] = set()
+        for number, source in enumerate(request.args, 1):
+            code = compiled(source, f"<cell {number} of the notebook>")
+            names |= names_used(source, code)
+            if code is not None:
+                self.compiled[source, False] = code
+        return {"value": sorted(names)}
+
+    def _call(self, request: Request) -> dict[str, Any]:
+        function = self._find(request.target)
+        wanted = request.cotangents is not None
+        passed = [self._prepare(arg, wanted) for arg in request.args]
+        keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
+        with watch(self.log) if request.watch else contextlib.nullcontext():
+            value = function(*passed, **keywords)
+        facts: dict[str, Any] = {"value": plain(value)}
+        if not wanted:  # a change in place of what gradients are wanted of is an error of torch's own
+            facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
+            return facts
+        # A parameter that has two names, as a layer of its own and inside a Sequential, is found under both.
+        named = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
+        parameters = dict(named)
+        facts["gradients"] = _gradients(value, passed, parameters, request.cotangents or ())
+        return facts
+
+    def _prepare(self, arg: Any, differentiable: bool) -> Any:
+        """A fresh copy of an argument: nothing a student does to it reaches the specification's."""
+        if isinstance(arg, Tensor):
+            copy = arg.clone()
+            return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
+        if isinstance(arg, tuple | list):
+            return type(arg)(self._prepare(item, differentiable) for item in arg)
+        if isinstance(arg, Given):
+            return GIVEN[arg.kind](arg.data)
+        if isinstance(arg, Callback):
+            return self._callback(arg)
+        return arg
+
+    def _callback(self, callback: Callback) -> Callable[..., Any]:
+        def ask(args: tuple[Any, ...]) -> Any:
+            if self.answer is None:
+                raise RuntimeError("nobody answers callbacks here")
+            return self.answer(callback, args)
+
+        return answered(ask)
+
+    def _build(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)(*request.args, **request.keywords)
+        if not isinstance(module, nn.Module):
+            made = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
+            return {"status": "misbuilt", "value": made}
+        self.modules[request.handle] = module
+        return {}
+
+    def _load(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)
+        own = dict(module.named_parameters(remove_duplicate=False))
+        own |= dict(module.named_buffers(remove_duplicate=False))
+        problem = _misfit(own, request.args[0])
+        if problem:
+            return {"status": "misbuilt", "value": problem}
+        with torch.no_grad():
+            for name, tensor in request.args[0].items():
+                own[name].copy_(tensor)
+        return {}
+
+    def _state(self, request: Request) -> dict[str, Any]:
+        module = self._find(request.target)
+        state = {
+            "parameters": {name: plain(p) for name, p in module.named_parameters(remove_duplicate=False)},
+            "buffers": {name: plain(b) for name, b in module.named_buffers(remove_duplicate=False)},
+            "training": module.training,
+        }
+        return {"value": state}
+
+    def _mode(self, request: Request) -> dict[str, Any]:
+        """`args` are the mode (true for train) and the dtype of the module's floating-point tensors."""
+        module = self._find(request.target).train(bool(request.args[0]))
+        module.to(DTYPES[request.args[1]])
+        return {}
+
+    def _get(self, request: Request) -> dict[str, Any]:
+        return {"value": plain(self._find(request.target))}
+
+    def _describe(self, request: Request) -> dict[str, Any]:
+        return {"value": describe(self._find(request.target))}
+
+
+def _changed(before: Any, after: Any) -> bool:
+    """Whether the student's code changed an argument in place. Of callables only a module has something to change."""
+    if isinstance(before, Given | Callback):
+        return isinstance(after, Translator) and after.changed()
+    if isinstance(before, tuple | list):
+        return len(before) != len(after) or any(_changed(b, a) for b, a in zip(before, after, strict=True))
+    return not same(before, plain(after) if not isinstance(after, Tensor) else after)
+
+
+def _misfit(own: dict[str, Tensor], state: dict[str, Tensor]) -> str:
+    """Why a state can't be copied into a module, in words; empty if it can."""
+    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(own.items())[:12]) or "none at all"
+    for name, tensor in state.items():
+        if name not in own:
+            return f"The module has no parameter or buffer `{name}`; it has {has}."
+        if own[name].shape != tensor.shape:
+            return f"`{name}` has shape {tuple(own[name].shape)}, expected {tuple(tensor.shape)}."
+    return ""
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """Facts about a student's object: its kind, its parameters' names, which numbers are their defaults, the global
+    names its code uses; for a module the classes of its parts, by path, with their base classes."""
+    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
+    with contextlib.suppress(TypeError, ValueError):
+        parameters = inspect.signature(thing).parameters.values()
+        facts["parameters"] = [p.name for p in parameters]
+        facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
+    facts["uses"] = sorted(_names_used(thing))
+    if isinstance(thing, nn.Module):
+        facts["parts"] = [
+            [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
+        ]
+    return facts
+
+
+def _kind(thing: object) -> str:
+    if isinstance(thing, type):
+        return "module class" if issubclass(thing, nn.Module) else "class"
+    if isinstance(thing, nn.Module):
+        return "module"
+    if callable(thing):
+        return "function"
+    return "dict" if isinstance(thing, dict) else "value"
+
+
+def _names_used(thing: object) -> set[str]:
+    codes = [getattr(thing, "__code__", None)]
+    if isinstance(thing, type):
+        codes = [getattr(member, "__code__", None) for member in vars(thing).values()]
+    names: set[str] = set()
+    while codes:
+        code = codes.pop()
+        if inspect.iscode(code):
+            # Not `co_names`: they hold attributes too, and `F.batch_norm` is no use of the student's `batch_norm`.
+            names.update(i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+            codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
+    return names
+
+
+def _gradients(
+    value: Any,
+    given: list[Any],
+    parameters: dict[str, nn.Parameter],
+    cotangents: tuple[Tensor | None, ...],
+) -> dict[str, Tensor | None] | None:
+    """Vector-Jacobian products by place of argument and name of parameter; None if no gradient reaches any output."""
+    wanted = {k: t for k, t in {**tensors_by_place(given), **parameters}.items() if t.requires_grad}
+    outputs = []
+    for leaf, cotangent in zip(tensors_in(value), cotangents, strict=False):
+        if cotangent is not None and leaf.requires_grad and leaf.shape == cotangent.shape:
+            # One number to differentiate: handing the weights to `grad` makes torch import sympy (0.4 s, 70 MB).
+            outputs.append((leaf * cotangent.to(leaf.dtype)).sum())
+    if not outputs or not wanted:
+        return None
+    found = torch.autograd.grad(outputs, list(wanted.values()), allow_unused=True)
+    return {k: None if g is None else plain(g) for k, g in zip(wanted, found, strict=True)}
+
+
+class _Guarded:
+    """The same surroundings for every call: random numbers, gradient mode, and what is printed goes to `output`.
+
+    A class and no generator: a submission is asked some seventy things, most of which take less than five nested
+    generators do.
+    """
+
+    def __init__(self, request: Request, output: io.TextIOBase) -> None:
+        self.seed, self.output = request.seed, output
+
+    def __enter__(self) -> None:
+        self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
+        self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
+        self.inference.__enter__()
+        self.gradients.__enter__()
+        torch.default_generator.manual_seed(self.seed)  # `torch.manual_seed` also asks for CUDA: ten times slower
+        random.seed(self.seed)
+
+    def __exit__(self, *error: Any) -> None:
+        self.gradients.__exit__(*error)
+        self.inference.__exit__(*error)
+        sys.stdout, sys.stderr = self.streams
+
+
+class _CappedText(io.StringIO):
+    """Keeps the first bytes of what a student's code prints, so that a print in a loop costs no memory."""
+
+    def write(self, text: str) -> int:
+        room = OUTPUT_BYTES - self.tell()
+        if room > 0:
+            super().write(str(text)[:room])
+        return len(text)

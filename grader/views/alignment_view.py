@@ -1,0 +1,105 @@
+"""Cross-attention as an alignment: which characters of the source each character of the answer looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+
+Found = Sequence[tuple[Tensor, Sequence[str]]]
+ALL = "all heads"
+
+
+class AlignmentView(View):
+    """Steps through the answers of a translator, at several moments of its training.
+
+    pairs: (source, answer) texts, a token for each character, the answer without bos and eos. moments: by name, for
+    each pair the weights (H, T, S) of a cross-attention, T the characters of the answer and eos, S those of the source,
+    and the T tokens that were guessed.
+
+    >>> view = AlignmentView([("ab", "b")], {"after": [(torch.eye(2).flip(0)[None], ["b", "<eos>"])]})
+    >>> view
+    Alignment view, "ab" to "b", after, all heads; character 1 of 2, "b": guessed "b", looks most at "b" (1.00).
+    """
+
+    _esm = module("alignment_view.js")
+    _css = style("alignment_view.css")
+
+    sources: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    answers: traitlets.List[list[str]] = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    moments: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    heads: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    guesses = traitlets.Dict().tag(sync=True)  # "moment/pair": tokens
+    layout_of_weights = traitlets.Dict().tag(sync=True)  # "moment/pair/head": (T, S)
+    weights = traitlets.Bytes().tag(sync=True)
+    # What is chosen: each an index, set from either side.
+    pair = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
+    moment = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
+    head = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
+    row = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], moments: Mapping[str, Found]) -> None:
+        answers = [[*answer, "<eos>"] for _, answer in pairs]
+        tables, guesses = _tables(pairs, answers, moments)
+        self._tables, self._guessed = tables, guesses
+        num_heads = next(iter(moments.values()))[0][0].shape[0]
+        layout, buffer = pack(tables)
+        super().__init__(
+            sources=[source for source, _ in pairs],
+            answers=answers,
+            moments=list(moments),
+            heads=[ALL, *(f"head {head}" for head in range(num_heads))],
+            guesses=guesses,
+            layout_of_weights=layout,
+            weights=buffer,
+            moment=len(moments) - 1,
+        )
+        self._tell()
+
+    @traitlets.observe("pair", "moment", "head", "row")
+    def _on_choice(self, _change: traitlets.Bunch) -> None:
+        if self.weights:
+            self._tell()
+
+    def _tell(self) -> None:
+        pair, moment, head = (
+            min(at, len(of) - 1)
+            for at, of in ((self.pair, self.sources), (self.moment, self.moments), (self.head, self.heads))
+        )
+        key, source, answer = f"{self.moments[moment]}/{pair}", self.sources[pair], self.answers[pair]
+        row = min(self.row, len(answer) - 1)
+        weights = self._tables[f"{key}/{self.heads[head]}"][row]
+        most = int(weights.argmax())
+        self.summary = (
+            f'Alignment view, "{source}" to "{"".join(answer[:-1])}", {self.moments[moment]}, {self.heads[head]}; '
+            f'character {row + 1} of {len(answer)}, "{answer[row]}": guessed "{self._guessed[key][row]}", '
+            f'looks most at "{source[most]}" ({float(weights[most]):.2f}).'
+        )
+
+
+def _tables(
+    pairs: Sequence[tuple[str, str]], answers: Sequence[Sequence[str]], moments: Mapping[str, Found]
+) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
+    """The weights by moment, pair and head, the mean of the heads first; the guesses by moment and pair."""
+    if not pairs or not moments:
+        raise ValueError("expected at least one pair and one moment")
+    tables: dict[str, Tensor] = {}
+    guesses: dict[str, list[str]] = {}
+    for moment, found in moments.items():
+        if len(found) != len(pairs):
+            raise ValueError(f"moments[{moment!r}]: got {len(found)} entries, expected {len(pairs)}, one for each pair")
+        for at, ((source, _), answer, (weights, guessed)) in enumerate(zip(pairs, answers, found, strict=True)):
+            expected = (len(answer), len(source))
+            if weights.dim() != 3 or tuple(weights.shape[1:]) != expected or len(guessed) != len(answer):
+                got = f"weights {tuple(weights.shape)} and {len(guessed)} guesses"
+                wanted = f"weights (H, {expected[0]}, {expected[1]}) and {len(answer)} guesses"
+                raise ValueError(f"moments[{moment!r}][{at}]: got {got}, expected {wanted}")
+            weights = weights.detach().to(torch.float32)
+            tables[f"{moment}/{at}/{ALL}"] = weights.mean(dim=0)
+            tables |= {f"{moment}/{at}/head {head}": one for head, one in enumerate(weights)}
+            guesses[f"{moment}/{at}"] = [str(token) for token in guessed]
+    return tables, guesses

@@ -1,0 +1,108 @@
+"""Self-attention step by step (Vaswani et al. 2017, section 3.2.1, equation 1), every number with its arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+
+STEPS = ("query", "key", "value", "scores", "scaled", "weights", "output")
+MOST_IN_WORDS = 4
+
+
+class AttentionExplorer(View):
+    """Walks through Q, K, V, scores, scaling, softmax and weighted sum of one sequence.
+
+    x: (T, E); w_query and w_key: (E, d_k); w_value: (E, d_v); `tokens` names the rows of x. The scores are divided by
+    `divisor`, the square root of d_k unless the slider or an assignment changes it; `step` counts from 1 to 7.
+
+    >>> explorer = AttentionExplorer(torch.eye(2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b"])
+    >>> explorer.divisor = 0.01
+    >>> explorer
+    Attention explorer, 2 tokens, step 1 of 7; scores divided by 0.01: a takes most from a (1.00), b from b (1.00).
+    """
+
+    _esm = module("attention_explorer.js")
+    _css = style("attention_explorer.css")
+
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
+    divisor = traitlets.Float().tag(sync=True, echo_update=False)
+    # What stays, sent once; and what a new divisor changes.
+    fixed = traitlets.Bytes().tag(sync=True)
+    fixed_layout = traitlets.Dict().tag(sync=True)
+    moving = traitlets.Bytes().tag(sync=True)
+    moving_layout = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self, x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor, tokens: Sequence[str] | None = None
+    ) -> None:
+        _check_shapes(x, w_query, w_key, w_value)
+        names = [f"token {i}" for i in range(len(x))] if tokens is None else [str(token) for token in tokens]
+        if len(names) != len(x):
+            raise ValueError(f"tokens: got {len(names)} names, expected {len(x)}, one for each row of x")
+        with torch.no_grad():
+            self._query, self._key, self._value = x @ w_query, x @ w_key, x @ w_value
+            self._scores = self._query @ self._key.T
+        weights = {"x": x, "w_query": w_query, "w_key": w_key, "w_value": w_value}
+        made = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
+        layout, buffer = pack(weights | made)
+        # Setting the divisor makes all the rest.
+        super().__init__(tokens=names, fixed_layout=layout, fixed=buffer, divisor=math.sqrt(w_key.shape[1]))
+
+    @traitlets.validate("divisor")
+    def _positive(self, proposal: traitlets.Bunch) -> float:
+        if not (math.isfinite(proposal["value"]) and proposal["value"] > 0):
+            raise traitlets.TraitError(f"divisor: got {proposal['value']}, expected a number above zero")
+        return float(proposal["value"])
+
+    @traitlets.observe("divisor")
+    def _on_divisor(self, _change: traitlets.Bunch) -> None:
+        self._attend()
+
+    @traitlets.observe("step")
+    def _on_step(self, _change: traitlets.Bunch) -> None:
+        self.summary = self._in_words()
+
+    def _attend(self) -> None:
+        """Everything behind the scores. One message, whatever changes."""
+        with torch.no_grad():
+            scaled = self._scores / self.divisor
+            self._weights = scaled.softmax(dim=-1)
+            output = self._weights @ self._value
+        layout, buffer = pack({"scaled": scaled, "weights": self._weights, "output": output})
+        with self.hold_sync():
+            self.moving_layout, self.moving = layout, buffer
+            self.summary = self._in_words()
+
+    def _in_words(self) -> str:
+        shown = min(len(self._weights), MOST_IN_WORDS)
+        told = [self._most(row, " takes most" if row == 0 else "") for row in range(shown)]
+        looks = ", ".join(told)
+        rest = f", and {len(self._weights) - shown} more" if shown < len(self._weights) else ""
+        return (
+            f"Attention explorer, {len(self._weights)} tokens, step {self.step} of {len(STEPS)}; "
+            f"scores divided by {self.divisor:.2f}: {looks}{rest}."
+        )
+
+    def _most(self, row: int, verb: str) -> str:
+        weights = self._weights[row]
+        largest = float(weights.max())
+        ties = (weights >= largest - 1e-4).nonzero().flatten().tolist()
+        names = " and ".join(self.tokens[i] for i in ties) if len(ties) <= 2 else f"{len(ties)} tokens alike"
+        return f"{self.tokens[row]}{verb} from {names} ({largest:.2f})"
+
+
+def _check_shapes(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> None:
+    for name, tensor in (("x", x), ("w_query", w_query), ("w_key", w_key), ("w_value", w_value)):
+        if tensor.dim() != 2 or 0 in tensor.shape:
+            raise ValueError(f"{name}: got shape {tuple(tensor.shape)}, expected two axes, neither of them empty")
+        if tensor is not x and tensor.shape[0] != x.shape[1]:
+            raise ValueError(f"{name}: got {tensor.shape[0]} rows, expected {x.shape[1]}, the width of x")
+    if w_query.shape[1] != w_key.shape[1]:
+        raise ValueError(f"w_key: got {w_key.shape[1]} columns, expected {w_query.shape[1]} like w_query")

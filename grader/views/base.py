@@ -1,0 +1,65 @@
+"""What every view shares: one ES module from several files, matrices as bytes, a sentence instead of a picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+
+import anywidget
+import torch
+import traitlets
+from torch import Tensor
+
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[\w.]+)";\n', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
+
+Layout = dict[str, list[int]]
+
+
+class View(anywidget.AnyWidget):
+    """A widget that computes here and draws in the browser. `summary` is its text alternative, one sentence."""
+
+    summary = traitlets.Unicode().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return self.summary
+
+
+def module(name: str) -> str:
+    """The source of `name` together with what it imports, as one ES module without imports of its own.
+
+    A widget's module is loaded from a string, and a string has no folder in which `./colour.js` could lie.
+    """
+    order: list[str] = []
+
+    def visit(file: str) -> None:
+        for needed in IMPORT.findall(_read(file)):
+            if needed not in order:
+                visit(needed)
+        order.append(file)
+
+    visit(name)
+    # `name` comes last, and only its exports are the module's.
+    *needed, own = (IMPORT.sub("", _read(file)) for file in order)
+    return "\n".join([*(EXPORT.sub("", source) for source in needed), own])
+
+
+def style(*names: str) -> str:
+    """The shared style sheet and those of one view."""
+    return "\n".join(_read(name) for name in ("base.css", *names))
+
+
+def _read(name: str) -> str:
+    return resources.files("grader.views").joinpath(name).read_text(encoding="utf-8")
+
+
+def pack(matrices: Mapping[str, Tensor]) -> tuple[Layout, bytes]:
+    """Matrices as [rows, columns] by name, and their entries as float32 in that order, row by row.
+
+    >>> pack({"a": torch.tensor([[1.0, 2.0]]), "b": torch.zeros(2, 1)})[0]
+    {'a': [1, 2], 'b': [2, 1]}
+    """
+    layout = {name: list(matrix.shape) for name, matrix in matrices.items()}
+    flat = torch.cat([matrix.detach().to("cpu", torch.float32).reshape(-1) for matrix in matrices.values()])
+    return layout, flat.numpy().astype("<f4", copy=False).tobytes()

@@ -1,0 +1,125 @@
+"""The tables of all heads of a model side by side (Vaswani et al. 2017, section 3.2), and what each is most like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+
+Kind = tuple[Tensor, Sequence[str], Sequence[str]]
+SPACE = "␣"
+
+
+class HeadExplorer(View):
+    """The heads of every layer in small, the chosen one large.
+
+    kinds: by name ("encoder", "cross", …) weights (L, H, Tq, Tk), the names of the Tq queries and those of the Tk keys.
+    Layers and heads count from 0. Assigning to `kind`, `layer` and `head` does what the buttons do.
+
+    >>> explorer = HeadExplorer({"encoder": (torch.eye(3).expand(2, 4, 3, 3), "abc", "abc")})
+    >>> explorer.head = 3
+    >>> explorer
+    Head explorer, encoder, layer 0 of 2, head 3 of 4, 3 by 3: most like "itself" (1.00 of the weight); entropy 0.00.
+    """
+
+    _esm = module("head_explorer.js")
+    _css = style("head_explorer.css")
+
+    kinds: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # by name: layers, heads, queries, keys
+    told: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # "kind/layer/head": pattern, share, entropy
+    fixed = traitlets.Bytes().tag(sync=True)
+    fixed_layout = traitlets.Dict().tag(sync=True)
+    kind = traitlets.Unicode().tag(sync=True, echo_update=False)
+    layer = traitlets.Int(0).tag(sync=True, echo_update=False)
+    head = traitlets.Int(0).tag(sync=True, echo_update=False)
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        if not kinds:
+            raise ValueError("kinds: got none, expected at least one")
+        tables: dict[str, Tensor] = {}
+        for name, (weights, queries, keys) in kinds.items():
+            _check(name, weights, len(queries), len(keys))
+            tables |= {f"{name}/{at}/{n}": one for at, layer in enumerate(weights) for n, one in enumerate(layer)}
+        layout, buffer = pack(tables)
+        super().__init__(
+            kinds={name: _sizes(*kind) for name, kind in kinds.items()},
+            told={
+                key: _measured(table.detach().double(), _looks_at_itself(kinds, key)) for key, table in tables.items()
+            },
+            fixed_layout=layout,
+            fixed=buffer,
+            kind=next(iter(kinds)),
+        )
+
+    @traitlets.validate("kind")
+    def _known(self, proposal: traitlets.Bunch) -> str:
+        if proposal["value"] not in self.kinds:
+            raise traitlets.TraitError(f"kind: got {proposal['value']!r}, expected one of {', '.join(self.kinds)}")
+        return str(proposal["value"])
+
+    @traitlets.observe("kind", "layer", "head")
+    def _on_choice(self, _change: traitlets.Bunch) -> None:
+        """A kind with fewer layers or heads shows its last ones."""
+        chosen = self.kinds[self.kind]
+        with self.hold_sync():
+            self.layer = max(0, min(self.layer, chosen["layers"] - 1))
+            self.head = max(0, min(self.head, chosen["heads"] - 1))
+            self.summary = self._in_words(chosen)
+
+    def _in_words(self, chosen: Mapping[str, Any]) -> str:
+        layers, heads = chosen["layers"], chosen["heads"]
+        found = self.told[f"{self.kind}/{self.layer}/{self.head}"]
+        size = f"{len(chosen['queries'])} by {len(chosen['keys'])}"
+        return (
+            f"Head explorer, {self.kind}, layer {self.layer} of {layers}, head {self.head} of {heads}, {size}: "
+            f'most like "{found["pattern"]}" ({found["share"]:.2f} of the weight); entropy {found["entropy"]:.2f}.'
+        )
+
+
+def patterns(queries: int, keys: int, places: bool, causal: bool) -> dict[str, Tensor]:
+    """What a table may be like, by name, float64 (queries, keys), rows that sum to one. `places`: queries and keys are
+    the same tokens, so that it means something how far apart they are; `causal`: within the past."""
+    distance = torch.arange(keys) - torch.arange(queries)[:, None]
+    first = torch.zeros(queries, keys, dtype=torch.float64)
+    first[:, 0] = 1.0
+    made = {"everybody": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
+    if places:
+        near = {"itself": (0, 0), "the one before": (-1, -1), "the one after": (1, 1)}
+        near |= {"neighbours within 1": (-1, 1), "neighbours within 2": (-2, 2)}
+        made |= {name: ((distance >= low) & (distance <= high)).double() for name, (low, high) in near.items()}
+    if causal:
+        made = {name: table.tril() for name, table in made.items() if name != "the one after"}
+    return {name: table / table.sum(-1, keepdim=True).clamp(min=1) for name, table in made.items()}
+
+
+def _looks_at_itself(kinds: Mapping[str, Kind], key: str) -> bool:
+    _, queries, keys = kinds[key.rsplit("/", 2)[0]]
+    return list(queries) == list(keys)
+
+
+def _measured(table: Tensor, places: bool) -> dict[str, str | float]:
+    """The pattern with which a table shares the most of its weight, how much that is, and the rows' mean entropy."""
+    table = table.detach().double()
+    causal = places and bool((table.triu(1) == 0).all())
+    known = patterns(table.shape[0], table.shape[1], places, causal)
+    shares = {name: float(torch.minimum(table, one).sum(-1).mean()) for name, one in known.items()}
+    best = max(shares, key=lambda name: round(shares[name], 6))
+    return {"pattern": best, "share": shares[best], "entropy": float(torch.special.entr(table).sum(-1).mean())}
+
+
+def _sizes(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
+    """What the browser has to know of a kind; a space gets a sign of its own."""
+    tokens = {"queries": queries, "keys": keys}
+    names = {name: [SPACE if token == " " else str(token) for token in each] for name, each in tokens.items()}
+    return {"layers": weights.shape[0], "heads": weights.shape[1], **names}
+
+
+def _check(name: str, weights: Tensor, queries: int, keys: int) -> None:
+    if weights.dim() != 4 or 0 in weights.shape or tuple(weights.shape[2:]) != (queries, keys):
+        expected = f"(L, H, {queries}, {keys}) for {queries} queries and {keys} keys"
+        raise ValueError(f"kinds[{name!r}]: got weights {tuple(weights.shape)}, expected {expected}")

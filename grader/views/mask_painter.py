@@ -1,0 +1,128 @@
+"""A mask to draw, with the scores it hides and the weights that are left (Vaswani et al. 2017, section 3.2.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+
+FREE_HAND = "free hand"
+PRESETS = ("all visible", "causal", "padding", "both", FREE_HAND)
+# What each way makes of a row that sees nothing.
+WAYS = {
+    "fill with -inf": "NaN",
+    "subtract 1e10": "uniform",
+    "fill with -1e20": "uniform",
+    "masked_softmax": "all zeros",
+}
+PADDING = "pad"
+
+
+class MaskPainter(View):
+    """A mask (True = may attend) that is painted cell by cell, over fixed scores in float32, and what follows from it.
+
+    scores: (T, T), scaled already; `words` names the tokens, and if there are fewer than T, the rest is padding, at the
+    end or `in_front`. Assigning to `preset`, `in_front` or `way` does what the buttons do.
+
+    >>> painter = MaskPainter(torch.zeros(3, 3), ["so", "it"])
+    >>> painter.preset, painter.in_front = "both", True
+    >>> painter
+    Mask painter, 3 tokens, 1 padding in front, mask "both": 3 of 9 visible. Query 0 sees nothing; fill with -inf: NaN.
+    """
+
+    _esm = module("mask_painter.js")
+    _css = style("mask_painter.css")
+
+    tokens: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    preset = traitlets.Enum(PRESETS, "causal").tag(sync=True, echo_update=False)
+    in_front = traitlets.Bool(False).tag(sync=True, echo_update=False)
+    way = traitlets.Enum(tuple(WAYS), "fill with -inf").tag(sync=True, echo_update=False)
+    # One byte a cell, 1 = may attend; the browser's buffers arrive as memoryviews.
+    mask = traitlets.Bytes().tag(sync=True, echo_update=False, from_json=lambda value, _: bytes(value))
+    fixed = traitlets.Bytes().tag(sync=True)
+    fixed_layout = traitlets.Dict().tag(sync=True)
+    moving = traitlets.Bytes().tag(sync=True)
+    moving_layout = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, scores: Tensor, words: Sequence[str], **options: Any) -> None:
+        if scores.dim() != 2 or scores.shape[0] != scores.shape[1]:
+            raise ValueError(f"scores: got shape {tuple(scores.shape)}, expected (T, T)")
+        if not 1 <= len(words) <= len(scores):
+            raise ValueError(f"words: got {len(words)}, expected 1 to {len(scores)}, the rows of scores")
+        self._scores = scores.detach().to("cpu", torch.float32)
+        self._words = [str(word) for word in words]
+        layout, buffer = pack({"scores": self._scores})
+        super().__init__(fixed_layout=layout, fixed=buffer, **options)
+        self._lay_mask()
+
+    @property
+    def visible(self) -> Tensor:
+        """The mask as a tensor: bool (T, T), True = may attend."""
+        return torch.tensor(list(self.mask), dtype=torch.bool).reshape(self._scores.shape)
+
+    @traitlets.validate("mask")
+    def _fits(self, proposal: traitlets.Bunch) -> bytes:
+        if len(proposal["value"]) != self._scores.numel() or not set(proposal["value"]) <= {0, 1}:
+            raise traitlets.TraitError(f"mask: expected {self._scores.numel()} bytes, each 0 or 1")
+        return bytes(proposal["value"])
+
+    @traitlets.observe("preset", "in_front")
+    def _lay_mask(self, change: traitlets.Bunch | None = None) -> None:
+        """A new preset makes a new mask, which makes all the rest; free hand keeps the one that there is."""
+        size, count = len(self._scores), len(self._scores) - len(self._words)
+        padding = [PADDING] * count
+        masks = preset_masks(size, [*range(count)] if self.in_front else [*range(size - count, size)])
+        with self.hold_sync():
+            self.tokens = padding + self._words if self.in_front else self._words + padding
+            if self.preset in masks:
+                self.mask = bytes(masks[self.preset].flatten().tolist())
+            self._attend()
+
+    @traitlets.observe("mask", "way")
+    def _attend(self, _change: traitlets.Bunch | None = None) -> None:
+        if not self.mask:
+            return  # not laid yet
+        masked, weights = attend(self._scores, self.visible, self.way)
+        layout, buffer = pack({"masked": masked, "weights": weights})
+        with self.hold_sync():
+            self.moving_layout, self.moving = layout, buffer
+            self.summary = self._in_words()
+
+    def _in_words(self) -> str:
+        visible, count = self.visible, len(self._scores) - len(self._words)
+        padding = f"{count} padding {'in front' if self.in_front else 'at the end'}" if count else "no padding"
+        blind = (~visible.any(-1)).nonzero().flatten().tolist()
+        last = f"Every query sees something; {self.way}."
+        if blind:
+            who = f"Query {blind[0]} sees" if len(blind) == 1 else f"Queries {', '.join(map(str, blind))} see"
+            last = f"{who} nothing; {self.way}: {WAYS[self.way]}."
+        seen = f"{int(visible.sum())} of {visible.numel()} visible"
+        return f'Mask painter, {len(visible)} tokens, {padding}, mask "{self.preset}": {seen}. {last}'
+
+
+def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:
+    """The masks that have a name, bool (size, size), True = may attend; `padded` are the places of padding."""
+    everything = torch.ones(size, size, dtype=torch.bool)
+    real = everything.clone()
+    real[:, padded] = False
+    causal = everything.tril()
+    return dict(zip(PRESETS, (everything, causal, real, causal & real), strict=False))
+
+
+def attend(scores: Tensor, visible: Tensor, way: str) -> tuple[Tensor, Tensor]:
+    """Masked scores and weights in one of the WAYS. Zeros are what PyTorch's own attention gives an empty row."""
+    if way == "subtract 1e10":
+        masked = scores - (~visible).to(scores.dtype) * 1e10
+    else:
+        masked = scores.masked_fill(~visible, -1e20 if way == "fill with -1e20" else -math.inf)
+    if way == "masked_softmax":
+        identity = torch.eye(len(scores), dtype=scores.dtype)
+        return masked, F.scaled_dot_product_attention(scores, identity, identity, attn_mask=visible, scale=1.0)
+    return masked, masked.softmax(dim=-1)

@@ -1,0 +1,94 @@
+"""Encodings of positions, and what is left of them in a dot product (Vaswani et al. 2017, 3.5; Su et al. 2021, 3.2)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+
+KINDS = ("sinusoidal", "rotary", "random table")
+POSITIONS = 32
+WIDTHS = (8, 16, 24)
+BASES = (10, 100, 1000, 10000, 100000)
+FURTHER = (1, 10)  # the offsets told in words
+
+
+class PositionExplorer(View):
+    """A row for each of 32 positions, and its products with all the others by distance.
+
+    `kind` is "sinusoidal", "rotary" (one random query and key, turned to every position) or "random table" (learnt
+    positions before training); `d_model` is 8, 16 or 24, `base` a power of ten from 10 to 100000.
+
+    >>> PositionExplorer(d_model=8)
+    Position explorer, sinusoidal, 32 positions, width 8, base 10000: from position 0 the product with the same \
+position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products differ by at most 0.00.
+    """
+
+    _esm = module("position_explorer.js")
+    _css = style("position_explorer.css")
+
+    kinds = traitlets.List(traitlets.Unicode(), list(KINDS)).tag(sync=True)
+    widths = traitlets.List(traitlets.Int(), list(WIDTHS)).tag(sync=True)
+    bases = traitlets.List(traitlets.Int(), list(BASES)).tag(sync=True)
+    kind = traitlets.Enum(KINDS, KINDS[0]).tag(sync=True)
+    d_model = traitlets.Enum(WIDTHS, WIDTHS[-1]).tag(sync=True)
+    base = traitlets.Enum(BASES, 10000).tag(sync=True)
+    layout_of_both = traitlets.Dict().tag(sync=True)
+    both = traitlets.Bytes().tag(sync=True)  # the rows, and their products: "rows" (T, E) and "products" (T, T)
+
+    def __init__(self, **chosen: Any) -> None:
+        super().__init__(**chosen)
+        self._compute()
+
+    @traitlets.observe("kind", "d_model", "base")
+    def _on_choice(self, _change: traitlets.Bunch) -> None:
+        self._compute()
+
+    def _compute(self) -> None:
+        rows, products = encoded(self.kind, self.d_model, self.base)
+        layout, buffer = pack({"rows": rows, "products": products})
+        with self.hold_sync():
+            self.layout_of_both, self.both = layout, buffer
+            self.summary = self._in_words(products)
+
+    def _in_words(self, products: Tensor) -> str:
+        base = "" if self.kind == "random table" else f", base {self.base}"
+        further = ", ".join(f"{offset} further {float(products[0, offset]):.2f}" for offset in FURTHER)
+        return (
+            f"Position explorer, {self.kind}, {POSITIONS} positions, width {self.d_model}{base}: from position 0 the "
+            f"product with the same position is {float(products[0, 0]):.2f}, {further}; at equal offsets, products "
+            f"differ by at most {spread(products):.2f}."
+        )
+
+
+def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:
+    """The rows (32, d_model) of a kind of positions, and the products (32, 32) of position i with position j."""
+    places = torch.arange(POSITIONS, dtype=torch.float64)
+    angles = torch.outer(places, base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model))
+    if kind == "sinusoidal":
+        rows = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
+        return rows, rows @ rows.T
+    numbers = torch.randn(POSITIONS, d_model, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    if kind == "random table":
+        rows = numbers * math.sqrt(0.5)  # about as long as sinusoidal rows
+        return rows, rows @ rows.T
+    query, key = (_turned(number, angles) for number in numbers[:2])
+    return key, query @ key.T
+
+
+def _turned(x: Tensor, angles: Tensor) -> Tensor:
+    """(E,) turned to every position: (T, E)."""
+    a, b = x[0::2], x[1::2]
+    cos, sin = angles.cos(), angles.sin()
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2)
+
+
+def spread(products: Tensor) -> float:
+    """The largest difference between two products at the same offset."""
+    diagonals = [products.diagonal(offset) for offset in range(1 - len(products), len(products))]
+    return max(float(diagonal.max() - diagonal.min()) for diagonal in diagonals)

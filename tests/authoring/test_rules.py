@@ -1,0 +1,180 @@
+"""Every author's error, with the file, the line and the exercise that it names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from grader.authoring import verify
+from grader.authoring.lesson import LessonError, read_lesson
+from grader.authoring.rules import problems
+
+from .conftest import EXERCISES, TOY, MakeCourse
+
+SOLUTION = '# %% exercise="double" role="solution"\n'
+CHECK = '# %% exercise="double" role="check"\n'
+EXAMPLE = '# %%\nprint("the same")\n'
+
+MISTAKES = {
+    "unclosed": (
+        "    return 2 * x\n    ### END SOLUTION",
+        "    return 2 * x",
+        r"\d+ double: BEGIN SOLUTION is never closed",
+    ),
+    "unopened": ("    ### BEGIN SOLUTION\n", "", r"\d+ double: END SOLUTION without BEGIN SOLUTION"),
+    "nested": (
+        "    return 2 * x",
+        "    ### BEGIN SOLUTION",
+        r"\d+ double: BEGIN SOLUTION inside another one.* 1 lines above",
+    ),
+    "no region": (
+        "    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION",
+        "    return 2 * x",
+        r"\d+ double: a solution cell without BEGIN SOLUTION",
+    ),
+    "region elsewhere": (
+        "    return x / 2",
+        "    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION",
+        r'\d+: BEGIN SOLUTION in a cell without role="solution"',
+    ),
+    "unquoted": (
+        CHECK,
+        '# %% exercise=double role="check"\n',
+        r"\d+ double: cannot read the metadata `exercise=double`.*JSON",
+    ),
+    "unknown key": ('role="draw"', 'role="draw" size=3', r"\d+: unknown key `size`"),
+    "points": (CHECK, CHECK.rstrip() + " points=2\n", r"\d+ double: points stand in the exercise's specification"),
+    "unknown role": ('role="draw"', 'role="paint"', r'\d+: unknown role "paint": one of solution, check'),
+    "role not a string": ('role="draw"', "role=1", r"\d+: role must be a string, not 1"),
+    "title": (EXAMPLE, EXAMPLE.replace("# %%", "# %% My title"), r'\d+: "My title" stands behind "# %%"'),
+    "raw": (EXAMPLE, "# %% [raw]\n# text\n", r"\d+: a cell marked \[raw\] must be \[markdown\]"),
+    "markdown with a role": (
+        "[markdown]",
+        '[markdown] role="given"',
+        r"7: a cell marked \[markdown\] must be .* without metadata",
+    ),
+    "no exercise": (CHECK, '# %% role="check"\n', r'\d+: role="check" needs exercise="..."'),
+    "exercise without role": (EXAMPLE, '# %% exercise="double"\nprint(1)\n', r'\d+ double: exercise="..." needs role='),
+    "timed check": (CHECK, CHECK.rstrip() + " timed=true\n", r"\d+ double: timed=true is the only value"),
+    "timed in words": ("timed=true", 'timed="yes"', r"\d+: timed=true is the only value"),
+    "empty": (EXAMPLE, "# %%\n\n", r"\d+: the cell is empty"),
+    "syntax": ("    return x / 2", "    return x /", r"\d+: syntax error: invalid syntax"),
+    "unknown exercise": ('exercise="double"', 'exercise="dubble"', r"\d+ dubble: unknown exercise"),
+    "missing": (
+        TOY[TOY.index('# %% exercise="quiz"') :],
+        "",
+        r"1 quiz: this exercise is specified, but not in its lesson",
+    ),
+    "duplicate cell": (CHECK, f"{CHECK}check(double)\n\n{CHECK}", r"\d+ double: duplicate check cell"),
+    "no check": (f"{CHECK}check(double)\n", "", r"\d+ double: the solution has no check cell"),
+    "check first": (
+        SOLUTION,
+        f"{CHECK}check(double)\n\n{SOLUTION}",
+        r"\d+ double: the check stands before its solution",
+    ),
+    "check's source": (
+        "check(double)",
+        "check(double, seconds=3)",
+        r"\d+ double: the source .* must be `check\(double\)`",
+    ),
+    "quiz without a name": (
+        'check(quiz, "quiz")',
+        "check(quiz)",
+        r'\d+ quiz: the source .* must be `check\(quiz, "quiz"\)`',
+    ),
+    "other name": ("def double", "def dubble", r"\d+ double: the solution cell does not define double"),
+    "defined twice": ("print(words", "double = 1\nprint(words", r"\d+: duplicate name: double is an exercise"),
+    "nothing left to write in": (
+        'def double(x):\n    """Twice x."""\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION',
+        "### BEGIN SOLUTION\ndef double(x):\n    return 2 * x\n### END SOLUTION",
+        r"\d+ double: double is defined inside the solution region only",
+    ),
+    "stub raises": (
+        "    return 2 * x\n    ### END SOLUTION",
+        "    return 2 * x\n    ### END SOLUTION\n### BEGIN SOLUTION\nx = 1\n### END SOLUTION",
+        r"\d+ double: the solution region is not inside a function,",
+    ),
+    "stub raises in a class": (
+        'def double(x):\n    """Twice x."""\n    ### BEGIN SOLUTION\n    return 2 * x\n',
+        "class double:\n    ### BEGIN SOLUTION\n    x = 2\n",
+        r"\d+ double: the solution region is not inside a function,",
+    ),
+    "stub is not Python": (
+        "    return 2 * x\n    ### END SOLUTION",
+        "    if x:\n        ### END SOLUTION\n        return 2",
+        r"\d+ double: what is left without .* is not Python",
+    ),
+    "uses the solution": (
+        EXAMPLE,
+        "# %%\nx = 1\nprint(double(x))\n",
+        r'\d+: uses double, which a student writes \(line \d+\): mark .*role="try"',
+    ),
+    "uses it in a function": (
+        EXAMPLE,
+        "# %%\ndef later():\n    return double(1)\n",
+        r"\d+: uses double, which a student",
+    ),
+    "uses a try cell": (EXAMPLE, "# %%\nmine += 1\n", r'\d+: uses mine, which a role="try" cell makes'),
+    "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
+}
+
+
+def _errors(text: str) -> list[str]:
+    return [str(problem) for problem in problems(read_lesson("01_toy", text), EXERCISES)]
+
+
+def test_the_toy_lesson_is_sound():
+    assert _errors(TOY) == []
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_an_authors_error_names_file_line_and_exercise(mistake: str):
+    old, new, expected = MISTAKES[mistake]
+    assert old in TOY
+    errors = _errors(TOY.replace(old, new, 1))
+    assert any(re.match(f"lessons/01_toy.py:{expected}", error) for error in errors), errors
+
+
+def _line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at"),
+    [
+        ("    return x / 2", "    return x /", "    return x /\n"),
+        ("    return 2 * x\n    ### END SOLUTION", "    return 2 * x", "    ### BEGIN SOLUTION"),
+        (EXAMPLE, "# %%\n\n\nx = 1\nprint(double(x))\n", "print(double(x))"),
+        ('role="draw"', 'role="paint"', '# %% role="paint"'),
+    ],
+)
+def test_the_line_is_the_one_to_mend(old: str, new: str, at: str):
+    text = TOY.replace(old, new, 1)
+    (error,) = _errors(text)
+    assert error.startswith(f"lessons/01_toy.py:{_line_of(text, at)}")
+
+
+def test_all_errors_of_a_lesson_are_shown_together():
+    text = TOY.replace('role="draw"', 'role="paint"').replace("check(double)", "check(half)")
+    assert len(_errors(text.replace("return x / 2", "return x /"))) == 3
+
+
+def test_binding_a_name_anew_makes_it_sound():
+    assert _errors(TOY.replace(EXAMPLE, "# %%\nmine = 3\nprint(mine)\n", 1)) == []
+
+
+def test_a_loops_variable_is_its_own():
+    assert _errors(TOY.replace(EXAMPLE, "# %%\nfor mine in range(3):\n    print(mine)\n", 1)) == []
+
+
+def test_magics_are_allowed():
+    assert _errors(TOY.replace('print("the same")', "# %timeit -n 1 -r 1 half(3)", 1)) == []
+
+
+def test_an_exercise_of_another_lesson_is_refused(make_course: MakeCourse):
+    course = make_course(
+        **{"01_toy": TOY, "02_more": "# %%\nprint(1)\n\n" + TOY[TOY.index(SOLUTION) : TOY.index('# %% role="try"')]}
+    )
+    with pytest.raises(LessonError, match=r"lessons/02_more.py:4 double: .* specified for lesson 01_toy"):
+        verify(course, ())

@@ -1,0 +1,69 @@
+"""Fingerprints: a renamed copy is found, independent right answers are not."""
+
+from __future__ import annotations
+
+import re
+from itertools import cycle, islice
+
+from grader.insights.similarity import alike, fingerprints, own_code, tokens
+from grader.judge.outline import Outline
+from grader.judge.reader import NotebookCell
+from tests.judge.notebooks import instructor
+from tests.submissions import submissions
+
+OUTLINE = Outline.of(instructor())
+NAMES = ("stable_softmax", "scaled_dot_product_attention", "self_attention", "validate_attention")
+ANSWERS = {name: [s for s in submissions() if s.exercise == name and not s.mistake] for name in NAMES}
+
+
+def cells(number: int) -> list[NotebookCell]:
+    """A submission: of every exercise another of the sample answers."""
+    chosen = [next(islice(cycle(ANSWERS[name]), number + i, None)) for i, name in enumerate(NAMES)]
+    return [NotebookCell("code", one.source) for one in chosen]
+
+
+def renamed(cell: NotebookCell) -> NotebookCell:
+    """A copy with its own names and comments, laid out anew."""
+    source = cell.source
+    for name in sorted(set(re.findall(r"(?<![\w.])([a-z_]{2,}) =", source))):
+        source = re.sub(rf"(?<![\w.]){name}\b(?!=)", f"my_{name}", source)
+    return NotebookCell("code", "# all my own work\n\n" + source.replace(" = ", "  =  "))
+
+
+def test_names_comments_and_texts_do_not_matter():
+    ours = tokens('def f(query):\n    """One."""\n    return query.softmax(-1)  # rows\n')
+    theirs = tokens("def g(q):\n    'Two.'\n\n    return  q.softmax(-1)\n")
+    assert ours == theirs
+    assert ours != tokens("def g(q):\n    'Two.'\n    return q.softmax(-2)\n")
+
+
+def test_source_that_does_not_parse_is_compared_as_far_as_it_goes():
+    assert tokens("def f(:\n  '''")[:2] == ["def", "name"]
+    assert fingerprints("(((((") == frozenset()
+    assert len(fingerprints("a + b + c + d + e + f + g")) == 1
+
+
+def test_every_copied_stretch_leaves_a_fingerprint():
+    copied = "weights = weights / weights.sum(dim=-1, keepdim=True) * scale + offset[0, 1, 2] - 3\n"
+    before, after = "x = 1\ny = [2, 3]\n", "if not done:\n    raise ValueError(x)\n"
+    assert fingerprints(before + copied) & fingerprints(copied + after)
+
+
+def test_renamed_copy_is_found_among_independent_answers():
+    prints = {f"student{i}": own_code(cells(i), OUTLINE) for i in range(6)}
+    assert alike(prints) == []
+    prints["copy"] = own_code([renamed(cell) for cell in cells(2)], OUTLINE)
+    [pair] = alike(prints)
+    assert {pair.left, pair.right} == {"copy", "student2"}
+    assert pair.share > 0.9
+
+
+def test_what_the_course_wrote_is_nobodys_own():
+    course = [NotebookCell("code", cell.source) for cell in OUTLINE.cells]
+    assert own_code(course, OUTLINE) == frozenset()
+
+
+def test_what_many_have_in_common_is_no_likeness():
+    every = own_code(cells(0), OUTLINE)
+    assert alike({f"student{i}": every for i in range(3)})
+    assert alike({f"student{i}": every for i in range(40)}) == []

@@ -1,0 +1,208 @@
+"""Progress: kept by every check, never lost, whatever writes at the same time or breaks off."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from grader import check, reset, solution
+from grader.cli.main import main
+from grader.learner import progress
+from grader.learner.progress import Record
+from grader.learner.starter_code import SolutionCell, stub
+
+ROOT = Path(__file__).parents[2]
+
+
+def first_steps(x):
+    return 2 * x + 1
+
+
+def wrong(x):
+    return 2 * x
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch) -> Path:
+    path = tmp_path / "some" / "progress.json"
+    monkeypatch.setenv("GRADER_PROGRESS", str(path))
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+    return path
+
+
+def test_every_check_is_kept(kept, capsys):
+    check(wrong, "first_steps")
+    check(first_steps)
+    check(wrong, "first_steps")
+    record = progress.load()["first_steps"]
+    assert (record.tries, record.best, record.state) == (3, 1.0, "passed")
+    assert 0 < record.last < 1
+    assert record.passed_at <= record.checked_at
+
+
+def test_nothing_is_kept_of_what_is_not_written_yet_or_unknown(kept, capsys):
+    def first_steps(x):
+        raise NotImplementedError
+
+    check(first_steps)
+    check(wrong, "no_such_exercise")
+    check(wrong, "first_steps", practice=True)
+    assert not kept.exists()
+
+
+def test_nothing_is_kept_where_nbgrader_runs_the_cells(kept, monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    check(first_steps)
+    assert not kept.exists()
+
+
+def test_practice_raises_nothing_where_nbgrader_runs_the_cells(monkeypatch, capsys):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    assert not check(wrong, "first_steps", practice=True).passed
+
+
+def test_it_can_be_turned_off(kept, monkeypatch, capsys):
+    monkeypatch.setenv("GRADER_PROGRESS", "off")
+    check(first_steps)
+    assert progress.load() == {}
+    assert not kept.exists()
+
+
+def test_a_check_works_where_nothing_can_be_written(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "file" / "progress.json"))
+    assert check(first_steps).passed
+
+
+def count_up(name: str, times: int) -> None:
+    for _ in range(times):
+        progress.update(name, lambda old: {"tries": old.tries + 1})
+
+
+def test_two_notebooks_at_once_lose_nothing(kept):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=count_up, args=(name, 50)) for name in ("first_steps", "first_steps", "quiz_01")]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert {name: record.tries for name, record in progress.load().items()} == {"first_steps": 100, "quiz_01": 50}
+
+
+def test_a_killed_writer_leaves_a_whole_file_and_no_lock(kept):
+    count_up("first_steps", 1)
+    source = "from grader.learner import progress\nwhile True: progress.update('quiz_01', lambda old: {'tries': old.tries + 1})"
+    for _ in range(3):
+        writer = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
+        before = progress.load().get("quiz_01", Record()).tries
+        end = time.monotonic() + 60
+        while progress.load().get("quiz_01", Record()).tries < before + 5:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        writer.kill()
+        writer.wait()
+        assert json.loads(kept.read_text())["exercises"]["first_steps"]["tries"] == 1
+    count_up("first_steps", 1)
+    assert progress.load()["first_steps"].tries == 2
+
+
+def test_the_old_state_stays_when_writing_breaks_off(kept, monkeypatch):
+    count_up("first_steps", 1)
+
+    def full(_handle: int) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    count_up("first_steps", 1)
+    assert progress.load()["first_steps"].tries == 1
+    assert sorted(p.name for p in kept.parent.iterdir()) == ["progress.json", "progress.lock"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"exercises": {"first_steps": 3}}', '{"exercises": []}', "{}"])
+def test_a_damaged_file_is_put_aside_not_overwritten(kept, content):
+    kept.parent.mkdir()
+    kept.write_text(content)
+    assert progress.load() == {}
+    count_up("first_steps", 1)
+    assert progress.load()["first_steps"].tries == 1
+    assert [p.read_text() for p in kept.parent.glob("*.damaged-*")] == [content]
+
+
+def test_a_file_of_a_later_version_is_read_as_far_as_it_is_understood(kept):
+    kept.parent.mkdir()
+    kept.write_text('{"version": 2, "exercises": {"first_steps": {"tries": 2, "mood": "good"}}}')
+    assert progress.load()["first_steps"] == Record(tries=2)
+
+
+def test_the_command_prints_lessons_exercises_and_points(capsys):
+    check(first_steps)
+    done = CliRunner().invoke(main, ["progress"])
+    assert done.exit_code == 0
+    lines = [line.split() for line in done.output.splitlines()]
+    assert lines[0] == ["lesson", "exercise", "state", "points", "tries"]
+    assert ["00_start_here", "first_steps", "passed", "1", "of", "1", "1"] in lines
+    assert ["01_self_attention", "project_qkv", "not", "tried", "0", "of", "2", "0"] in lines
+    assert done.output.splitlines()[-1].startswith("1 of ")
+
+
+def test_a_solution_opens_after_three_tries_and_is_kept(capsys):
+    for left in ("3 checks", "2 checks", "1 check"):
+        assert solution("first_steps") is None
+        assert f"{left} to go" in capsys.readouterr().out
+        check(wrong, "first_steps")
+    shown = repr(solution("first_steps"))
+    assert "return 2 * x + 1" in shown
+    assert "SOLUTION" not in shown
+    seen = progress.load()["first_steps"]
+    assert seen.solution_at
+    assert "solution seen" in CliRunner().invoke(main, ["progress"]).output
+    solution("first_steps")
+    assert progress.load()["first_steps"].solution_at == seen.solution_at
+
+
+def test_a_passed_exercise_shows_its_solution_at_once(capsys):
+    check(first_steps)
+    assert "return 2 * x + 1" in repr(solution("first_steps"))
+
+
+def test_where_no_solutions_are_installed_it_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GRADER_SOLUTIONS", str(tmp_path))
+    check(first_steps)
+    assert solution("first_steps") is None
+    assert "not installed here" in capsys.readouterr().out
+    assert not progress.load()["first_steps"].solution_at
+
+
+@pytest.mark.parametrize("call", [solution, reset])
+def test_an_unknown_name_is_told(call, capsys):
+    call("first_step")
+    assert "There is no exercise 'first_step'. The exercises are: first_steps" in capsys.readouterr().out
+
+
+def test_reset_prints_the_original_outside_of_a_notebook(capsys):
+    reset("first_steps")
+    assert capsys.readouterr().out.rstrip().endswith("raise NotImplementedError()")
+
+
+def solution_cells(folder: str) -> dict[str, tuple[str, str]]:
+    found = {}
+    for path in sorted((ROOT / folder).glob("*.ipynb")):
+        for cell in json.loads(path.read_text())["cells"]:
+            course = cell["metadata"].get("course", {})
+            if course.get("role") == "solution":
+                found[course["exercise"]] = (course["kind"], "".join(cell["source"]))
+    return found
+
+
+def test_starter_code_is_the_cells_that_students_get():
+    starters = {name: stub(SolutionCell(*cell)) for name, cell in solution_cells("solutions").items()}
+    assert starters == {name: source for name, (_, source) in solution_cells("notebooks").items()}
+    assert {"first_steps", "quiz_01"} <= set(starters)

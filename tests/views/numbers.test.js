@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { entry, isExact, numbered, range, term, transposed, unpack, written } from "../../grader/views/numbers.js";
+import { matrix } from "./matrices.js";
+
+test("a number is written in three significant digits, with a real minus sign", () => {
+  const told = [16, 0.13613, 9.2376, 123.46, -2.31, 0, -0.0004, 1e-16, 123456.7, 99999.4].map((value) =>
+    written(value),
+  );
+  assert.deepEqual(told, ["16", "0.136", "9.24", "123", "−2.31", "0", "−4.0e-4", "1.0e-16", "1.2e+5", "99999"]);
+});
+
+test("what is no number is said so", () => {
+  assert.deepEqual(
+    [Number.NaN, Infinity, -Infinity].map((value) => written(value)),
+    ["NaN", "∞", "−∞"],
+  );
+});
+
+test("a negative term stands in brackets", () => {
+  assert.deepEqual([term(2), term(-2)], ["2", "(−2)"]);
+});
+
+test("a number is exact if its written form is the number", () => {
+  assert.deepEqual(
+    [16, -0.5, 0.125, 1 / 3, Math.fround(0.1), 1.7320508].map((value) => isExact(value)),
+    [true, true, true, false, true, false],
+  );
+});
+
+test("matrices are unpacked from a view that starts anywhere in its buffer", () => {
+  const bytes = new Uint8Array(3 + 5 * 4);
+  bytes.set(new Uint8Array(Float32Array.from([1, 2, 3, 4, 5]).buffer), 3);
+  const found = unpack({ a: [1, 3], b: [2, 1] }, new DataView(bytes.buffer, 3));
+  assert.deepEqual([...found.a.values], [1, 2, 3]);
+  assert.deepEqual([...found.b.values], [4, 5]);
+  assert.deepEqual([found.b.rows, found.b.columns], [2, 1]);
+});
+
+test("transposing swaps rows and columns", () => {
+  const turned = transposed(
+    matrix([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]),
+  );
+  assert.deepEqual([turned.rows, turned.columns, [...turned.values]], [3, 2, [1, 4, 2, 5, 3, 6]]);
+  assert.equal(entry(turned, 2, 1), 6);
+});
+
+test("a range looks at finite entries only", () => {
+  assert.deepEqual(range(matrix([[1, Number.NaN, -2]]), matrix([[Infinity]])), [-2, 1]);
+  assert.deepEqual(range(matrix([[Number.NaN]])), [0, 1]);
+});
+
+test("rows and columns are numbered from 0", () => {
+  assert.deepEqual(numbered(3, "key "), ["key 0", "key 1", "key 2"]);
+  assert.deepEqual(numbered(2), ["0", "1"]);
+});

@@ -1,0 +1,98 @@
+"""The head explorer's Python side: what a table is most like, what is chosen, what is said and sent."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import traitlets
+
+from grader.views import HeadExplorer
+from grader.views.head_explorer import patterns
+from tests.views.test_attention_explorer import unpacked
+
+T = 7
+
+
+def heads(*tables: torch.Tensor) -> torch.Tensor:
+    """One layer of these."""
+    return torch.stack(tables)[None]
+
+
+@pytest.fixture
+def explorer() -> HeadExplorer:
+    torch.manual_seed(0)
+    own, cross = torch.randn(2, 3, T, T).softmax(-1), torch.randn(1, 2, T, 4).softmax(-1)
+    return HeadExplorer({"own": (own, "ab cdef", "ab cdef"), "cross": (cross, "ab cdef", "wxyz")})
+
+
+@pytest.mark.parametrize("name", patterns(T, T, True, False))
+def test_a_pattern_is_most_like_itself(name):
+    table = patterns(T, T, True, False)[name]
+    torch.testing.assert_close(table.sum(-1)[1:-1], torch.ones(T - 2, dtype=torch.float64))
+    found = HeadExplorer({"own": (heads(table), "abcdefg", "abcdefg")}).told["own/0/0"]
+    assert (found["pattern"], round(found["share"], 3)) == (name, round(float(table.sum(-1).mean()), 3))
+
+
+def test_within_the_past_everybody_means_everybody_so_far():
+    past = torch.ones(T, T).tril() / torch.arange(1, T + 1)[:, None]
+    found = HeadExplorer({"own": (heads(past), "abcdefg", "abcdefg")}).told["own/0/0"]
+    assert found["pattern"] == "everybody"
+    assert found["share"] == pytest.approx(1)
+
+
+def test_where_queries_and_keys_are_other_tokens_places_mean_nothing():
+    eye = torch.eye(T)
+    found = HeadExplorer({"cross": (heads(eye), "abcdefg", "tuvwxyz")}).told["cross/0/0"]
+    assert found["pattern"] in ("everybody", "the first")
+    assert found["share"] == pytest.approx(1 / T)
+
+
+def test_entropy_is_the_rows_mean_in_nats():
+    half = torch.cat([torch.eye(4)[:2], torch.full((2, 4), 0.25)])
+    found = HeadExplorer({"own": (heads(half), "abcd", "abcd")}).told["own/0/0"]
+    assert found["entropy"] == pytest.approx(math.log(4) / 2)
+
+
+def test_every_table_is_sent_once(explorer):
+    sent = unpacked(explorer.fixed_layout, explorer.fixed)
+    assert list(sent) == [f"own/{layer}/{head}" for layer in range(2) for head in range(3)] + ["cross/0/0", "cross/0/1"]
+    assert explorer.told.keys() == sent.keys()
+    names = []
+    explorer.observe(lambda change: names.append(change["name"]), names=list(explorer.keys))
+    explorer.head = 2
+    assert set(names) == {"head", "summary"}
+
+
+def test_a_space_gets_a_sign_of_its_own(explorer):
+    assert explorer.kinds["own"]["queries"] == ["a", "b", "␣", "c", "d", "e", "f"]
+
+
+def test_its_repr_is_one_line_and_follows_what_is_chosen(explorer):
+    assert repr(explorer).startswith("Head explorer, own, layer 0 of 2, head 0 of 3, 7 by 7: most like ")
+    explorer.layer, explorer.head = 1, 2
+    assert repr(explorer).startswith("Head explorer, own, layer 1 of 2, head 2 of 3, 7 by 7: most like ")
+    data, _metadata = explorer._repr_mimebundle_()
+    assert data["text/plain"] == explorer.summary
+    assert "\n" not in explorer.summary
+
+
+def test_a_kind_with_fewer_heads_shows_its_last_one(explorer):
+    explorer.layer, explorer.head = 1, 2
+    explorer.kind = "cross"
+    assert (explorer.layer, explorer.head) == (0, 1)
+    assert repr(explorer).startswith("Head explorer, cross, layer 0 of 1, head 1 of 2, 7 by 4")
+    explorer.head = 99
+    assert explorer.head == 1
+
+
+def test_wrong_arguments_are_told_by_name(explorer):
+    with pytest.raises(ValueError, match="kinds: got none"):
+        HeadExplorer({})
+    with pytest.raises(ValueError, match=r"kinds\['own'\]: got weights \(1, 1, 7, 7\), expected \(L, H, 7, 6\)"):
+        HeadExplorer({"own": (heads(torch.eye(T)), "abcdefg", "abcdef")})
+    with pytest.raises(ValueError, match=r"got weights \(7, 7\)"):
+        HeadExplorer({"own": (torch.eye(T), "abcdefg", "abcdefg")})
+    with pytest.raises(traitlets.TraitError, match="kind: got 'other', expected one of own, cross"):
+        explorer.kind = "other"

@@ -1,0 +1,78 @@
+"""The position explorer's Python side: what it computes, says and sends."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import traitlets
+
+from grader.views import PositionExplorer
+from grader.views.position_explorer import encoded, spread
+
+
+def sent(view: PositionExplorer) -> dict[str, torch.Tensor]:
+    numbers = torch.frombuffer(bytearray(view.both), dtype=torch.float32)
+    layout = view.layout_of_both
+    pieces = numbers.split([math.prod(shape) for shape in layout.values()])
+    return {name: piece.reshape(shape) for (name, shape), piece in zip(layout.items(), pieces, strict=True)}
+
+
+def test_sinusoidal_rows_are_the_formula():
+    rows = sent(PositionExplorer(d_model=8))["rows"]
+    assert rows.shape == (32, 8)
+    for position, column in ((0, 0), (0, 1), (3, 2), (31, 7)):
+        angle = position / 10000 ** ((column - column % 2) / 8)
+        right = math.sin(angle) if column % 2 == 0 else math.cos(angle)
+        assert float(rows[position, column]) == pytest.approx(right, abs=1e-6)
+
+
+@pytest.mark.parametrize("base", [10, 10000])
+def test_products_depend_on_the_offset_only_but_for_a_random_table(base):
+    assert spread(encoded("sinusoidal", 16, base)[1]) < 1e-9
+    assert spread(encoded("rotary", 16, base)[1]) < 1e-9
+    assert spread(encoded("random table", 16, base)[1]) > 5
+
+
+def test_a_turned_key_keeps_the_length_of_every_pair():
+    rows, products = encoded("rotary", 8, 100)
+    lengths = rows.unflatten(-1, (-1, 2)).norm(dim=-1)
+    torch.testing.assert_close(lengths, lengths[:1].expand_as(lengths))
+    assert not torch.allclose(products, products.T)
+
+
+def test_its_repr_is_one_sentence_and_follows_the_choice():
+    view = PositionExplorer()
+    assert repr(view) == (
+        "Position explorer, sinusoidal, 32 positions, width 24, base 10000: from position 0 the product with the same "
+        "position is 12.00, 1 further 11.41, 10 further 6.94; at equal offsets, products differ by at most 0.00."
+    )
+    view.d_model, view.base = 8, 100
+    assert "width 8, base 100: from position 0 the product with the same position is 4.00" in repr(view)
+    view.kind = "random table"
+    assert "random table, 32 positions, width 8: from" in repr(view)
+    assert not repr(view).endswith("at most 0.00.")
+
+
+def test_a_new_choice_sends_new_numbers():
+    view = PositionExplorer()
+    before = view.both
+    view.kind = "rotary"
+    assert view.both != before
+    assert sent(view)["products"].shape == (32, 32)
+    view.d_model = 16
+    assert sent(view)["rows"].shape == (32, 16)
+
+
+def test_the_text_alternative_stands_beside_the_view():
+    view = PositionExplorer(kind="rotary", d_model=16)
+    data, _metadata = view._repr_mimebundle_()
+    assert data["text/plain"] == view.summary
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "learnt"}, {"d_model": 7}, {"base": 0}])
+def test_other_choices_are_refused(wrong):
+    with pytest.raises(traitlets.TraitError):
+        PositionExplorer(**wrong)
