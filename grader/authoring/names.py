@@ -1,13 +1,13 @@
-"""Which names the statements of a cell use and bind, by Python's own symbol tables."""
+"""Which names the statements of a cell use and bind, statement by statement."""
 
 from __future__ import annotations
 
 import ast
-import symtable
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from IPython.core.inputtransformer2 import TransformerManager
+
+from grader.subject.names import names_of
 
 SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Assert, ast.Delete, ast.Raise)
 
@@ -44,21 +44,12 @@ def statements(source: str) -> list[Statement]:
 
 
 def _statement(node: ast.stmt) -> Statement:
-    top = symtable.symtable(ast.unparse(node), "cell", "exec")
-    binds = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
-    uses = {s.get_name() for s in top.get_symbols() if s.is_referenced()} | set(_globals_within(top))
-    if isinstance(node, ast.AugAssign):
-        uses |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    code = compile(ast.Module([node], []), "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    names = names_of(code)
+    uses = names.uses
     if not isinstance(node, SIMPLE):
-        uses -= binds  # a loop's variable, a function that calls itself
-    return Statement(node, frozenset(uses), frozenset(binds))
-
-
-def _globals_within(table: symtable.SymbolTable) -> Iterator[str]:
-    """Names that functions, classes and comprehensions inside take from the module."""
-    for child in table.get_children():
-        yield from (s.get_name() for s in child.get_symbols() if s.is_global() and s.is_referenced())
-        yield from _globals_within(child)
+        uses -= names.binds  # a loop's variable, a function that calls itself
+    return Statement(node, uses, names.binds)
 
 
 def bound(source: str) -> set[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -29,14 +28,8 @@ class Timed:
         self._inner, self._deadline = inner, deadline
 
     def ask(self, request: Request) -> Outcome:
-        return next(self.ask_ahead([request]))
-
-    def ask_ahead(self, requests: Sequence[Request], seconds: float = math.inf) -> Iterator[Outcome]:
         left = max(self._deadline - time.monotonic(), LEAST_SECONDS)
-        return self._inner.ask_ahead(requests, min(seconds, left))
-
-    def abandon(self) -> None:
-        self._inner.abandon()
+        return self._inner.ask(replace(request, seconds=min(request.seconds, left)))
 
     def answer_with(self, answer: Answer) -> None:
         self._inner.answer_with(answer)
@@ -55,12 +48,11 @@ class Runner:
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
         self._done: list[RunStep] = []
-        self._running: deque[tuple[RunStep, Iterator[Outcome]]] = deque()
         self._printed: dict[str, str] = {}
         self._fork()
 
     def _fork(self) -> None:
-        self._child = ForkedSubject(self._zygote, self._deadline)
+        self._child = ForkedSubject(self._zygote)
         self.subject = Timed(self._child, self._deadline)
 
     def left(self) -> float:
@@ -69,7 +61,6 @@ class Runner:
 
     def ready(self) -> bool:
         """Whether there is time left, and a child that holds what ran so far: a dead one is replaced first."""
-        self.settle()
         while self.left() > LEAST_SECONDS:
             if not self._child.ended:
                 return True
@@ -77,44 +68,30 @@ class Runner:
             self._fork()
             replayed, self._done = self._done, []
             for step in replayed:
-                if not self._child.ended:
-                    self._send(step)
-                    self.settle()
-                else:
-                    self._done.append(step)
+                self._run(step)
         return False
 
-    def names(self, sources: tuple[str, ...], meanwhile: Callable[[], object]) -> set[str] | None:
-        """The names that sources use, without running them; None if that can't be told. `meanwhile` is called while the
-        child looks."""
-        asked = self.subject.ask_ahead([Request("names", args=sources, seconds=self.limits.cell_seconds)])
-        meanwhile()
-        outcome = next(asked)
+    def names(self, sources: tuple[str, ...]) -> set[str] | None:
+        """The names that sources use, without running them; None if that can't be told."""
+        outcome = self.subject.ask(Request("names", args=sources, seconds=self.limits.cell_seconds))
         return set(outcome.value) if outcome.ok and isinstance(outcome.value, list) else None
 
     def run(self, step: RunStep) -> None:
-        """Have a cell run, after those that are still at it. If it ends the process, the submission goes on without
-        it."""
-        if (self._running and self.left() > LEAST_SECONDS) or self.ready():
-            self._send(step)
+        """Run a cell. If it ends the process, the submission goes on without it."""
+        if self.ready():
+            self._run(step)
 
-    def _send(self, step: RunStep) -> None:
+    def _run(self, step: RunStep) -> None:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
-        self._running.append((step, self.subject.ask_ahead([request])))
-
-    def settle(self) -> None:
-        """Wait for the cells that were sent, and note what became of them."""
-        while self._running:
-            step, arriving = self._running.popleft()
-            outcome = next(arriving)
-            if self._child.ended and outcome.status != "not-run":
-                why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-                self.notes.append(f"A cell {why} and was left out: {_first_line(step.source)}")
-                continue
-            self._done.append(step)  # also one that had to wait for that: it runs when the others are run again
-            if step.exercise:
-                self._note(step.exercise, outcome)
+        outcome = self.subject.ask(request)
+        if self._child.ended and outcome.status != "not-run":
+            why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
+            self.notes.append(f"A cell {why} and was left out: {_first_line(step.source)}")
+            return
+        self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
+        if step.exercise:
+            self._note(step.exercise, outcome)
 
     def _note(self, exercise: str, outcome: Outcome) -> None:
         said = outcome.output

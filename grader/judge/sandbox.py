@@ -6,6 +6,7 @@ to a user of its own. Started by anybody else, it lives in a user namespace, whe
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes.util
 import json
@@ -14,13 +15,10 @@ import pwd
 import shutil
 import site
 import socket
-import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass
-from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +30,12 @@ from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
 
 INSTALL = "apt-get install bubblewrap libseccomp2"
 COURSE, SCRATCH = "/course", "/scratch"
-# What a notebook imports without asking; loading it once in the zygote costs a child nothing. Drawing takes the zygote
-# half a second, and as long each child that draws where the zygote hasn't got it.
-PLOTS, MAGICS = "matplotlib.pyplot", "IPython.core.inputtransformer2"
-PACKAGES = (PLOTS, MAGICS)
+# What a notebook imports without asking: loaded once in the zygote, it costs a child nothing.
+PACKAGES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
 FIRST_UID, UIDS = 61184, 4096
 # The zygote's: to mount each child's scratch folder, to become its user, to end it.
 CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
 START_SECONDS = 120.0
-CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
 class SandboxUnavailable(RuntimeError):
@@ -69,42 +64,17 @@ class Sandbox(Zygote):
 
     sandboxed = True
 
-    def __init__(
-        self, limits: Limits | None = None, packages: tuple[str, ...] = PACKAGES, *, wait: bool = True
-    ) -> None:
-        self.limits, self.packages = limits or Limits(), packages
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
         self._resources = contextlib.ExitStack()
         self.pid = 0
         self._address_space = 0
         with self._resources_on_error():
-            super().__init__(wait)
-
-    def wait_until_ready(self) -> None:
-        super().wait_until_ready()
+            super().__init__()
         self._address_space = _address_space(self.pid)
         # Where memory runs out, the kernel shall take a submission, not the judge.
         with contextlib.suppress(OSError):
             Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
-
-    def hand_over(self, limits: Limits | None = None, packages: tuple[str, ...] | None = None) -> HandedOver:
-        """A zygote for another process of ours: a fork of the one in here, in a process namespace of its own in this
-        sandbox, with a user id of its own and, if you like, other limits and more packages. To be called as often as
-        you like, without waiting; the one in here is then no longer for submissions. They all end with this sandbox.
-        `SandboxUnavailable` if it could not be started."""
-        limits, packages = limits or self.limits, packages or self.packages
-        uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
-        claims = self._resources.enter_context(tempfile.TemporaryDirectory())
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours, theirs:
-            # What it sends from in there bears its process number out here.
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            try:
-                request = f"zygote {self._confinement(limits, packages, uid).to_json()}"
-                socket.send_fds(self._control, [request.encode()], [theirs.fileno()])
-            except OSError:  # it has ended already; here is what it said
-                self._answer()
-                raise
-            return HandedOver(limits, packages, DupFd(ours.fileno()), str(Path(claims, "taken")))
 
     @contextlib.contextmanager
     def _resources_on_error(self) -> Any:
@@ -121,7 +91,7 @@ class Sandbox(Zygote):
         command = [find_bubblewrap(), *_isolation(uid), *_view(), "--info-fd", str(writer), "--", *_python(descriptor)]
         try:
             process = subprocess.Popen(
-                [*command, self._confinement(self.limits, self.packages, uid).to_json()],
+                [*command, confinement(self.limits, SCRATCH, uid, seccomp.program()).to_json()],
                 pass_fds=[descriptor, writer],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -151,68 +121,12 @@ class Sandbox(Zygote):
         self._control.settimeout(None)
         return answer
 
-    def _confinement(self, limits: Limits, packages: tuple[str, ...], uid: int | None) -> Confinement:
-        import base64
-
-        return confinement(limits, packages, SCRATCH, uid, base64.b64encode(seccomp.program()).decode())
-
     def address_space(self) -> int:
         return self._address_space
-
-    def abort(self) -> None:
-        """End it even in the middle of its imports, when it doesn't listen yet."""
-        self._process.kill()
-        self.close()
 
     def close(self) -> None:
         super().close()
         self._resources.close()
-
-
-@dataclass(frozen=True)
-class HandedOver:
-    """A zygote in the making; it can be pickled, and is for the first process that takes it over. `control` stands for
-    its socket on the way, `claim` is a file that the first one makes."""
-
-    limits: Limits
-    packages: tuple[str, ...]
-    control: Any
-    claim: str
-
-    def take_over(self) -> Sandbox | None:
-        """The zygote, once it is ready; None if it was taken before or has ended."""
-        try:
-            os.close(os.open(self.claim, os.O_CREAT | os.O_EXCL))
-            taken = _TakenOver(self)
-            taken.wait_until_ready()
-        except (OSError, EOFError, ZygoteGone):
-            return None
-        return taken
-
-
-class _TakenOver(Sandbox):
-    """It ends when this end of its socket is closed."""
-
-    def __init__(self, given: HandedOver) -> None:
-        self.limits, self.packages = given.limits, given.packages
-        self._control = socket.socket(fileno=given.control.detach())
-        self._control.settimeout(START_SECONDS)
-        self._forks, self._unanswered = 0, False
-        self.pid = self._address_space = 0
-
-    def _answer(self) -> bytes:
-        if self.pid:
-            return Zygote._answer(self)
-        room = socket.CMSG_SPACE(CREDENTIALS.size)
-        answer, about, _flags, _address = self._control.recvmsg(64, room)
-        if not answer:
-            raise ZygoteGone("the zygote is gone")
-        self.pid = CREDENTIALS.unpack(about[0][2][: CREDENTIALS.size])[0]
-        self._control.settimeout(None)
-        return answer
-
-    def close(self) -> None:
-        self.leave()
 
 
 class OpenZygote(Zygote):
@@ -220,8 +134,8 @@ class OpenZygote(Zygote):
 
     sandboxed = False
 
-    def __init__(self, limits: Limits | None = None, packages: tuple[str, ...] = PACKAGES) -> None:
-        self.limits, self.packages = limits or Limits(), packages
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
         self._folder = tempfile.TemporaryDirectory()
         package = Path(self._folder.name, "grader")
         package.mkdir()
@@ -230,7 +144,7 @@ class OpenZygote(Zygote):
         super().__init__()
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
-        limits = confinement(self.limits, self.packages, "", None, "").to_json()
+        limits = confinement(self.limits, "", None, b"").to_json()
         return subprocess.Popen(
             [*_python(descriptor, self._folder.name), limits],
             pass_fds=[descriptor],
@@ -249,7 +163,7 @@ class OpenZygote(Zygote):
         self._folder.cleanup()
 
 
-def confinement(limits: Limits, packages: tuple[str, ...], scratch: str, uid: int | None, program: str) -> Confinement:
+def confinement(limits: Limits, scratch: str, uid: int | None, seccomp_filter: bytes) -> Confinement:
     """The part of the limits that the kernel enforces on a child."""
     return Confinement(
         memory=limits.memory,
@@ -259,9 +173,8 @@ def confinement(limits: Limits, packages: tuple[str, ...], scratch: str, uid: in
         cpu_seconds=int(limits.submission_seconds) + 10,
         scratch=scratch,
         uid=uid,
-        seccomp=program,
-        packages=packages,
-        later=tuple(name for name in PACKAGES if name not in packages) if packages else (),
+        seccomp=base64.b64encode(seccomp_filter).decode(),
+        packages=PACKAGES,
     )
 
 

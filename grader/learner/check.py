@@ -7,16 +7,51 @@ import functools
 import inspect
 import os
 import sys
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.exercises.registry import exercises
 from grader.learner import progress
-from grader.report import CheckFailed, PartReport, Report
+from grader.report import PartReport, Report
+from grader.report.html import as_html
+from grader.report.text import as_text
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
 
-def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> Report:
+@dataclass(frozen=True, repr=False)
+class ShownReport(Report):
+    """The report that `check` returns: it shows itself, as text or in a notebook."""
+
+    _display: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def __repr__(self) -> str:
+        state = "passed" if self.passed else "not passed"
+        return f"<Report {self.exercise}: {state}, {self.mark:g} of {self.points:g} points>"
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        return {"text/plain": as_text(self), "text/html": as_html(self)}
+
+    def _ipython_display_(self) -> None:
+        """Draw it, but not twice: `check` has drawn it already when it is the last expression of a cell."""
+        if self._display.pop("drawn", False):
+            return
+        from IPython.display import display
+
+        display(self._repr_mimebundle_(), raw=True)
+
+
+class CheckFailed(AssertionError):
+    """Raised after the report is shown where a cell must fail for its failure to count: nbgrader's own execution."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"CheckFailed: {self}"]
+
+
+def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> ShownReport:
     """Check a solution, show what was found, and keep it in the learner's progress.
 
     `check(fn)` takes the exercise from the function's or class's own name; `check(obj, "name")` is for anything
@@ -25,7 +60,7 @@ def check(obj: object, name: str | None = None, *, seconds: float | None = None,
     nbgrader counts nothing else.
     `practice` is for looking at a report only: nothing is kept, nothing is raised.
     """
-    report = _checked(obj, name, seconds, sys._getframe(1).f_globals)
+    report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1).f_globals)))
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)
@@ -75,7 +110,7 @@ def _refused(name: str, message: str) -> Report:
     return Report(name, 0, (PartReport("finds the exercise", False, 1, message, "unknown-exercise"),))
 
 
-def show(report: Report) -> None:
+def show(report: ShownReport) -> None:
     """Draw the report in a notebook, print it elsewhere."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None

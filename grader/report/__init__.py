@@ -1,6 +1,5 @@
-"""What a check found: plain data (`data`), written as text (`text`) and drawn in a notebook (`html`)."""
+"""What a check found: plain data (`data`), written as text (`text`) and as HTML (`html`)."""
 
-from grader.report.data import PartReport
-from grader.report.report import CheckFailed, Report
+from grader.report.data import PartReport, Report
 
-__all__ = ["CheckFailed", "PartReport", "Report"]
+__all__ = ["PartReport", "Report"]

@@ -22,7 +22,7 @@ class PartReport:
 
 
 @dataclass(frozen=True)
-class ReportData:
+class Report:
     """The result of a check.
 
     `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.

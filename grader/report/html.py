@@ -10,7 +10,7 @@ from importlib import resources
 import torch
 from torch import Tensor
 
-from grader.report.data import PartReport, ReportData
+from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, first_fix, headline, matrix_rows, worth_telling
 from grader.tolerance import FLOAT32
@@ -19,7 +19,7 @@ from grader.tolerance import FLOAT32
 KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
-def as_html(report: ReportData) -> str:
+def as_html(report: Report) -> str:
     """The report: what passed, the first failure, the mistake it looks like, hints that unfold one after the other."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
@@ -38,7 +38,7 @@ def style() -> str:
     return f"<style>{sheet}</style>"
 
 
-def _head(report: ReportData, state: str) -> str:
+def _head(report: Report, state: str) -> str:
     if report.broken:
         return f'<p class="grader-head grader-{state}" role="status">{escape(headline(report))}</p>'
     word = "passed" if report.passed else "not passed yet"
@@ -50,7 +50,7 @@ def _head(report: ReportData, state: str) -> str:
     )
 
 
-def _results(report: ReportData) -> str:
+def _results(report: Report) -> str:
     failure, told = report.first_failure, worth_telling(report)
     rows = []
     for result in report.results:
@@ -64,7 +64,7 @@ def _results(report: ReportData) -> str:
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
 
 
-def _mistake(report: ReportData) -> str:
+def _mistake(report: Report) -> str:
     parts = []
     if report.first_fix:
         parts.append(f"<p>{inline(first_fix(report))}</p>")
@@ -84,7 +84,7 @@ def _hints(hints: tuple[str, ...], number: int) -> str:
     )
 
 
-def _printed(report: ReportData) -> str:
+def _printed(report: Report) -> str:
     if not report.output or report.passed:
         return ""
     printed = escape(report.output[:2000])

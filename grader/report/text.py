@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor
 
-from grader.report.data import PartReport, ReportData
+from grader.report.data import PartReport, Report
 
 
-def headline(report: ReportData) -> str:
+def headline(report: Report) -> str:
     """One line: what, whether it passed, how many points."""
     if report.broken:
         return f"{report.exercise}: this check is broken"
@@ -18,7 +18,7 @@ def headline(report: ReportData) -> str:
     return f"{report.exercise}: {state}, {report.mark:g} of {report.points:g} points"
 
 
-def as_text(report: ReportData) -> str:
+def as_text(report: Report) -> str:
     """The report as plain text."""
     lines = [headline(report)]
     if report.broken:
@@ -46,7 +46,7 @@ def as_text(report: ReportData) -> str:
     return "\n".join(lines)
 
 
-def worth_telling(report: ReportData) -> list[PartReport]:
+def worth_telling(report: Report) -> list[PartReport]:
     """The failures whose message says something new: the first of each kind (in a quiz, all of them)."""
     told: dict[str, PartReport] = {}
     for result in report.results:
@@ -63,7 +63,7 @@ BROKEN = (
 )
 
 
-def first_fix(report: ReportData) -> str:
+def first_fix(report: Report) -> str:
     """Which earlier exercise to mend first."""
     return f"First mend `{report.first_fix}`: it does not pass its own check yet, and {report.exercise} calls it."
 

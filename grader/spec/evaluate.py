@@ -32,60 +32,6 @@ GENERAL_FINDINGS = frozenset(
 )
 
 
-class Check:
-    """One check of one exercise. Its inputs are drawn when it is made; `prepare` does what else needs no student."""
-
-    def __init__(self, exercise: Exercise, *, seed: str | bytes = "practice", larger: bool = False) -> None:
-        self.exercise = exercise
-        self._session: Session | None = None
-        self._broken = ""
-        warm_up()
-        try:
-            draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
-            self._session = Session(exercise, None, draw, 0.0)
-        except Exception:
-            self._broken = traceback.format_exc(limit=-4)
-
-    def prepare(self) -> None:
-        """Put the questions that a right solution was asked before, and work out what is right about them."""
-        try:
-            if self._session is not None:
-                self._session.prepare()
-        except Exception:
-            self._session, self._broken = None, traceback.format_exc(limit=-4)
-
-    def ask(self, subject: Subject, *, seconds: float) -> None:
-        """Send the first questions, if `subject` works beside us, and go on: `run` comes for the answers."""
-        if self._session is not None:
-            self._session.ahead(subject, seconds)
-
-    def run(
-        self,
-        subject: Subject,
-        *,
-        seconds: float | None = None,
-        earlier: Mapping[str, Exercise] | None = None,
-    ) -> Report:
-        """Check what is in `subject`. `earlier` gives the exercises that this one may build on. A fault of ours becomes
-        `Report.broken`, never a finding about the student's code."""
-        session = self._session
-        if session is None:
-            return self._report_broken("")
-        try:
-            session.begin(subject, seconds or self.exercise.seconds or SECONDS)
-            results = _judge_parts(session)
-            if all(result.passed for result in results):
-                session.remember()
-                return _report(session, results)
-            return _explain(session, results, earlier or {})
-        except Exception:  # ours: whatever a student's code raises is inside an outcome
-            self._broken = traceback.format_exc(limit=-4)
-            return self._report_broken(session.output)
-
-    def _report_broken(self, output: str) -> Report:
-        return Report(self.exercise.name, self.exercise.points, (), output=output, broken=self._broken)
-
-
 def evaluate(
     exercise: Exercise,
     subject: Subject,
@@ -95,8 +41,23 @@ def evaluate(
     seconds: float | None = None,
     earlier: Mapping[str, Exercise] | None = None,
 ) -> Report:
-    """Check `exercise` in `subject`, within `seconds` (else the exercise's own, else `SECONDS`)."""
-    return Check(exercise, seed=seed, larger=larger).run(subject, seconds=seconds, earlier=earlier)
+    """Check `exercise` in `subject`, within `seconds` (else the exercise's own, else `SECONDS`).
+
+    `seed` and `larger` decide which inputs are drawn. `earlier` gives the exercises that this one may build on. A fault
+    of ours becomes `Report.broken`, never a finding about the student's code.
+    """
+    session = None
+    try:
+        warm_up()
+        draw = Draw(seed.encode() + exercise.name.encode() if isinstance(seed, str) else seed, larger)
+        session = Session(exercise, subject, draw, seconds or exercise.seconds or SECONDS)
+        parts = _judge_parts(session)
+        if all(part.passed for part in parts):
+            return _report(session, parts)
+        return _explain(session, parts, earlier or {})
+    except Exception:  # ours: whatever a student's code raises is inside an outcome
+        output, broken = session.output if session else "", traceback.format_exc(limit=-4)
+        return Report(exercise.name, exercise.points, (), output=output, broken=broken)
 
 
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,86 +15,28 @@ from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Setup
 from grader.subject import Given, Outcome, Request, Subject
-from grader.subject.protocol import beside
 from grader.subject.values import GIVEN, tensors_by_place
 
 T = TypeVar("T")
 FATAL = ("time-limit", "died", "not-run")
 
 
-@dataclass(frozen=True)
-class _Course:
-    """What a check that passed asked and looked at, by the names of cases, in order."""
-
-    calls: tuple[tuple[str, bool], ...] = ()  # with gradients or not
-    expected: tuple[str, ...] = ()
-    gradients: tuple[str, ...] = ()
-
-
-_COURSES: dict[str, _Course] = {}
-
-
 class Session:
     """Parts and mistakes see a student's code through this. `calls` logs the excluded functions that were seen."""
 
-    def __init__(self, exercise: Exercise, subject: Subject | None, draw: Draw, seconds: float) -> None:
-        self.exercise = exercise
+    def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
+        self.exercise, self.subject, self.draw = exercise, subject, draw
         self.cases = {case.name: case for case in exercise.cases(draw)}
-        self.draw = draw
         self.output = ""
         self.excluded_call: str | None = None
         self.stopped: Outcome | None = None
+        self._deadline = time.monotonic() + seconds
         self._calls: set[str] = set()
         self._outcomes: dict[object, Outcome] = {}
-        self._found: dict[object, Any] = {}
+        self._remembered: dict[object, Any] = {}
         self._expected: dict[str, list[Tensor]] = {}
         self._cotangents: dict[str, list[Tensor]] = {}
         self._gradients: dict[str, dict[str, Tensor]] = {}
-        self._requests: dict[tuple[str, bool], list[Request]] = {}
-        self._ahead: deque[Request] = deque()
-        self._arriving: Iterator[Outcome] = iter(())
-        self._arrived: dict[int, Outcome] = {}
-        self._asked: Subject | None = None
-        self._course = _COURSES.get(exercise.name, _Course())
-        if subject is not None:
-            self.begin(subject, seconds)
-
-    def begin(self, subject: Subject, seconds: float) -> None:
-        """From here on the student's code is asked, and the time counts."""
-        self.subject = subject
-        self._deadline = time.monotonic() + seconds
-        if self._asked is not subject:
-            self.ahead(subject, seconds)
-
-    def prepare(self) -> None:
-        """Make the questions that this exercise's check asked about a right solution before, and what is right."""
-        self._put_questions()
-        for case in filter(None, map(self.cases.get, self._course.expected)):
-            self.expected(case)
-        for case in filter(None, map(self.cases.get, self._course.gradients)):
-            self.expected_gradients(case)
-
-    def _put_questions(self) -> None:
-        if not self._ahead:
-            known = (key for key in self._course.calls if key[0] in self.cases)
-            self._ahead.extend(request for key in known for request in self._requests_of(self.cases[key[0]], key[1]))
-
-    def ahead(self, subject: Subject, seconds: float) -> None:
-        """Send those questions to a subject that works beside us: it is at work on them while this process compares
-        what came first, or does something else. Their outcomes are looked at when, and if, the check comes to them."""
-        self._asked, worker = subject, beside(subject)
-        if worker is None:
-            self._ahead.clear()
-            return
-        self._put_questions()
-        self._arriving = worker.ask_ahead(tuple(self._ahead), max(seconds, 1e-3))
-
-    def remember(self) -> None:
-        """Note what a check that passed asked and looked at, for the next student's."""
-        calls = tuple(key for key in self._requests if key[0] in self.cases)
-        expected = tuple(name for name in self._expected if name in self.cases)
-        gradients = tuple(name for name in self._gradients if name in self.cases)
-        _COURSES[self.exercise.name] = _Course(calls, expected, gradients)
 
     def ask(self, request: Request) -> Outcome:
         """One request, within what is left of the time. After a time-out, a death or an interrupt nothing is run."""
@@ -110,29 +51,14 @@ class Session:
         if left <= 0:
             outcome = Outcome(status="time-limit")
         else:
-            outcome = self._early(request) or self.subject.ask(self._limited(request, left))
+            watch = bool(self.exercise.excluded) or request.watch
+            outcome = self.subject.ask(replace(request, watch=watch, seconds=left))
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
-            subject = beside(self.subject)
-            if self._ahead and subject is not None:
-                subject.abandon()  # or it would work through all the others first
         self.output = self.output or outcome.output
         self._note_excluded(outcome)
         return outcome
-
-    def _limited(self, request: Request, seconds: float) -> Request:
-        return replace(request, watch=bool(self.exercise.excluded) or request.watch, seconds=max(seconds, 1e-3))
-
-    def _early(self, request: Request) -> Outcome | None:
-        """The outcome of a request that was sent ahead; None if it wasn't."""
-        while self._ahead and id(request) not in self._arrived:
-            first = self._ahead.popleft()
-            outcome = next(self._arriving)
-            if outcome.status in FATAL:
-                return outcome  # whichever question took so long: none of the others is waited for
-            self._arrived[id(first)] = outcome
-        return self._arrived.pop(id(request), None)
 
     def _note_excluded(self, outcome: Outcome) -> None:
         for call in outcome.calls:
@@ -143,10 +69,10 @@ class Session:
                 self.excluded_call = call
 
     def once(self, key: object, find: Callable[[], T]) -> T:
-        """What `find` gives, found once and remembered under `key`: for what several parts and mistakes look at."""
-        if key not in self._found:
-            self._found[key] = find()
-        return self._found[key]
+        """What `find` gives, called once and remembered under `key`: for what several parts and mistakes look at."""
+        if key not in self._remembered:
+            self._remembered[key] = find()
+        return self._remembered[key]
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
         """The student's function (or module, made ready by the case's setup) on a case's arguments; asked once,
@@ -158,21 +84,13 @@ class Session:
         return self._outcomes[key]
 
     def _call(self, case: Case, gradients: bool) -> Outcome:
-        return self._first_fault(self._requests_of(case, gradients))
-
-    def _requests_of(self, case: Case, gradients: bool) -> list[Request]:
-        """What a call on a case takes, made once: for a module its setup comes first."""
-        key = (case.name, gradients)
-        if key not in self._requests:
-            target, before = self.exercise.name, []
-            if case.setup is not None:
-                before = _building(self.exercise.name, case.setup, target, self.dtype(case))
-                target = "@" + target
-            cotangents = tuple(self.cotangents(case)) if gradients else None
-            watch = bool(self.exercise.excluded)
-            call = Request("call", target, tuple(case.args.values()), cotangents=cotangents, watch=watch)
-            self._requests[key] = [*before, call]
-        return self._requests[key]
+        target, requests = self.exercise.name, []
+        if case.setup is not None:
+            requests = _building(self.exercise.name, case.setup, target, self.dtype(case))
+            target = "@" + target
+        cotangents = tuple(self.cotangents(case)) if gradients else None
+        call = Request("call", target, tuple(case.args.values()), cotangents=cotangents)
+        return self._first_fault([*requests, call])
 
     def _first_fault(self, requests: list[Request]) -> Outcome:
         """Asks one after the other; the first outcome that isn't "ok", or the last one."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dis
 import linecache
-import re
-import unicodedata
 from types import CodeType
 from typing import Any
 
-WORD = re.compile(r"[^\W\d]\w*")
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 # Cell magics whose body is Python that defines names; the body of any other is not run.
 TRANSPARENT = frozenset({"time", "capture", "prun"})
@@ -89,32 +85,6 @@ def _code(source: str, name: str, definitions_only: bool) -> CodeType:
     tree = ast.parse(source, name)
     tree.body = [node for node in tree.body if isinstance(node, DEFINITIONS)]
     return compile(tree, name, "exec", dont_inherit=True)
-
-
-def compiled(source: str, name: str) -> CodeType | None:
-    """Code of a cell, or None if it has none."""
-    try:
-        return compile_cell(source, name)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def names_used(source: str, code: CodeType | None) -> set[str]:
-    """The names of a cell that aren't local to its functions, attributes too; every word where it has no code."""
-    if code is None:
-        return set(WORD.findall(unicodedata.normalize("NFKC", source)))
-    names: set[str] = set()
-    codes = [code]
-    while codes:
-        code = codes.pop()
-        names.update(code.co_names if "eval" not in code.co_names or _calls_eval(code) else {*code.co_names} - {"eval"})
-        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return names
-
-
-def _calls_eval(code: CodeType) -> bool:
-    """Whether `eval` is Python's own: that of a module, `model.eval()`, looks no name up."""
-    return any(i.argval == "eval" and i.opname in ("LOAD_GLOBAL", "LOAD_NAME") for i in dis.get_instructions(code))
 
 
 def _without_magics(source: str) -> str:

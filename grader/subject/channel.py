@@ -40,13 +40,11 @@ class Channel:
             except OSError as error:
                 raise Closed(str(error)) from None
 
-    def receive(self, seconds: float | None = None, pause: float = 0.0) -> Any:
+    def receive(self, seconds: float | None = None) -> Any:
         """The next value; `Late` after `seconds`, `Closed` when the other end is gone, `WireError` for a broken
-        frame. Where nothing is there yet, it looks again after `pause` seconds, and only then waits to be woken: that
-        takes the sender longer than to send, and in a pause more than one message may come.
-        """
+        frame."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        self._fill(HEADER.size, deadline, pause)
+        self._fill(HEADER.size, deadline)
         size = frame_size(self._read)
         self._fill(size, deadline)
         frame = self._read[:size]
@@ -57,17 +55,13 @@ class Channel:
         """Close this end."""
         self._socket.close()
 
-    def _fill(self, size: int, deadline: float | None, pause: float = 0.0) -> None:
-        """Read until there are `size` bytes at least; several small frames may come at once."""
+    def _fill(self, size: int, deadline: float | None) -> None:
+        """Read until there are at least `size` bytes."""
         while len(self._read) < size:
             try:
                 self._take()
             except BlockingIOError:
-                if pause:
-                    time.sleep(pause)
-                    pause = 0.0
-                else:
-                    self._wait(select.POLLIN, deadline)
+                self._wait(select.POLLIN, deadline)
 
     def _take(self) -> None:
         """Read what is there."""

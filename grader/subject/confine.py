@@ -12,7 +12,7 @@ import resource
 import signal
 from dataclasses import asdict, dataclass, field
 
-CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
+CLONE_NEWNS = 0x00020000
 MS_NOSUID_NODEV = 2 | 4
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 CAPABILITY_VERSION_3 = 0x20080522
@@ -23,7 +23,7 @@ class Confinement:
     """`memory` is the address space in bytes beyond what the zygote has; `uid` None keeps the zygote's own.
 
     `scratch` is where a small tmpfs is mounted for each child; "" where there is no sandbox to mount it in. `seccomp`
-    is a compiled filter, base64. `packages` are imported before the first fork, `later` when they are first used."""
+    is a compiled filter, base64. `packages` are imported before the first fork."""
 
     memory: int
     processes: int
@@ -34,7 +34,6 @@ class Confinement:
     uid: int | None = None
     seccomp: str = ""
     packages: tuple[str, ...] = field(default=())
-    later: tuple[str, ...] = field(default=())
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -42,7 +41,7 @@ class Confinement:
     @classmethod
     def from_json(cls, text: str) -> Confinement:
         data = json.loads(text)
-        return cls(**{**data, "packages": tuple(data["packages"]), "later": tuple(data["later"])})
+        return cls(**{**data, "packages": tuple(data["packages"])})
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -61,11 +60,6 @@ def confine(limits: Confinement, address_space: int) -> None:
     if limits.seccomp:
         _drop_capabilities()
         _filter(base64.b64decode(limits.seccomp))
-
-
-def own_namespace() -> None:
-    """The next fork is process 1 of a namespace of its own, within this one."""
-    _check(_libc.unshare(CLONE_NEWPID | CLONE_NEWIPC), "unshare")
 
 
 def _fresh_signals() -> None:

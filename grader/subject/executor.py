@@ -6,20 +6,19 @@ Nothing here knows an expected value or decides anything.
 from __future__ import annotations
 
 import contextlib
-import dis
 import inspect
 import io
 import random
 import sys
 from collections.abc import Callable
-from types import CodeType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.subject.callbacks import answered
-from grader.subject.cells import compile_cell, compiled, names_used
+from grader.subject.cells import compile_cell
+from grader.subject.names import names_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
 from grader.subject.time_limit import TimeLimit, time_limit
@@ -41,7 +40,6 @@ class Executor:
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
-        self.compiled: dict[tuple[str, bool], CodeType] = {}
         self.log = Log()
 
     def handle(self, request: Request) -> Outcome:
@@ -84,19 +82,18 @@ class Executor:
 
     def _run(self, request: Request) -> dict[str, Any]:
         self.cells += 1
-        code = self.compiled.pop((request.source, "definitions" in request.args), None)
-        if code is None:
-            code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
+        code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
         exec(code, self.namespace)  # the student's code is what we are here to run
         return {}
 
     def _names(self, request: Request) -> dict[str, Any]:
         names: set[str] = set()
         for number, source in enumerate(request.args, 1):
-            code = compiled(source, f"<cell {number} of the notebook>")
-            names |= names_used(source, code)
-            if code is not None:
-                self.compiled[source, False] = code
+            try:
+                found = names_of(compile_cell(source, f"<cell {number} of the notebook>"))
+            except (SyntaxError, ValueError, RecursionError):
+                return {}  # nobody can say what this notebook uses
+            names |= found.uses | (found.attributes - {"eval"})  # `model.eval()` looks no name up
         return {"value": sorted(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
@@ -226,17 +223,9 @@ def _kind(thing: object) -> str:
 
 
 def _names_used(thing: object) -> set[str]:
-    codes = [getattr(thing, "__code__", None)]
-    if isinstance(thing, type):
-        codes = [getattr(member, "__code__", None) for member in vars(thing).values()]
-    names: set[str] = set()
-    while codes:
-        code = codes.pop()
-        if inspect.iscode(code):
-            # Not `co_names`: they hold attributes too, and `F.batch_norm` is no use of the student's `batch_norm`.
-            names.update(i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
-            codes.extend(constant for constant in code.co_consts if inspect.iscode(constant))
-    return names
+    members = vars(thing).values() if isinstance(thing, type) else (thing,)
+    codes = [getattr(member, "__code__", None) for member in members]
+    return {name for code in codes if inspect.iscode(code) for name in names_of(code).uses}
 
 
 def _gradients(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, Protocol
 
@@ -172,20 +172,3 @@ class Subject(Protocol):
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""
         ...
-
-
-class AsksAhead(Subject, Protocol):
-    """A subject at work beside us: it takes several requests at once."""
-
-    def ask_ahead(self, requests: Sequence[Request], seconds: float = ...) -> Iterator[Outcome]:
-        """Send all requests and give their outcomes one by one, whenever they are taken."""
-        ...
-
-    def abandon(self) -> None:
-        """Don't wait for what was asked: end the student's process."""
-        ...
-
-
-def beside(subject: Subject) -> AsksAhead | None:
-    """`subject`, if it works beside us."""
-    return subject if hasattr(subject, "ask_ahead") else None  # type: ignore[return-value]

@@ -1,6 +1,4 @@
-"""Starts a zygote (see `grader.subject.zygote_process`) and has it fork. Without torch: while the zygote imports it, this
-process can do the same.
-"""
+"""Starts a zygote (see `grader.subject.zygote_process`) and has it fork."""
 
 from __future__ import annotations
 
@@ -22,21 +20,14 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 class Zygote:
     """A running zygote; a context manager. Start it before other threads are busy: one serves any number of
-    subjects.
+    subjects, one after the other.
     """
 
-    def __init__(self, wait: bool = True) -> None:
-        """Without `wait`, `wait_until_ready` has to be called before anything else."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._control = ours
-        self._forks, self._unanswered = 0, False
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._forks = 0
         with theirs:
             self._process = self._start(theirs.fileno())
-        if wait:
-            self.wait_until_ready()
-
-    def wait_until_ready(self) -> None:
-        """Until it has imported all and can fork."""
         self._answer()
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
@@ -50,43 +41,28 @@ class Zygote:
 
     def fork(self) -> tuple[socket.socket, int]:
         """A new child: our end of its pipe, and its number."""
-        begun = self.begin_fork()
-        self._answered()
-        return begun
-
-    def begin_fork(self) -> tuple[socket.socket, int]:
-        """As `fork`, but without waiting for the child: what is sent to it waits for it."""
-        self._answered()
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 socket.send_fds(self._control, [f"fork {self.address_space()}".encode()], [theirs.fileno()])
+                self._answer()
             except OSError as error:
                 ours.close()
                 raise ZygoteGone("the zygote is gone") from error
-        self._forks, self._unanswered = self._forks + 1, True
+            except ZygoteGone:
+                ours.close()
+                raise
+        self._forks += 1
         return ours, self._forks
-
-    def _answered(self) -> None:
-        """Wait for the last fork."""
-        if self._unanswered:
-            self._answer()
-            self._unanswered = False
 
     def kill(self, number: int) -> None:
         """End a child, whatever it is doing. Doesn't wait: the next fork comes after it."""
         with contextlib.suppress(OSError):  # a zygote that is gone has taken its children along
             self._control.send(f"kill {number}".encode())
 
-    def leave(self) -> None:
-        """Let the zygote and every child end, and don't wait for it: `close` does."""
-        with contextlib.suppress(ZygoteGone):
-            self._answered()
-        self._control.close()
-
     def close(self) -> None:
         """End the zygote and every child."""
-        self.leave()
+        self._control.close()
         self._process.wait()
 
     def _answer(self) -> bytes:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from grader.report.text import as_text
 from grader.exercises.lesson_07 import EXERCISES
 from grader.exercises.lesson_07 import pytorch as pytorch
 from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Model, Stack
@@ -102,7 +103,7 @@ def test_the_first_piece_that_fails_is_named(name, title, first):
     exec(one.source, namespace)
     report = evaluate(KNOWN[name], LocalSubject(namespace), earlier=exercises())
     assert report.first_fix == first
-    assert f"First mend `{first}`" in str(report)
+    assert f"First mend `{first}`" in as_text(report)
 
 
 STEPS = [

@@ -16,7 +16,7 @@ from grader.judge.grading import grade
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
-from grader.judge.sandbox import MAGICS, Sandbox
+from grader.judge.sandbox import Sandbox
 from tests.judge import notebooks as nb
 from tests.spec.toy import AFFINE, PRODUCT, SQUARED, TOYS
 
@@ -53,13 +53,8 @@ def _points() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
-    """A zygote as `grader autograde` hands it to a worker, whose sandbox may have others; `nbgrader autograde` has the
-    first one of a sandbox, as `test_sandbox.py` has it."""
-    with Sandbox(LIMITS, packages=(MAGICS,), wait=False) as place:
-        taken = place.hand_over().take_over()
-        assert taken is not None
-        with taken:
-            yield taken
+    with Sandbox(LIMITS) as place:
+        yield place
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ import pytest
 from grader.judge import plan
 from grader.judge.needed import needed
 from grader.judge.outline import Outline
-from grader.subject.cells import compiled, names_used
+from grader.subject.executor import Executor
+from grader.subject.protocol import Request
 from tests.judge import notebooks as nb
 from tests.judge.conftest import RIGHT, cells
 
@@ -42,9 +43,8 @@ SOURCES = {
 )
 def test_what_a_text_needs(text, wanted):
     names = list(SOURCES)
-    found = needed(
-        names_used(text, compiled(text, "<cell>")), {i: (source, False) for i, source in enumerate(SOURCES.values())}
-    )
+    used = Executor({}).handle(Request("names", args=(text,))).value
+    found = needed(set(used), {i: (source, False) for i, source in enumerate(SOURCES.values())})
     assert {names[i] for i in found} == wanted
 
 

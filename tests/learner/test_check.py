@@ -7,7 +7,7 @@ import functools
 import pytest
 
 from grader import check
-from grader.report import CheckFailed
+from grader.learner.check import CheckFailed
 
 
 def attention_scores(query, key):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from grader.report.text import as_text
 from grader.spec import compare
 from grader.spec.evaluate import Check, evaluate
 from grader.subject import Request
@@ -74,7 +75,7 @@ def test_accident_gets_a_sentence(report_of, body, kind, sentence):
     failed = [r for r in report.results if not r.passed]
     first = next(r for r in failed if r.kind == kind)
     assert re.search(sentence, first.message), first.message
-    assert "Traceback" not in str(report)
+    assert "Traceback" not in as_text(report)
 
 
 ONE_NUMBER = {
@@ -91,7 +92,7 @@ ONE_NUMBER = {
 def test_one_number_is_told_as_it_is_and_only_once(report_of, body, sentence):
     report = report_of("total", f"def total(x):\n    {body}\n")
     assert re.fullmatch("The result of `total` " + sentence, report.results[1].message), report.results[1].message
-    assert str(report).count("expected ") == 1
+    assert as_text(report).count("expected ") == 1
     assert (report.results[1].got, report.results[1].expected) == (None, None)
 
 
@@ -213,7 +214,7 @@ def test_the_earlier_piece_that_fails_is_named_first(report_of):
     source = product("return 2 * left @ right") + "\ndef squared(x):\n    return product(x, x.mT)\n"
     report = report_of("squared", source)
     assert (report.first_fix, report.diagnosis) == ("product", "doubled")
-    assert "First mend `product`" in str(report)
+    assert "First mend `product`" in as_text(report)
 
 
 def test_an_earlier_piece_that_is_not_called_is_not_blamed(report_of):
@@ -262,7 +263,7 @@ def test_a_broken_check_says_so_and_never_blames_the_student(report_of):
     report = report_of("broken", "def broken(x):\n    return x\n")
     assert not report.passed
     assert "NameError" in report.broken
-    assert "The check itself failed, not your code" in str(report)
+    assert "The check itself failed, not your code" in as_text(report)
 
 
 def test_gradients_that_torch_cannot_take_at_all_are_no_fault_of_the_student(monkeypatch):
