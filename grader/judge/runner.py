@@ -85,9 +85,11 @@ class Runner:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
         outcome = self.subject.ask(request)
-        if self._child.ended and outcome.status != "not-run":
+        if outcome.status in ("time-limit", "died"):
             why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-            self.notes.append(f"A cell {why} and was left out: {_first_line(step.source)}")
+            left = "left out" if self._child.ended else "stopped"
+            self.notes.append(f"A cell {why} and was {left}: {_first_line(step.source)}")
+        if self._child.ended and outcome.status != "not-run":
             return
         self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
         if step.exercise:

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from grader.report.text import as_text
 from grader.exercises.lesson_07 import EXERCISES
 from grader.exercises.lesson_07 import pytorch as pytorch
 from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Model, Stack
 from grader.exercises.registry import exercises
+from grader.report.text import as_text
 from grader.spec.draw import Draw
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Setup

@@ -115,7 +115,7 @@ def test_a_death_costs_its_exercise_only_and_what_came_before_is_replayed(judge)
     assert "ended in the middle of the call" in result["product"].parts[0].message
 
 
-def test_cells_that_were_sent_together_run_but_for_the_one_that_ends_the_process(judge):
+def test_cells_run_but_for_the_one_that_ends_the_process(judge):
     before = [nb.code(source) for source in ("kept = [1]", "import os\nos._exit(0)", "kept.append(2)", "kept += [3]")]
     made = [*cells()[:1], *before, *cells(product="assert kept == [1, 2, 3]\nprint('ran')\n" + RIGHT)[1:]]
     result = judge(made)
@@ -127,7 +127,7 @@ def test_cells_that_were_sent_together_run_but_for_the_one_that_ends_the_process
 
 
 @pytest.mark.parametrize("stubborn", [False, True])
-def test_cells_that_were_sent_together_share_what_time_is_left(judge, stubborn):
+def test_cells_share_what_time_is_left(judge, stubborn):
     from dataclasses import replace
 
     from tests.judge.conftest import LIMITS
@@ -150,7 +150,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     from grader.subject.zygote import ZygoteGone
     from tests.judge.conftest import LIMITS
 
-    with Sandbox(LIMITS, packages=()) as doomed:
+    with Sandbox(LIMITS) as doomed:
         os.kill(doomed.pid, signal.SIGKILL)
         with pytest.raises(ZygoteGone):
             judge(cells(), place=doomed)

@@ -388,7 +388,7 @@ def test_47_a_worker_has_a_user_of_its_own(sandbox):
     from grader.subject.forked import ForkedSubject
 
     who = Request("run", source="import os\nprint(os.getuid())")
-    with Sandbox(LIMITS, packages=()) as other, ForkedSubject(other) as second, ForkedSubject(sandbox) as first:
+    with Sandbox(LIMITS) as other, ForkedSubject(other) as second, ForkedSubject(sandbox) as first:
         assert first.ask(who).output != second.ask(who).output
 
 

@@ -10,10 +10,10 @@ import torch
 
 from grader.report.text import as_text
 from grader.spec import compare
-from grader.spec.evaluate import Check, evaluate
+from grader.spec.evaluate import evaluate
 from grader.subject import Request
-from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
+from grader.subject.watch import warm_up
 from tests.spec.toy import TOYS
 
 MODULES = ("import sys", "import threading", "import numpy as np", "import torch", "import torch.nn as nn")
@@ -119,36 +119,6 @@ def test_loop_that_swallows_exceptions_is_stopped(report_of):
 def test_an_exercise_may_have_a_time_limit_of_its_own(subject_of):
     subject = subject_of(IMPORTS + "import time\n" + product("time.sleep(0.6)\nreturn left @ right"))
     assert evaluate(replace(TOYS["product"], seconds=0.3), subject).diagnosis == "time-limit"
-
-
-def test_what_a_passed_check_asked_is_asked_at_once_of_the_next(zygote, monkeypatch):
-    """The same report either way, and of a wrong answer too."""
-    sent = []
-    ask_ahead = ForkedSubject.ask_ahead
-    monkeypatch.setattr(
-        ForkedSubject, "ask_ahead", lambda self, asked, *more: sent.append(len(asked)) or ask_ahead(self, asked, *more)
-    )
-    monkeypatch.setattr("grader.spec.session._COURSES", {})
-    found = []
-    for body in ("return left @ right", "return left @ right", "return 2 * left @ right"):
-        with ForkedSubject(zygote) as subject:
-            subject.ask(Request("run", source=IMPORTS + product(body)))
-            sent.clear()
-            found.append((evaluate(TOYS["product"], subject, seed=b"one", larger=True), max(sent)))
-    (first, one), (second, many), (wrong, _) = found
-    assert (first, one) == (second, 1)
-    assert many > 5
-    assert wrong.diagnosis == "doubled"
-
-
-def test_what_was_asked_first_may_be_taken_last(zygote):
-    with ForkedSubject(zygote) as subject:
-        first = subject.ask_ahead([Request("run", source="x = 1; print('one')")])
-        second = subject.ask_ahead([Request("get", "x"), Request("get", "y")])
-        assert next(second).value == 1
-        assert subject.ask(Request("run", source="print('three')")).output == "three\n"
-        assert next(first).output == "one\n"
-        assert next(second).status == "missing"
 
 
 def test_unwritten_and_undefined_functions(report_of):
@@ -273,9 +243,9 @@ def test_gradients_that_torch_cannot_take_at_all_are_no_fault_of_the_student(mon
     def grad(*_args, **_more):
         raise ImportError("No module named 'sympy'")
 
-    check = Check(TOYS["product"])  # takes a gradient of its own before the student's time begins
+    warm_up()  # takes a gradient of its own, once
     monkeypatch.setattr(torch.autograd, "grad", grad)
-    report = check.run(LocalSubject(namespace))
+    report = evaluate(TOYS["product"], LocalSubject(namespace))
     assert "No module named 'sympy'" in report.broken
     assert report.diagnosis is None
 
@@ -304,7 +274,6 @@ def test_secret_seeds_draw_other_and_larger_cases(subject_of):
         source = "seen = []\ndef product(left, right):\n    seen.append(tuple(left.shape))\n    return left @ right\n"
         subject = subject_of(IMPORTS + source)
         assert evaluate(TOYS["product"], subject, seed=seed, larger=larger).passed
-        from grader.subject import Request
 
         sizes.append(subject.ask(Request("get", "seen")).value[0])
     assert len(set(sizes)) == 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -212,19 +211,3 @@ def test_an_end_that_takes_nothing_is_late_and_one_that_is_gone_is_closed(ends):
     other.close()
     with pytest.raises(Closed):
         channel.send("more", 1.0)
-
-
-def test_what_comes_in_a_pause_or_after_it_is_received_in_time(ends):
-    channel, theirs = ends
-    with ThreadPoolExecutor(1) as beside:
-        for delay in (0.0, 0.02, 0.2):
-            sent = beside.submit(lambda: (time.sleep(delay), theirs.sendall(encode(delay))))  # noqa: B023
-            assert channel.receive(5.0, pause=0.05) == delay
-            sent.result()
-    with pytest.raises(Late):
-        channel.receive(0.05, pause=0.01)
-    theirs.sendall(encode("first") + encode("second"))
-    assert [channel.receive(pause=0.01), channel.receive(pause=0.01)] == ["first", "second"]
-    theirs.close()
-    with pytest.raises(Closed):
-        channel.receive(5.0, pause=0.01)
