@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from grader.authoring.cache import Cache, surroundings, write_atomically
+from grader.atomic import write_atomically
+from grader.authoring.cache import Cache, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
 from grader.authoring.notebook import dumps, instructors_notebook, loads
@@ -73,6 +74,7 @@ async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) ->
     for folder, content in ((repository.solutions, text), (repository.notebooks, student)):
         path = folder / f"{lesson.name}.ipynb"
         if not path.exists() or path.read_bytes() != content.encode():
+            folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
     return verdict
 

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is either the old one or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+from grader.atomic import write_atomically
 
 
 def surroundings(root: Path) -> str:
@@ -62,6 +48,7 @@ class Cache:
     def put(self, name: str, lesson_text: str, notebook: str) -> None:
         """Remember the executed notebook of a lesson's text."""
         entry = {"key": self._key(lesson_text), "digest": _digest(notebook), "notebook": notebook}
+        self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._folder / f"{name}.json", json.dumps(entry))
 
     def _key(self, lesson_text: str) -> str:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from grader.batch.run import Outcome
+from grader.batch.run import ClassOutcome
+from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
 
 
-def summary_of(outcome: Outcome) -> Summary:
+def summary_of(outcome: ClassOutcome) -> Summary:
     """The class in numbers."""
     return summarise([record.result for record in outcome.records.values()])
 
 
-def as_text(outcome: Outcome) -> str:
+def as_text(outcome: ClassOutcome) -> str:
     """For a terminal."""
-    from grader.insights.page import table
-
     kept = len(outcome.records) - outcome.graded
     lines = [f"{outcome.lesson}: {outcome.graded} graded now, {kept} graded before, in {outcome.seconds:.1f} s"]
     if any(not record.result.sandboxed for record in outcome.records.values()):
@@ -29,7 +28,7 @@ def as_text(outcome: Outcome) -> str:
     return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: ClassOutcome) -> dict[str, Any]:
     """The same as plain data, with every student's mark. `summary` is `grader.insights.summary.Summary`."""
     summary = asdict(summary_of(outcome))
     return {

@@ -3,45 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import hashlib
-import importlib
 import os
+import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from grader.batch.autograded import Autograded
-from grader.batch.finish import Item, finish
-from grader.batch.key import GradingSettings
-from grader.batch.lock import locked
-from grader.batch.models import nbgrader
-from grader.batch.progress import Progress
-from grader.batch.starting import Starting
+import click
+from filelock import FileLock, Timeout
+
+from grader.batch.cluster import Judges, SchedulerLost, connected
+from grader.batch.store import Item, Store
+from grader.batch.worker import Graded, Task
+from grader.classroom.autograded import Autograded
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.results_log import Record, ResultsLog
-from grader.judge.outline import Outline
+from grader.classroom.gradebook import LessonGradebook
+from grader.classroom.rebuild import dump, rebuild
+from grader.classroom.results_log import Record, ResultsLog, folder_of
+from grader.errors import CommandFailed
+from grader.judge.judge import outline_of
+from grader.judge.result import SubmissionResult
 
-# Imported where they are needed: the workers start first, and they take longest.
-if TYPE_CHECKING:
-    from grader.batch.cluster import Graded
-    from grader.batch.store import Store
-    from grader.batch.worker import Task
-    from grader.classroom.gradebook import Gradebook
-
-PLOT = b"plt."
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
+# A worker takes seconds to start: with fewer new submissions it would not pay.
+SUBMISSIONS_A_WORKER = 16
 
 
 @dataclass(frozen=True)
 class Options:
     """What the command line asks for. `scheduler` is a Dask scheduler's address, None for workers of this run's own;
-    `workers` how many, None for one a core."""
+    `workers` how many, None for one a core at most."""
 
     workers: int | None = None
     scheduler: str | None = None
@@ -49,7 +46,7 @@ class Options:
 
 
 @dataclass
-class Outcome:
+class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
     `problems` has what could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
@@ -61,40 +58,48 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> Outcome:
+def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> ClassOutcome:
     """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there."""
     start = time.monotonic()
-    with Starting(options.scheduler) as workers:
-        course = ClassDirectory(root, lesson)
-        with locked(course.root), ResultsLog(course.root, course.lesson) as log:
-            outcome = _Run(course, log, options, workers, tell).run()
+    course = ClassDirectory(root, lesson)
+    with locked(course.root), ResultsLog(course.root, course.lesson) as log:
+        outcome = _Run(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
     return outcome
 
 
+@contextlib.contextmanager
+def locked(course: Path) -> Iterator[None]:
+    """Hold the course's lock; `CommandFailed` with the holder's name if another run has it. The lock ends with the
+    process that holds it, however it ends."""
+    folder = folder_of(course)
+    holder = folder / "lock-holder"
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}")
+            yield
+    except Timeout:
+        name = holder.read_text() if holder.is_file() else "another run"
+        raise CommandFailed(f"{course} is being graded by {name}.") from None
+
+
 class _Run:
-    def __init__(
-        self, course: ClassDirectory, log: ResultsLog, options: Options, workers: Starting, tell: TextIO
-    ) -> None:
-        self.course, self.log, self.options, self.workers, self.tell = course, log, options, workers, tell
-        self.terms: GradingSettings = course.terms()
-        self.outcome = Outcome(course.lesson)
+    def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
+        self.course, self.log, self.options, self.tell = course, log, options, tell
+        self.settings = course.settings()
+        self.fingerprint = self.settings.fingerprint
+        self.outcome = ClassOutcome(course.lesson)
         self.keys: dict[str, str] = {}
-        self.plots = False  # whether somebody draws more than the notebook does, in cells that are none of its examples
 
-    def run(self) -> Outcome:
+    def run(self) -> ClassOutcome:
         found, self.outcome.problems = self.course.submissions()
-        submissions = {one.student: one for one in found}
-        new = [one for one in found if not self._known(one)]
-        if new:
-            workers = min(self.options.workers or len(os.sched_getaffinity(0)), len(new))
-            self.workers.begin(workers, self.terms, self.plots)
-        _import_the_gradebook()
-        from grader.batch.store import Store
-
-        with self._gradebook() as book:
+        submissions = {submission.student: submission for submission in found}
+        new = [submission for submission in found if not self._known(submission)]
+        layout, lesson = self.course.layout, self.course.lesson
+        with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
+            book.require(outline_of(self.settings.instructor).exercises)
             files = Autograded(self.course)
-            store = Store(self.log, files, book, lambda text: print(text, file=self.tell))
+            store = Store(self.log, files, book, lambda text: click.echo(text, file=self.tell))
             self._store_again(submissions, files, store, book)
             if new:
                 self._grade(new, store, book)
@@ -104,107 +109,81 @@ class _Run:
 
     def _known(self, submission: Submission) -> bool:
         """Whether the log has the result."""
-        data, why = submission.read(self.terms.limits.notebook_bytes)
-        key = self.terms.key(submission.student, why or _digest(data))
+        data, unreadable = submission.read(self.settings.limits.notebook_bytes)
+        key = self.settings.key(submission.student, unreadable or _digest(data))
         self.keys[submission.student] = key
         if self.options.force or key not in self.log.records:
-            self.plots = self.plots or data.count(PLOT) > self.terms.instructor.count(PLOT)
             return False
         self.outcome.records[submission.student] = self.log.records[key]
         return True
 
-    def _gradebook(self) -> Gradebook:
-        from grader.classroom.gradebook import Gradebook
-
-        layout = self.course.layout
-        book = Gradebook(layout.db_url, layout.course_id, self.course.lesson, self.course.config)
-        book.require(Outline.of(self.terms.instructor).exercises)
-        return book
-
     def _store_again(
-        self, submissions: dict[str, Submission], files: Autograded, store: Store, book: Gradebook
+        self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook
     ) -> None:
         """What an earlier run graded but didn't get to store, or what was taken away since."""
         complete = book.complete()
+        settings = self.settings
         for student, record in self.outcome.records.items():
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 continue
-            data, _why = submission.read(self.terms.limits.notebook_bytes)
-            store.add(Item(submission, record, finish(record.result, data, self.terms, book.release)))
+            data, _unreadable = submission.read(settings.limits.notebook_bytes)
+            notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
+            store.add(Item(submission, record, dump(notebook)))
 
-    def _grade(self, new: Sequence[Submission], store: Store, book: Gradebook) -> None:
-        from grader.batch.cluster import SchedulerLost
-
-        submissions = {one.student: one for one in new}
+    def _grade(self, new: Sequence[Submission], store: Store, book: LessonGradebook) -> None:
+        submissions = {submission.student: submission for submission in new}
+        workers = self.options.workers or min(len(os.sched_getaffinity(0)), len(new) // SUBMISSIONS_A_WORKER + 1)
+        progress = click.progressbar(length=len(new), label="Grading", show_pos=True, file=self.tell)
         try:
-            judges = self.workers.judges()
-            gc.freeze()
-            gc.enable()  # from here on there is something to collect
-            progress = Progress(len(new), self.tell)
-            for batch in judges.grade(self._tasks(new), len(new), book.release):
-                items = [self._item(one, submissions) for one in batch if self._has_result(one)]
-                store.add_new(items)
-                self.outcome.graded += len(items)
-                progress.add(len(batch))
-            progress.end()
-            self.workers.dismiss()
+            with (
+                connected(self.options.scheduler, workers) as client,
+                Judges(client, self.settings, book.release) as judges,
+                progress,
+            ):
+                for batch in judges.grade(self._tasks(new), len(new)):
+                    items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
+                    store.add_new(items)
+                    self.outcome.graded += len(items)
+                    progress.update(len(batch))
         except SchedulerLost:
             self.outcome.stopped = LOST
         except KeyboardInterrupt:
             self.outcome.stopped = STOPPED
+        click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
-        from grader.batch.worker import Task
-
-        for one in submissions:
-            data, why = one.read(self.terms.limits.notebook_bytes)
+        for submission in submissions:
+            data, unreadable = submission.read(self.settings.limits.notebook_bytes)
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            self.keys[one.student] = self.terms.key(one.student, why or _digest(data))
-            yield Task(one.student, data, why)
+            self.keys[submission.student] = self.settings.key(submission.student, unreadable or _digest(data))
+            yield Task(submission.student, data, unreadable)
 
-    def _has_result(self, graded: Graded) -> bool:
-        if graded.failed:
-            self.outcome.problems[graded.task.student] = graded.failed
-        return graded.result is not None
-
-    def _item(self, graded: Graded, submissions: dict[str, Submission]) -> Item:
-        student = graded.task.student
-        assert graded.result is not None
-        assert graded.finished is not None
-        digest = "" if graded.task.why else _digest(graded.task.data)
-        record = Record.now(self.keys[student], student, self.course.lesson, digest, graded.result)
+    def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
+        """What is stored of a graded submission; None if there is no result."""
+        student = task.student
+        if graded.result is None:
+            self.outcome.problems[student] = graded.failed
+            return None
+        digest = "" if task.unreadable else _digest(task.data)
+        result = SubmissionResult.from_plain(graded.result)
+        record = Record.now(self.keys[student], student, self.course.lesson, digest, result)
         self.outcome.records[student] = record
-        return Item(submissions[student], record, graded.finished)
+        return Item(submissions[student], record, graded.notebook)
 
-    def _complete(self, submissions: dict[str, Submission]) -> Outcome:
+    def _complete(self, submissions: dict[str, Submission]) -> ClassOutcome:
         """With a reason for everybody who has no mark, or none that can be trusted."""
         for student in submissions:
             record = self.outcome.records.get(student)
             if record is None:
                 self.outcome.problems.setdefault(student, self.outcome.stopped or "Not graded.")
                 continue
-            broken = [one.name for one in record.result.exercises if one.broken]
+            broken = [exercise.name for exercise in record.result.exercises if exercise.broken]
             if record.result.unreadable:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
         return self.outcome
-
-
-def _import_the_gradebook() -> None:
-    """It takes half a second that isn't waited for: the workers, who are, go first."""
-
-    def behind() -> None:
-        if sys.platform == "linux":  # where it is this thread's alone
-            os.nice(10)
-        with contextlib.suppress(ImportError):  # which is told where it is imported again
-            importlib.import_module("grader.batch.store")
-            nbgrader("api")
-
-    thread = threading.Thread(target=behind)
-    thread.start()
-    thread.join()
 
 
 def _digest(data: bytes) -> str:

@@ -1,19 +1,30 @@
-"""Where results go: the log first, then the files, then the gradebook, a batch at a time."""
+"""Where results go: the log first, then the files, then the gradebook, a batch at a time. The one writer of a run."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from grader.batch.autograded import Autograded, timestamp
-from grader.batch.finish import Item
-from grader.classroom.gradebook import Entry, Gradebook, Unavailable
-from grader.classroom.results_log import ResultsLog
+from grader.classroom.autograded import Autograded, timestamp
+from grader.classroom.class_directory import Submission
+from grader.classroom.gradebook import Entry, LessonGradebook, Unavailable
+from grader.classroom.results_log import Record, ResultsLog
 from grader.errors import CommandFailed
 
 BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One result on its way to the log, the files and the gradebook."""
+
+    submission: Submission
+    record: Record
+    notebook: bytes
 
 
 class Store:
@@ -22,7 +33,7 @@ class Store:
     # How long to wait for a database that is locked, once all is graded.
     patience = 60.0
 
-    def __init__(self, log: ResultsLog, files: Autograded, book: Gradebook, tell: Callable[[str], None]) -> None:
+    def __init__(self, log: ResultsLog, files: Autograded, book: LessonGradebook, tell: Callable[[str], None]) -> None:
         self._log, self._files, self._book, self._tell = log, files, book, tell
         self._waiting: dict[str, Entry] = {}
         self._keys: dict[str, str] = {}
@@ -31,7 +42,7 @@ class Store:
 
     def add_new(self, items: Sequence[Item]) -> None:
         """Log results that have just come in, and store them with their batch."""
-        with _FullDisk():
+        with _disk_has_room():
             self._log.add(item.record for item in items)
         for item in items:
             self.add(item)
@@ -40,13 +51,12 @@ class Store:
         """Store a result that the log has already."""
         student = item.submission.student
         try:
-            with _FullDisk():
-                self._files.write(item.submission, item.finished.notebook)
+            with _disk_has_room():
+                self._files.write(item.submission, item.notebook)
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
-        handed_in = timestamp(item.submission.folder)
-        self._waiting[student] = Entry(student, item.record.result, item.finished.comments, handed_in)
+        self._waiting[student] = Entry(student, item.record.result, timestamp(item.submission.folder))
         if len(self._waiting) >= BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 
@@ -60,7 +70,7 @@ class Store:
         except Unavailable as error:
             self._last = time.monotonic()
             return str(error)
-        with _FullDisk():
+        with _disk_has_room():
             self._log.mark_stored(self._keys)
         self._waiting, self._keys = {}, {}
         return ""
@@ -79,14 +89,14 @@ class Store:
             time.sleep(0.2)
 
 
-class _FullDisk:
+@contextlib.contextmanager
+def _disk_has_room() -> Iterator[None]:
     """Turns "no space left" into an end with words: going on would only lose what comes in."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, OSError) and error.errno in FULL:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
             raise CommandFailed(
                 f"{error.strerror}. What was graded before is kept: make room and run it again."
             ) from error
+        raise

@@ -14,16 +14,15 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 
-from grader.classroom.comments import comment_on
-from grader.classroom.files import read_regular
+from grader.classroom.files import read_regular, read_secret
+from grader.classroom.gradebook import record, release_of
 from grader.classroom.rebuild import RESULT, rebuild
-from grader.judge.grading import Place, grade
+from grader.errors import CourseError
+from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable
 from grader.judge.result import SubmissionResult
-from grader.judge.sandbox import OpenZygote, Sandbox, SandboxUnavailable
-from grader.subject.zygote import ZygoteGone
+from grader.judge.sandbox import SandboxUnavailable
 
 
 class JudgingExporter(NotebookExporter):
@@ -40,38 +39,17 @@ class JudgingExporter(NotebookExporter):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._place: Place | None = None
-        self._settings = Limits(**self.limits)
+        self._limits = Limits(**self.limits)
         try:
-            self._secret = read_regular(self._root() / self.secret_file, 4096).strip()
-        except Unreadable as error:
-            raise self._refusal(f"{self.secret_file}: {error} `grader course create` makes one.") from None
-        if len(self._secret) < 32:
-            raise self._refusal(f"{self.secret_file} is too short to be a secret.")
-        self._open()
-        atexit.register(self._close)
-
-    def _root(self) -> Path:
-        return Path(self._coursedir().root)
+            secret = read_secret(Path(self._coursedir().root), self.secret_file)
+            self._judge = Judge(secret, self._limits, sandboxed=not self.unsafe_no_sandbox)
+        except (CourseError, SandboxUnavailable) as error:
+            self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
+            raise NbGraderException(str(error)) from None
+        atexit.register(self._judge.close)
 
     def _coursedir(self) -> Any:
         return cast(Any, self.parent).coursedir
-
-    def _open(self) -> Place:
-        try:
-            self._place = OpenZygote(self._settings) if self.unsafe_no_sandbox else Sandbox(self._settings)
-        except SandboxUnavailable as error:
-            raise self._refusal(str(error)) from None
-        return self._place
-
-    def _refusal(self, why: str) -> NbGraderException:
-        self.log.error(why)  # nbgrader ends with exit code 1 and says nothing by itself
-        return NbGraderException(why)
-
-    def _close(self) -> None:
-        if self._place is not None:
-            self._place.close()
-            self._place = None
 
     def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
         """Judge a submission; read anything else as it is."""
@@ -80,13 +58,13 @@ class JudgingExporter(NotebookExporter):
         about = resources["nbgrader"]
         instructor = self._instructor(about["assignment"], about["notebook"])
         try:
-            submission, why = read_regular(filename, self._settings.notebook_bytes), ""
+            submission, why = read_regular(filename, self._limits.notebook_bytes), ""
         except Unreadable as error:
             submission, why = b"", str(error)
-        result = self._judge(submission, instructor, about["student"])
-        if why:
-            result = SubmissionResult(result.exercises, unreadable=why, sandboxed=result.sandboxed)
-        made = rebuild(instructor, submission, result, self._settings.notebook_bytes, self._settings.cells)
+        result = self._judge.grade(submission, instructor, about["student"], unreadable=why)
+        with Gradebook(about["db_url"]) as gradebook:
+            release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
+        made = rebuild(instructor, submission, result, release, self._limits)
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
     def _instructor(self, assignment: str, notebook: str) -> bytes:
@@ -94,38 +72,15 @@ class JudgingExporter(NotebookExporter):
         folder = coursedir.format_path(coursedir.source_directory, ".", assignment)
         return Path(folder, f"{notebook}.ipynb").read_bytes()
 
-    def _judge(self, submission: bytes, instructor: bytes, student: str) -> SubmissionResult:
-        outline = Outline.of(instructor)
-        for attempt in (1, 2):
-            try:
-                place = self._place or self._open()
-                return grade(submission, outline, secret=self._secret, student=student, place=place)
-            except ZygoteGone:
-                self._close()
-                if attempt == 2:
-                    raise
-        raise AssertionError("unreachable")
-
 
 class RecordResult(NbGraderPreprocessor):
     """Stores the judge's marks and comments. It stands behind SaveAutoGrades, which reads marks from outputs."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         about = resources["nbgrader"]
-        result = SubmissionResult.from_plain(nb.metadata[RESULT])
-        checks = {
-            cell.metadata["course"]["exercise"]: cell.metadata["nbgrader"]["grade_id"]
-            for cell in nb.cells
-            if cell.metadata.get("course", {}).get("role") == "check"
-        }
-        where = (about["notebook"], about["assignment"], about["student"])
         with Gradebook(about["db_url"]) as gradebook:
-            for exercise in result.exercises:
-                grade_row = gradebook.find_grade(checks[exercise.name], *where)
-                grade_row.auto_score = round(grade_row.max_score * exercise.score, 2)
-                grade_row.needs_manual_grade = exercise.broken or grade_row.manual_score is not None
-                comment = gradebook.find_comment(exercise.name, *where)
-                comment.auto_comment = comment_on(exercise, result)
+            submitted = gradebook.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
+            record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), self.config)
             gradebook.db.commit()
         return nb, resources
 

@@ -12,12 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from jupyter_core.paths import jupyter_config_path
+from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application, Config
 
-from grader.batch.key import GradingSettings
-from grader.batch.models import nbgrader
-from grader.classroom.files import read_regular
+from grader.classroom.files import read_regular, read_secret
 from grader.errors import CourseError
+from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable
 
@@ -67,7 +68,7 @@ class ClassDirectory:
     @cached_property
     def layout(self) -> Any:
         """nbgrader's own `CourseDirectory`."""
-        layout = nbgrader("coursedir").CourseDirectory(config=self.config)
+        layout = CourseDirectory(config=self.config)
         if "root" not in self.config.CourseDirectory:
             layout.root = str(self.root)
         return layout
@@ -84,16 +85,10 @@ class ClassDirectory:
         """Where the files of a step of nbgrader's lie, for example "autograded"."""
         return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
 
-    def terms(self) -> GradingSettings:
-        """On which terms this lesson is graded."""
+    def settings(self) -> GradingSettings:
+        """How this lesson is graded."""
         mine = self.config.JudgingExporter
-        name = str(mine.get("secret_file", "judge_secret"))
-        try:
-            secret = read_regular(self.root / name, 4096).strip()
-        except Unreadable as error:
-            raise CourseError(f"{name}: {error} `grader course create` makes one.") from None
-        if len(secret) < 32:
-            raise CourseError(f"{name} is too short to be a secret.")
+        secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
         try:
             limits = Limits(**mine.get("limits", {}))
         except TypeError as error:
@@ -131,8 +126,6 @@ def code_of(notebook: bytes) -> bytes:
 
 def _config(root: Path) -> Config:
     """nbgrader's settings: the machine's, the user's, and above them the course's."""
-    from jupyter_core.paths import jupyter_config_path
-
     config = Config()
     try:
         for loaded, _name in Application._load_config_files(

@@ -6,6 +6,7 @@ import os
 import stat
 from pathlib import Path
 
+from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
 MIB = 2**20
@@ -23,6 +24,17 @@ def read_regular(path: str | Path, max_bytes: int) -> bytes:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise Unreadable("The file can't be read: it is no regular file.")
         return file.read(max_bytes + 1)
+
+
+def read_secret(course: Path, name: str) -> bytes:
+    """The secret of a course, from the file of this name in its folder."""
+    try:
+        secret = read_regular(course / name, 4096).strip()
+    except Unreadable as error:
+        raise CourseError(f"{name}: {error} `grader course create` makes one.") from None
+    if len(secret) < 32:
+        raise CourseError(f"{name} is too short to be a secret.")
+    return secret
 
 
 def irregular(folder: str | Path) -> list[Path]:

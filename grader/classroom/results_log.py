@@ -2,17 +2,18 @@
 
 A graded submission:
 
-    {"format": 1, "key": "9f2c...", "student": "ann", "lesson": "01_self_attention", "submission": "e3b0...",
+    {"format": 2, "key": "9f2c...", "student": "ann", "lesson": "01_self_attention", "submission": "e3b0...",
      "graded": "2026-11-20T17:20:05+00:00", "result": {...}}
 
-`key` is what the result depends on (see `grader.batch.key`): the submission, the instructor's notebook, the
+`key` is what the result depends on (see `grader.judge.fingerprint`): the submission, the instructor's notebook, the
 specifications, the limits, the course's secret. `submission` is the SHA-256 of the notebook's bytes (empty where it
-couldn't be read as a file). `result` is `grader.judge.result.SubmissionResult.to_plain()`: `SubmissionResult.from_plain` takes it back.
+couldn't be read as a file). `result` is what `grader.judge.result.SubmissionResult.to_plain` gives and `from_plain`
+takes back.
 The last line of a student counts; earlier ones are of earlier submissions or specifications.
 
 What has reached the gradebook and `autograded/`, by student:
 
-    {"format": 1, "stored": {"ann": "9f2c...", "bo": "77d0..."}}
+    {"format": 2, "stored": {"ann": "9f2c...", "bo": "77d0..."}}
 
 A run that is killed while writing leaves a torn last line, which is passed over. To read the results of a course:
 
@@ -33,7 +34,7 @@ from typing import Any
 
 from grader.judge.result import SubmissionResult
 
-FORMAT = 1
+FORMAT = 2  # 1: `notes` had another name
 FOLDER = ".grader"
 
 

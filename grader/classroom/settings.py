@@ -25,13 +25,12 @@ GENERATE = [
     f"{NBGRADER}.ComputeChecksums",
     f"{NBGRADER}.CheckCellMetadata",
 ]
-# Of what the exporter has rebuilt: the gradebook has the last word on points and locked text.
-SANITIZE = [f"{NBGRADER}.OverwriteKernelspec", f"{NBGRADER}.OverwriteCells", f"{NBGRADER}.CheckCellMetadata"]
+# The exporter has rebuilt the notebook already, with the gradebook's last word on points and locked text.
+SANITIZE = [f"{NBGRADER}.CheckCellMetadata"]
 # nbgrader's Execute is not there: nothing of a student runs outside the judge's sandbox.
 AUTOGRADE = [
-    f"{NBGRADER}.SaveAutoGrades",  # makes the rows of the gradebook; what it reads from outputs is replaced at once
-    f"{HERE}.autograde.RecordResult",
-    f"{NBGRADER}.AssignLatePenalties",  # from the marks just stored
+    f"{NBGRADER}.SaveAutoGrades",  # for a teacher's own cells; what it reads from the outputs of ours is replaced
+    f"{HERE}.autograde.RecordResult",  # marks, comments and the late penalty
     f"{NBGRADER}.CheckCellMetadata",
 ]
 

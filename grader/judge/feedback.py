@@ -7,12 +7,8 @@ has anyway.
 
 from __future__ import annotations
 
-from html import escape
-
-import nh3
-
 from grader.judge.clean_text import clean
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import ExerciseResult, PartResult
 from grader.report import PartReport, Report
 
 GENERAL = "Passes on the practice inputs, but not on others: it must work for all sizes and values."
@@ -25,9 +21,7 @@ BY_KIND = {
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
     "values-first": "Not judged yet: the values come first.",
 }
-BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 MESSAGE_BYTES = 1500
-TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
 
 
 def judged(report: Report, practice: Report | None, printed: str, output_bytes: int) -> ExerciseResult:
@@ -58,64 +52,3 @@ def _part(part: PartReport, practice: PartReport | None) -> PartResult:
     told = practice is not None and not practice.passed
     message = practice.message if practice is not None and told else BY_KIND.get(part.kind, GENERAL)
     return PartResult(part.name, False, part.weight, part.kind, clean(message, MESSAGE_BYTES))
-
-
-def as_text(result: ExerciseResult) -> str:
-    """One exercise as plain text."""
-    lines = [f"{result.name}: {result.mark:g} of {result.points:g} points"]
-    if result.broken:
-        lines.append(BROKEN)
-    told: set[str] = set()
-    for part in result.parts:
-        lines.append(f"  {'ok  ' if part.passed else 'FAIL'}  {part.name}")
-        if not part.passed and part.message not in told:
-            told.add(part.message)
-            lines += ["        " + line for line in part.message.splitlines()]
-    if result.first_fix:
-        lines.append(f"First mend {result.first_fix}: it does not pass its own check yet, and {result.name} calls it.")
-    if result.symptom:
-        lines.append(f"It looks like {result.diagnosis}: {result.symptom}")
-    lines += [f"Hint: {hint}" for hint in result.hints]
-    if result.output:
-        lines += ["Your code printed:", *("    " + line for line in result.output.splitlines())]
-    return "\n".join(lines)
-
-
-def as_html(result: ExerciseResult) -> str:
-    """One exercise as HTML that holds nothing active, whatever the student's code said."""
-    parts = [f"<section><h3>{escape(result.name)}: {result.mark:g} of {result.points:g} points</h3>"]
-    if result.broken:
-        parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
-    rows, told = [], {""}
-    for part in result.parts:
-        word = "passed" if part.passed else "failed"
-        message = f"<p>{_inline(part.message)}</p>" if part.message not in told else ""
-        told.add(part.message)
-        rows.append(f"<li><strong>{word}</strong> {_inline(part.name)}{message}</li>")
-    parts.append(f"<ul>{''.join(rows)}</ul>")
-    if result.first_fix:
-        parts.append(f"<p>First mend <code>{escape(result.first_fix)}</code>: it does not pass its own check yet.</p>")
-    if result.symptom:
-        parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {_inline(result.symptom)}</p>")
-    # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
-    parts += [f"<p><strong>Hint.</strong> {_inline(hint)}</p>" for hint in result.hints]
-    if result.output:
-        parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
-    parts.append("</section>")
-    return nh3.clean("".join(parts), tags=TAGS, attributes={})
-
-
-def preface(result: SubmissionResult) -> list[str]:
-    """Sentences about the submission as a whole."""
-    said = []
-    if result.unreadable:
-        said.append(result.unreadable)
-    if not result.sandboxed:
-        said.append("Graded without a sandbox.")
-    return [*said, *(clean(sentence, 300) for sentence in result.notes)]
-
-
-def _inline(text: str) -> str:
-    """Escapes text and turns its `code` into code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))

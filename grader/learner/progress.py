@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
+from grader.atomic import write_atomically
 from grader.report import Report
 from grader.spec.exercise import Exercise
 
@@ -93,11 +93,15 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path.with_suffix(".lock")):
+        with FileLock(path.with_suffix(".lock")):
             known = _load_or_put_aside(path)
             old = known.get(name, Record())
             known[name] = Record(**{**asdict(old), **change(old)})
-            _replace(path, json.dumps({"version": 1, "exercises": {k: asdict(v) for k, v in known.items()}}, indent=1))
+            write_atomically(
+                path,
+                json.dumps({"version": 1, "exercises": {k: asdict(v) for k, v in known.items()}}, indent=1),
+                mode=0o600,
+            )
     except OSError:
         pass  # `grader doctor` tells when the file can't be written
 
@@ -142,35 +146,6 @@ def _load_or_put_aside(path: Path) -> dict[str, Record]:
     except ValueError:
         os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
         return {}
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Alone among all processes. The lock ends with the process that holds it, however that ends."""
-    with path.open("a+b") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _now() -> str:

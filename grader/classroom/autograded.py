@@ -10,7 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from grader.batch.models import nbgrader
+from nbgrader.utils import parse_utc
+
+from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import MAX_FILES, read_regular
 from grader.judge.reader import Unreadable
@@ -46,23 +48,9 @@ class Autograded:
         target = self.path(submission)
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, data in (*self._others(submission.folder), *self._own):
-            self._put(target.parent / name, data)
-        self._put(target, notebook)
-
-    def _put(self, path: Path, data: bytes) -> None:
-        """Write a file whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name[:100]}.partial")
-        with contextlib.suppress(FileNotFoundError):
-            partial.unlink()
-        try:
-            partial.write_bytes(data)
-            partial.chmod(self._mode)
-            os.replace(partial, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+            (target.parent / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(target.parent / name, data, self._mode)
+        write_atomically(target, notebook, self._mode)
 
     def _others(self, folder: Path) -> Iterator[tuple[Path, bytes]]:
         """The regular files of a folder that are no notebooks."""
@@ -88,7 +76,7 @@ def timestamp(folder: Path) -> datetime | None:
     """When a submission was handed in, as nbgrader's exchange noted it; None if that can't be told."""
     try:
         text = read_regular(folder / TIMESTAMP, 100).decode().strip()
-        found: datetime | None = nbgrader("utils").parse_utc(text) if text else None
+        found: datetime | None = parse_utc(text) if text else None
     except (Unreadable, ValueError, OverflowError):
         return None
     return found

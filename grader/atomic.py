@@ -1,0 +1,22 @@
+"""Writes a file whole or not at all. (click's atomic files take the place of the old one after an error too.)"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_atomically(path: Path, data: str | bytes, mode: int = 0o644) -> None:
+    """Write a file in an existing folder: a reader finds the old content or the new one, never half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+    try:
+        with open(handle, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

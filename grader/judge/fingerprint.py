@@ -1,0 +1,96 @@
+"""What a mark depends on, as one hash: the same hash means the same mark, so nothing has to be graded again."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from grader.exercises.registry import exercises
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline
+
+PACKAGE = Path(__file__).parents[1]
+# Where grading begins, in the judge's process and in the student's.
+GRADING = ("grader.judge.grading", "grader.subject.zygote_process", "grader.judge.inside.grader_stub")
+# What a module may read from its own folder.
+DATA = ("*.json", "*.safetensors")
+
+
+@dataclass(frozen=True)
+class GradingSettings:
+    """How a lesson is graded. `instructor` is the code of the instructor's notebook. The secret stays out of logs and
+    messages."""
+
+    instructor: bytes
+    secret: bytes
+    limits: Limits
+    sandboxed: bool = True
+
+    def __repr__(self) -> str:
+        return f"GradingSettings({self.fingerprint[:8]})"
+
+    @property
+    def fingerprint(self) -> str:
+        """The settings and the code that grades as one hash, from which the secret can't be had."""
+        code = code_version(Outline.of(self.instructor).exercises)
+        parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.sandboxed))
+        return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
+
+    def key(self, student: str, submission: str) -> str:
+        """The key of one result; `submission` is the hash of the notebook, or why it can't be read."""
+        return hashlib.sha256("\0".join((self.fingerprint, student, submission)).encode()).hexdigest()
+
+
+def code_version(names: Iterable[str]) -> str:
+    """A hash of torch's version and of every file of this package that the marks of the exercises named depend on.
+
+    These are the modules that specify the exercises and the modules that grade, with all that they import. What draws
+    a report, other lessons' exercises and nbgrader's part are not among them.
+    """
+    known = exercises()
+    specified = {f"grader.exercises.lesson_{known[name].lesson[:2]}.{name}" for name in names if name in known}
+    digest = hashlib.sha256(metadata.version("torch").partition("+")[0].encode())
+    for path in _files({*GRADING, *specified}):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _files(modules: set[str]) -> list[Path]:
+    """The files of these modules, of all that they import from this package, and the data beside them."""
+    waiting, sources = list(modules), set[Path]()
+    while waiting:
+        source = _source(waiting.pop())
+        if source is not None and source not in sources:
+            sources.add(source)
+            waiting += _imports(source)
+    return sorted(sources | {data for source in sources for kind in DATA for data in source.parent.glob(kind)})
+
+
+def _source(module: str) -> Path | None:
+    """The file of a module or package; None for a name inside one."""
+    place = PACKAGE.parent.joinpath(*module.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+@cache
+def _imports(source: Path) -> tuple[str, ...]:
+    """Every name of this package that a file imports: modules, and names inside them."""
+    return tuple(_imported(ast.parse(source.read_bytes())))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "grader")

@@ -1,0 +1,49 @@
+"""A judge: a zygote that is kept ready, and started anew when it dies. It grades one submission at a time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import TracebackType
+
+from grader.exercises.registry import exercises
+from grader.judge.grading import grade, ungraded
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline
+from grader.judge.result import SubmissionResult
+from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.subject.zygote import ZygoteGone
+
+# Of one class all are graded against the same notebook.
+outline_of = lru_cache(maxsize=4)(Outline.of)
+
+
+class Judge:
+    """A context manager. `SandboxUnavailable` where no sandbox can be started; without `sandboxed` none is wanted."""
+
+    def __init__(self, secret: bytes, limits: Limits, sandboxed: bool = True) -> None:
+        self._secret, self._limits = secret, limits
+        self._kind = Sandbox if sandboxed else OpenZygote
+        self.place: Sandbox | OpenZygote = self._kind(limits)
+
+    def grade(self, submission: bytes, instructor: bytes, student: str, unreadable: str = "") -> SubmissionResult:
+        """Grade a notebook against the instructor's; or say that it is `unreadable`, which earns nothing. If the zygote
+        dies meanwhile, another one is started, once."""
+        outline = outline_of(instructor)
+        if unreadable:
+            return ungraded(unreadable, outline, exercises(), self.place.sandboxed)
+        try:
+            return grade(submission, outline, secret=self._secret, student=student, place=self.place)
+        except ZygoteGone:
+            self.close()
+            self.place = self._kind(self._limits)
+            return grade(submission, outline, secret=self._secret, student=student, place=self.place)
+
+    def close(self) -> None:
+        """End the zygote."""
+        self.place.close()
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
