@@ -87,7 +87,6 @@ class _Run:
     def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
         self.course, self.log, self.options, self.tell = course, log, options, tell
         self.settings = course.settings()
-        self.fingerprint = self.settings.fingerprint
         self.outcome = ClassOutcome(course.lesson)
         self.keys: dict[str, str] = {}
 

@@ -135,8 +135,10 @@ class LessonGradebook:
         try:
             notebook = self._notebook()
             rows = self._submitted(notebook, {entry.student for entry in entries})
+            rows |= {one.student: self._add(notebook, one.student) for one in entries if one.student not in rows}
+            session.flush()
             for entry in entries:
-                submitted = rows.get(entry.student) or self._add(notebook, entry.student)
+                submitted = rows[entry.student]
                 submitted.assignment.timestamp = entry.timestamp or submitted.assignment.timestamp
                 record(submitted, entry.result, self._config)
             session.commit()
@@ -162,16 +164,17 @@ class LessonGradebook:
     def _add(self, notebook: Any, student: str) -> Any:
         """The rows of somebody's first submission, as nbgrader's `add_submission` makes them, but without a commit."""
         session = self._book.db
-        person = session.get(api.Student, student) or api.Student(id=student)
-        assignment = api.SubmittedAssignment(assignment=notebook.assignment, student=person)
-        session.add(assignment)
-        for every in notebook.assignment.notebooks:
-            submitted = api.SubmittedNotebook(notebook=every, assignment=assignment)
-            for cell in (*every.grade_cells, *every.task_cells):
-                api.Grade(cell=cell, notebook=submitted)
-            for cell in (*every.solution_cells, *every.task_cells):
-                api.Comment(cell=cell, notebook=submitted)
-        return next(submitted for submitted in assignment.notebooks if submitted.notebook is notebook)
+        with session.no_autoflush:  # half of them at a time would not fit together
+            person = session.get(api.Student, student) or api.Student(id=student)
+            assignment = api.SubmittedAssignment(assignment=notebook.assignment, student=person)
+            for every in notebook.assignment.notebooks:
+                submitted = api.SubmittedNotebook(notebook=every, assignment=assignment)
+                for cell in (*every.grade_cells, *every.task_cells):
+                    api.Grade(cell_id=cell.id, notebook=submitted)
+                for cell in (*every.solution_cells, *every.task_cells):
+                    api.Comment(cell_id=cell.id, notebook=submitted)
+            session.add(assignment)
+            return next(submitted for submitted in assignment.notebooks if submitted.notebook is notebook)
 
     def complete(self) -> set[str]:
         """The students who have a mark for every exercise."""

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class GradingSettings:
     def __repr__(self) -> str:
         return f"GradingSettings({self.fingerprint[:8]})"
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
         code = code_version(Outline.of(self.instructor).exercises)

@@ -18,7 +18,7 @@ import sqlalchemy
 from distributed import LocalCluster
 
 from grader.batch import cluster as clusters
-from grader.batch.run import Options, Outcome, run
+from grader.batch.run import ClassOutcome, Options, run
 from grader.classroom.create import create
 from tests.classroom.commands import nbgrader
 from tests.classroom.conftest import as_solution
@@ -70,7 +70,7 @@ class Room:
             path.write_bytes(data)
         return path
 
-    def grade(self, **options: Any) -> Outcome:
+    def grade(self, **options: Any) -> ClassOutcome:
         return run(self.root, "00", Options(scheduler=self.scheduler, **options), self.said)
 
     def marks(self) -> dict[str, float]:

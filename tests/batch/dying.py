@@ -20,10 +20,7 @@ import distributed  # noqa: F401
 import torch  # noqa: F401
 from sqlalchemy import Engine, event
 
-import grader.classroom.comments
-import grader.classroom.rebuild  # noqa: F401
 from grader.batch import cluster, results
-from grader.batch.models import nbgrader
 from grader.batch.run import Options, run
 
 
@@ -65,8 +62,6 @@ def one_run(moment: int, course: Path, address: str) -> int:
 
 def main(address: str, *courses: str) -> None:
     """Run the command in every course, killed first if a moment is given, then to its end."""
-    nbgrader("api")
-    nbgrader("coursedir")
     for words in courses:
         course, _, moment = words.partition(":")
         if moment and (status := one_run(int(moment), Path(course), address)) != signal.SIGKILL:

@@ -16,15 +16,13 @@ from distributed import Client
 
 from grader.batch import cluster as clusters
 from grader.batch import worker
-from grader.batch.finish import Finished, Release
-from grader.batch.key import GradingSettings
 from grader.batch.run import Options, run
-from grader.batch.starting import Starting
 from grader.batch.store import Store
-from grader.batch.worker import Judge, OtherVersion, Task
+from grader.batch.worker import JudgePlugin, OtherVersion
+from grader.classroom.gradebook import Release
 from grader.errors import CommandFailed
+from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, SubmissionResult
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
 from tests.judge import notebooks as nb
 
@@ -122,75 +120,51 @@ def test_killed_worker(room):
 OWN = """
 import io, os, signal, sys
 from pathlib import Path
-from grader.batch import forkserver, run
+from grader.batch import cluster, run
 from grader.batch.store import Store
 
-servers, add_new, begin = [], Store.add_new, forkserver.ForkServer.__init__
+clusters, add_new, start = [], Store.add_new, cluster._local_cluster
 
-def begins(server, settings):
-    begin(server, settings)
-    servers.append(server.pid)
+def start_and_remember(workers):
+    clusters.append(start(workers))
+    return clusters[0]
 
 def add_and_kill(store, items):
     add_new(store, items)
-    if servers:
-        server = servers.pop()
-        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-        os.kill({"server": server, "worker": int(children[0])}[sys.argv[2]], signal.SIGKILL)
+    if clusters:
+        (nanny,) = clusters.pop().workers.values()
+        os.kill(nanny.pid, signal.SIGKILL)
 
-forkserver.ForkServer.__init__, Store.add_new = begins, add_and_kill
+cluster._local_cluster, Store.add_new = start_and_remember, add_and_kill
 outcome = run.run(Path(sys.argv[1]), "00", run.Options(workers=1), io.StringIO())
 print(outcome.graded, len(outcome.problems), outcome.stopped)
 """
 
 
-def with_one_killed(room, which: str) -> str:
-    """What a run prints: how many were graded, how many were not, and why. When the first results come in, a process of
-    its own is killed."""
-    done = subprocess.run(
-        [sys.executable, "-c", OWN, str(room.root), which],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.stderr == ""
-    return done.stdout
-
-
 def test_killed_worker_of_the_commands_own(room):
-    """The sandbox that it was handed is gone with it; the worker in its place starts another."""
+    """Its sandbox is gone with it; the worker in its place starts another."""
     for i in range(20):
         room.submit(f"s{i:02}", answered(RIGHT))
-    assert with_one_killed(room, "worker") == "20 0 \n"
+    done = subprocess.run(
+        [sys.executable, "-c", OWN, str(room.root)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "20 0 \n", done.stderr
     assert set(room.marks().values()) == {1}
 
 
-def test_killed_fork_server(room):
-    """Without it nobody would replace a worker: the run ends, and the next one goes on."""
-    for i in range(20):
-        room.submit(f"s{i:02}", answered(RIGHT))
-    graded, failed, *why = with_one_killed(room, "server").split()
-    assert 0 < int(graded) < 20
-    assert int(failed) == 20 - int(graded)
-    assert " ".join(why).endswith("What was graded before is kept; run it again.")
-    assert room.grade().graded == int(failed)
-    assert list(room.marks().values()) == [1] * 20
-
-
-def test_worker_that_does_not_come_up(room, monkeypatch, capfd):
-    def fail(*_words, **_more):
-        raise OSError("no such port")
-
+def test_worker_that_does_not_come_up(room, monkeypatch):
     room.submit("ann", answered(RIGHT))
-    monkeypatch.setattr("grader.batch.forkserver.Worker", fail)
+    monkeypatch.setitem(clusters.SETTINGS, "distributed.worker.preload", ["no_such_module_anywhere"])
     with pytest.raises(CommandFailed, match="The workers can't be started"):
         run(room.root, "00", Options(workers=1), room.said)
-    assert "OSError: no such port" in capfd.readouterr().err
     assert not (room.root / "autograded" / "ann").exists()
 
 
 def kill_zygote(dask_worker) -> int:
     """Runs on the worker."""
     (judge,) = (one for name, one in dask_worker.plugins.items() if name.startswith("attention-course-"))
-    pid = judge.place().pid
+    pid = judge.judge.place.pid
     os.kill(pid, signal.SIGKILL)
     return pid
 
@@ -258,7 +232,7 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     for name in ("ann", "bad", "notes", "zoe"):
         room.submit(name, answered(RIGHT))
 
-    def judge(plugin, tasks, release):  # runs on the worker
+    def judge(plugin, tasks):  # runs on the worker
         from distributed import KilledWorker
 
         students = [task.student for task in tasks]
@@ -266,7 +240,7 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
             raise KilledWorker("judge", SimpleNamespace(address="tcp://10.0.0.7:40001"), 2)
         if "notes" in students:
             raise ValueError("unheard of")
-        return worker.judge(plugin, tasks, release)
+        return worker.judge(plugin, tasks)
 
     with monkeypatch.context() as patched:
         patched.setattr(clusters, "judge", judge)
@@ -280,62 +254,11 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     assert room.marks() == dict.fromkeys(("ann", "bad", "notes", "zoe"), 1)
 
 
-def test_each_of_a_task_is_finished_in_its_turn(monkeypatch):
-    """One is finished while the next is graded; where that fails or is unreadable, before it."""
-    terms = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
-    plugin, seen = Judge(terms, ""), []
-
-    def grade(task, meanwhile):
-        seen.append(task.student)
-        if task.why == "":
-            meanwhile()
-        if task.why == "fails":
-            raise ValueError("unheard of")
-        seen.append(f"{task.student} graded")
-        return SubmissionResult((ExerciseResult("first_steps", 1, 1),), unreadable=task.why, notes=(task.student,))
-
-    def finish(result, data, terms, release):
-        seen.append(f"{result.notes[0]} finished")
-        return Finished({}, b"") if data else {}[0]
-
-    monkeypatch.setattr(plugin, "grade", grade)
-    monkeypatch.setattr(worker, "finish", finish)
-    monkeypatch.setattr(worker, "get_worker", lambda: SimpleNamespace(plugins={"judge": plugin}))
-    tasks = [Task("a", b"1"), Task("b", b"1"), Task("c", b"1", "fails"), Task("d", b"1", "empty"), Task("e", b"")]
-    judged = worker.judge("judge", tasks, Release())
-    assert seen == [
-        "a", "a graded",
-        "b", "a finished", "b graded",
-        "c", "b finished",
-        "d", "d graded",
-        "e", "d finished", "e graded", "e finished",
-    ]  # fmt: skip
-    names = [one if isinstance(one, str) else one[0]["notes"][0] for one in judged]
-    assert names == ["a", "b", "The judge failed: ValueError: unheard of", "d", "The judge failed: KeyError: 0"]
-
-
-def test_a_sandbox_is_made_ready_to_draw_if_somebody_draws(room, monkeypatch):
-    class Begun(Exception):
-        pass
-
-    def begin(starting, workers, terms, plots):
-        begun.append(plots)
-        raise Begun
-
-    begun: list[bool] = []
-    monkeypatch.setattr(Starting, "begin", begin)
-    for source in (RIGHT, f"{RIGHT}\nplt.plot([1, 2])"):
-        room.submit("ann", answered(source))
-        with pytest.raises(Begun):
-            room.grade()
-    assert begun == [False, True]
-
-
 def test_worker_with_another_version_is_refused():
-    terms = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
+    settings = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):
-        Judge(terms, "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
-    assert "xxxx" not in repr(terms)
+        JudgePlugin(settings, Release(), "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
+    assert "xxxx" not in repr(settings)
 
 
 def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it(room):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.progress import Progress
+from grader.batch.store import Store
 from tests.batch.conftest import RIGHT, SQUARED, Room, answered
 
 ROOT = Path(__file__).parents[2]
@@ -83,19 +83,19 @@ def test_killed_scheduler(room, doomed, monkeypatch):
         room.submit(f"s{i:02}", answered(RIGHT))
     shared = room.scheduler
     room.scheduler, process = doomed
-    add = Progress.add
+    add_new = Store.add_new
 
-    def killing(self, more):
-        add(self, more)
+    def killing(self, items):
+        add_new(self, items)
         process.kill()
 
-    monkeypatch.setattr(Progress, "add", killing)
+    monkeypatch.setattr(Store, "add_new", killing)
     outcome = room.grade()
     assert "connection to the scheduler was lost" in outcome.stopped
     assert 0 < outcome.graded < 30
     assert len(outcome.problems) == 30 - outcome.graded
     assert len(room.marks()) == outcome.graded
-    monkeypatch.setattr(Progress, "add", add)
+    monkeypatch.setattr(Store, "add_new", add_new)
     room.scheduler = shared
     again = room.grade()
     assert again.graded == 30 - outcome.graded

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from grader.batch import cluster as clusters
-from grader.batch.lock import locked
+from grader.batch.run import locked
 from grader.classroom import results_log as results
 from grader.errors import CommandFailed, CourseError
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
