@@ -159,7 +159,7 @@ class LessonGradebook:
             .join(assignment, one.assignment_id == assignment.id)
             .where(one.notebook_id == notebook.id, assignment.student_id.in_(students))
         )
-        return dict(self._book.db.execute(query).tuples().all())
+        return {row.student_id: row[1] for row in self._book.db.execute(query)}
 
     def _add(self, notebook: Any, student: str) -> Any:
         """The rows of somebody's first submission, as nbgrader's `add_submission` makes them, but without a commit."""

@@ -20,8 +20,9 @@ import distributed  # noqa: F401
 import torch  # noqa: F401
 from sqlalchemy import Engine, event
 
-from grader.batch import cluster, results
+from grader.batch import cluster
 from grader.batch.run import Options, run
+from grader.classroom import results_log as results
 
 
 def die_at(moment: int, course: Path) -> itertools.count:
