@@ -1,4 +1,4 @@
-"""What the norms of lesson 05 share: their cases, and a normalisation that can be wrong in every way that is named."""
+"""What the exercises of lesson 05 share: cases, parts, and a normalisation that can be made wrong in many ways."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ from torch import Tensor
 from grader.spec import parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Part, shape_of
+from grader.spec.exercise import Case, Mistake, Part, shape_of
 from grader.spec.session import Session
+from grader.subject import Given
 from grader.tolerance import COARSE, FLOAT32
 
 LESSON = "05_normalization"
+
+
 EPS = 0.1  # so large that its place shows
+
+
 BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
+
+
 Divide = Callable[[Tensor, float], Tensor]
+
+
 Axis = tuple[int, ...] | Callable[[Tensor], tuple[int, ...]] | None
+
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
@@ -139,6 +149,8 @@ def fixed(divide: Divide, number: float) -> Divide:
 
 
 USUAL = (inside, outside)
+
+
 DEFAULTS = (0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
@@ -191,3 +203,168 @@ def cancels(session: Session, first: str) -> bool:
     if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
         return False
     return parts.inspect_call(session, large, COARSE) is not None
+
+
+# --- mistakes, the most telling first ---------------------------------------------------------------------------------
+
+
+def _affine(right: tuple[int, ...]) -> tuple[Recipe, ...]:
+    switches = ((False, False), (False, True), (True, False))
+    return tuple(r for g, b in switches for r in recipes([right], scaled=g, shifted=b))
+
+
+def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
+    """The mistakes that both norms have in common; `right` is the axis that the statistics run over."""
+
+    def swapped(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+        return Recipe(right)(x, beta, gamma, eps)
+
+    return (
+        Mistake(
+            "no-affine",
+            "gamma, beta or both are missing from the result.",
+            (
+                "Are all arguments of the function used?",
+                "After the division every feature is stretched by its own gamma and moved by its own beta.",
+            ),
+            _affine(right),
+        ),
+        Mistake(
+            "gamma-beta-swapped",
+            "gamma and beta have changed places.",
+            ("Which of the two is multiplied, and which is added?",),
+            (swapped,),
+        ),
+        Mistake(
+            "divides-by-variance",
+            "the centred numbers are divided by the variance; its square root is missing.",
+            (
+                "Norm your result by hand: does a row of large numbers come out smaller than a row of small ones?",
+                "The variance is in squared units. What do you have to take of it to be back in those of x?",
+            ),
+            recipes([right], [lambda v, eps: v + eps, lambda v, eps: v, lambda v, eps: (v + eps) ** 2]),
+        ),
+        Mistake(
+            "unbiased-variance",
+            "the variance is divided by n - 1 instead of n, so every number comes out a little too small.",
+            (
+                "Try your function on the row [1, 2, 3] with gamma 1 and beta 0: the last number should be 1.2247.",
+                "`std` and `var` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
+            ),
+            recipes([right], [inside, outside, bare, fixed(outside, 1e-5), fixed(outside, 1e-7)], correction=1),
+        ),
+        Mistake(
+            "wrong-default-eps",
+            "eps is used as it is given, but its default is another one.",
+            ("Compare the first line of your function with the one that the exercise came with.",),
+            tuple(Recipe(right, default=eps) for eps in DEFAULTS if eps != 1e-5),
+        ),
+        Mistake(
+            "eps-ignored",
+            "the argument eps is not used: a fixed number stands in its place.",
+            ("Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",),
+            recipes([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], correction=0),
+        ),
+        Mistake(
+            "eps-outside-root",
+            "eps is added to the standard deviation; it belongs to the variance, under the root.",
+            (
+                "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
+                "Which comes first in the formula, adding eps or taking the root?",
+            ),
+            recipes(
+                [right], [outside, *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8, 1e-12))], correction=0
+            ),
+        ),
+        Mistake(
+            "eps-forgotten",
+            "eps is missing, so where all numbers are equal zero is divided by zero.",
+            (
+                "Try your function on numbers that are all equal. What is their variance, and what do you divide by?",
+                "Are all arguments of the function used?",
+            ),
+            recipes([right], [bare], correction=0),
+        ),
+        Mistake(
+            "mean-not-subtracted",
+            "the mean is not subtracted before the division.",
+            ("What is the mean of one normalised row or column, with gamma 1 and beta 0? What should it be?",),
+            recipes([right], centred=False),
+        ),
+        Mistake(
+            "cancellation",
+            "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
+            (
+                "How did you compute the variance? The mean of the squares minus the square of the mean subtracts two "
+                "numbers near 1 000 000 to find one near 1, and float32 has seven digits.",
+                "Subtract the mean first, then take the mean of the squares of what is left.",
+            ),
+            recognise=lambda session: cancels(session, first),
+        ),
+    )
+
+
+def wrong_axis(symptom: str, hints: tuple[str, ...], *axes: Axis, lost: Axis = None) -> Mistake:
+    square_only = recipes([lost], keepdim=False) if lost is not None else ()
+    return Mistake("wrong-axis", symptom, hints, (*recipes(axes), *square_only))
+
+
+RESIDUAL_INPUT = {"x": "... E"}
+
+
+def residual_cases(draw: Draw) -> list[Case]:
+    sizes = token_sizes(draw)
+    width, hidden = sizes["E"], sizes["E"] + 1
+
+    def case(name: str, *leading: str, dtype: torch.dtype = torch.float32, scale: float = 0.0) -> Case:
+        """A feed-forward network and a LayerNorm of its own for every case."""
+        sublayer = {
+            "weight1": draw.normal((hidden, width), width**-0.5),
+            "bias1": draw.normal((hidden,)),
+            "weight2": draw.normal((width, hidden), 2 * hidden**-0.5),
+            "bias2": draw.normal((width,)),
+        }
+        norm = {"weight": draw.normal((width,)), "bias": draw.normal((width,)), "eps": 1e-5}
+        made = tensors(draw, name, RESIDUAL_INPUT, sizes, tuple(sizes[axis] for axis in leading), dtype=dtype)
+        x = draw.uniform(made.args["x"].shape, -scale, scale) if scale else made.args["x"]
+        return replace(
+            made,
+            args={"x": x, "sublayer": Given("feed_forward", sublayer), "norm": Given("layer_norm", norm)},
+            comparable=not scale,
+        )
+
+    return [
+        case("one sequence", "T"),
+        case("a batch", "B", "T"),
+        case("a single token"),
+        case("float64", "B", "T", dtype=torch.float64),
+        case("entries up to 50", "B", "T", scale=50),
+    ]
+
+
+def residual_parts(title: str) -> tuple[Part, ...]:
+    return (
+        parts.shape(),
+        parts.values(title, 3, "one sequence"),
+        parts.values("takes any leading axes, none included", 1, "a batch", "a single token"),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
+        parts.float64(weight=0.5),
+        parts.unchanged(weight=0.5),
+        parts.gradients(),
+    )
+
+
+NORM_FORGOTTEN = Mistake(
+    "norm-forgotten",
+    "the norm is never applied.",
+    ("Are all arguments of the function used?",),
+    (lambda x, f, n: x + f(x),),
+)
+
+
+NORMALISED_TWICE = Mistake(
+    "normalised-twice",
+    "the norm is applied twice; each block applies it once, before the sub-layer or at the very end.",
+    ("Count how often `norm` is called for one block, and compare with the formula.",),
+    (lambda x, f, n: n(x + f(n(x))), lambda x, f, n: x + f(n(n(x))), lambda x, f, n: n(n(x + f(x)))),
+)

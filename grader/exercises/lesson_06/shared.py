@@ -1,4 +1,4 @@
-"""What the exercises of lesson 06 share: sizes and ids, calls that have to be refused, dtypes of what sizes make."""
+"""What the exercises of lesson 06 share: sizes and ids, and parts for calls that must raise and for dtypes."""
 
 from __future__ import annotations
 
@@ -95,3 +95,10 @@ def default_dtype(case: str) -> Part:
         )
 
     return Part("has torch's default dtype", 0.5, judge)
+
+
+TIMES_ROOT = (
+    "multiplied-by-root",
+    "the vectors are multiplied by the square root of d_model, as the paper does; here they are taken as they are.",
+    ("Divide one number of your result by the expected one. What is the square root of the table's width?",),
+)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_07.shared import ALL_DROPPED, SOME_DROPPED, TRAIN, first_setup, parameter_names
-from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Stack
+from grader.exercises.lesson_07.variants import Block, DecoderBlock, Stack
 from grader.spec import parts
 from grader.spec.diagnose import matches
 from grader.spec.exercise import Mistake
@@ -19,6 +19,7 @@ from grader.subject.values import same
 from grader.tolerance import FLOAT32
 
 Variant = Callable[..., Tensor]
+
 
 # --- dropout: told by the case in train mode, once everything is right in eval mode ----------------------------------
 

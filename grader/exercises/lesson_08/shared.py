@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -13,6 +13,8 @@ from grader.spec.session import Session
 from grader.subject import Opaque
 
 LESSON = "08_training"
+
+
 Number = Callable[..., float]
 
 
@@ -106,3 +108,9 @@ def unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
         return None
 
     return Part("leaves its arguments as they were", weight, judge, compares_values=False)
+
+
+def spoken(row: Sequence[int], eos_idx: int) -> list[int]:
+    """A row up to and including its first eos; all of it if there is none."""
+    row = [int(token) for token in row]
+    return row[: row.index(eos_idx) + 1] if eos_idx in row else row

@@ -1,9 +1,9 @@
-"""What the exercises of lesson 09 share: sizes with a piece to cut, long cases, a look at the largest tensor made."""
+"""What the exercises of lesson 09 share: sizes, long cases, the largest tensor made, and numbers of bytes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
@@ -16,15 +16,28 @@ from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part
 from grader.spec.session import Session
+from grader.subject import Opaque
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
 LESSON = "09_efficient_attention"
+
+
 ATTEND = {"query": "... Tq D", "key": "... Tk D", "value": "... Tk d_v"}
+
+
 LARGER = "one piece holds it all"
+
+
 ONES = "pieces of one"
+
+
 LONG, LONG_BATCH = "a long sequence", "a batch of long sequences"
+
+
 OFFSET, NEGATIVE = "scores near 1000", "scores near -1000"
+
+
 Attend = Callable[..., Tensor]
 
 
@@ -176,3 +189,114 @@ def no_scaling(*variants: Attend) -> Mistake:
         ),
         variants,
     )
+
+
+def blocks_apart(mean: bool) -> Attend:
+    """A softmax for each block of keys; the results added up, or averaged."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+        pairs = zip(key.split(size, -2), value.split(size, -2), strict=True)
+        found = torch.stack([attention(query, k, v) for k, v in pairs])
+        return found.mean(0) if mean else found.sum(0)
+
+    return wrong
+
+
+DTYPES = {1: torch.int8, 2: torch.float16, 4: torch.float32, 8: torch.float64}
+
+
+Count = Callable[..., float]
+
+
+def bytes_of(bytes_per_element: int, *shape: int) -> int:
+    """The bytes of a tensor, as torch counts them; on the meta device none is made."""
+    return torch.empty(shape, dtype=DTYPES[bytes_per_element], device="meta").nbytes
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def number(session: Session, name: str) -> float | None:
+    """The number that came back, whole or not; None for anything else."""
+    value = session.call(session.cases[name]).value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _right(session: Session, case: Case) -> int:
+    assert session.exercise.reference is not None
+    return int(session.evaluate(case, session.exercise.reference))
+
+
+def _wrong(session: Session, name: str) -> Finding | None:
+    case = session.cases[name]
+    outcome = session.call(case)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    if outcome.value is None:
+        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
+    found = number(session, name)
+    if found is None:
+        said = _in_words(outcome.value)
+        return Finding("wrong-type", f"`{session.exercise.name}` returned {said}, expected a whole number.")
+    if found != _right(session, case):
+        said = f"`{session.exercise.name}` returned {found:,}, expected {_right(session, case):,} bytes ({name})."
+        return Finding("wrong-values", f"{said} {compare.arguments_in_words(case, session.exercise)}")
+    return None
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Tensor) and value.dim() == 0:
+        return "a tensor with one number"
+    return f"a value of type {value.type_name}" if isinstance(value, Opaque) else compare.in_words(value)
+
+
+def counts(title: str, weight: float, *names: str) -> Part:
+    """The numbers are right on the named cases."""
+    return Part(title, weight, lambda s: next((f for name in names if (f := _wrong(s, name))), None))
+
+
+def is_whole(weight: float, *names: str) -> Part:
+    """An int came back, not a float that happens to be whole."""
+
+    def judge(session: Session) -> Finding | None:
+        for name in names:
+            if _wrong(session, name) is not None:
+                return Finding("values-first", "Not judged yet: the number comes first.")
+            if not isinstance(number(session, name), int):
+                message = (
+                    f"`{session.exercise.name}` returned {number(session, name)!r}, a float; bytes are counted in int."
+                )
+                return Finding("wrong-type", f"{message} `/`, `**` of a float and `math.pow` give floats.")
+        return None
+
+    return Part("gives an int", weight, judge, compares_values=False)
+
+
+def told_by(*variants: Count) -> Callable[[Session], bool]:
+    """Whether all numbers are right or those of one variant, and one at least is the variant's only."""
+
+    def recognise(session: Session) -> bool:
+        found = {name: number(session, name) for name in session.cases}
+        if any(value is None for value in found.values()):
+            return False
+        right = {name: _right(session, case) for name, case in session.cases.items()}
+        wrong = {name for name in found if found[name] != right[name]}
+
+        def explains(variant: Count) -> bool:
+            return all(math.isclose(found[n] or 0, variant(**session.cases[n].args), rel_tol=1e-9) for n in wrong)
+
+        return bool(wrong) and any(explains(variant) for variant in variants)
+
+    return recognise
+
+
+def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -> list[Case]:
+    # Bytes that a real model's numbers don't have, so that a fixed 2 or 4 is wrong more than once.
+    small, other = ({**draw.sizes(*names[:-1]), names[-1]: size} for size in (8, 1))
+    return [
+        Case("small sizes", small),
+        Case("other sizes", other),
+        Case("one token", {**small, "seq_len": 1}),
+        Case("a real model", dict(typical)),
+    ]
