@@ -11,6 +11,7 @@ from torch import nn
 from grader.exercises import lesson_07
 from grader.exercises.lesson_07 import shared
 from grader.exercises.lesson_07.Transformer import transformer
+from grader.exercises.lesson_07.TransformerBlock import transformer_block
 from grader.exercises.lesson_07.variants import Block, DecoderBlock, Model, Stack
 from grader.exercises.registry import exercises
 from grader.spec.draw import Draw
@@ -50,7 +51,7 @@ def test_the_blocks_reference_is_pytorchs_encoder_layer_where_all_three_are_the_
     layer.load_state_dict(shared.encoder_names(case.setup.state))
     x = case.args["value"]
     mask = torch.ones(x.shape[1], x.shape[1]).tril().bool()
-    found = shared.transformer_block(case.setup, x, x, x, mask)
+    found = transformer_block(case.setup, x, x, x, mask)
     torch.testing.assert_close(found, layer(x, src_mask=~mask), atol=1e-5, rtol=1e-5)
 
 
@@ -83,7 +84,7 @@ def test_dropping_everything_leaves_the_norms():
     x = query
     for name in ("norm1", "norm2"):
         x = torch.nn.functional.layer_norm(x, x.shape[-1:], state[f"{name}.weight"], state[f"{name}.bias"])
-    torch.testing.assert_close(shared.transformer_block(case.setup, *case.args.values()), x)
+    torch.testing.assert_close(transformer_block(case.setup, *case.args.values()), x)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ QKV = {"x": "... T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
 
 
 def projections(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Triple:
-    """Each projection by `F.linear`, whose weight is stored the other way round."""
+    """PyTorch's own `F.linear`, whose weight is the transpose of ours."""
     return F.linear(x, w_query.mT), F.linear(x, w_key.mT), F.linear(x, w_value.mT)
 
 
@@ -27,7 +27,7 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def qkv_cases(draw: Draw) -> list[Case]:
-    """Tokens and three weight matrices; where a weight is turned round, only square ones let it run."""
+    """Tokens and three weight matrices, also square ones, with which a transposed weight runs."""
     return cases(draw, QKV, _gentle) + equal_sizes(draw, QKV, ("E", "d_k", "d_v"), ("d_k", "d_v"), make=_gentle)
 
 
@@ -42,14 +42,12 @@ def _transposed(*which: int) -> Callable[..., Triple]:
 
 SUBSETS = tuple(which for n in (3, 2, 1) for which in combinations(range(3), n))
 
-
-# Two that are exchanged belong to `outputs-swapped`.
+# Exchanged weights belong to `outputs-swapped`.
 REPEATED = tuple(
     order
     for order in product(range(3), repeat=3)
     if len(set(order)) < 3 and order != (0, 1, 1) and not any(order[j] == i != j for i, j in enumerate(order))
 )
-
 
 PROJECTION_MISTAKES = (
     Mistake(
@@ -86,7 +84,6 @@ PROJECTION_MISTAKES = (
         tuple(_projected(*order) for order in permutations(range(3)) if order != (0, 1, 2)),
     ),
 )
-
 
 EXERCISE = Exercise(
     name="project_qkv",

@@ -77,7 +77,6 @@ SHAPES = (
     ),
 )
 
-
 NUMBERS = (
     number(
         "read_weight",
@@ -133,7 +132,6 @@ NUMBERS = (
     ),
 )
 
-
 LETTERS = (
     choice(
         "larger_divisor",
@@ -181,6 +179,5 @@ LETTERS = (
         },
     ),
 )
-
 
 EXERCISE = quiz("quiz_01", LESSON, 2, (*SHAPES, *NUMBERS, *LETTERS))

@@ -16,11 +16,7 @@ from grader.spec.exclusions import FUSED_ATTENTION, MULTIHEAD_ATTENTION
 from grader.spec.exercise import Exercise, Mistake, Output
 
 ATTEND = {**QK, "value": "... Tk d_v"}
-
-
 Scale = Callable[[Tensor, Tensor], float]
-
-
 Attend = Callable[[Tensor, Tensor, Tensor], Pair]
 
 
@@ -44,7 +40,7 @@ def variant(
     transposed: bool = False,
     shown_before: bool = False,
 ) -> Attend:
-    """An attention that differs from the right one in what is named."""
+    """Scaled dot-product attention with the given parts changed."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Pair:
         scores = query @ key.mT * scale(query, key)
@@ -56,7 +52,7 @@ def variant(
 
 
 def _reversed_axes(query: Tensor, key: Tensor, value: Tensor) -> Pair:
-    """`.T` on the weights alone, which turns every axis round."""
+    """`.T` on the weights alone, which reverses all axes."""
     weights = attention(query, key, value)[1]
     return weights.permute(*reversed(range(weights.dim()))) @ value, weights
 
@@ -82,7 +78,6 @@ WRONG_AXES: tuple[Callable[[Tensor], int], ...] = (
     lambda scores: 1,
     lambda scores: 0 if scores.dim() == 3 else 1,
 )
-
 
 ATTENTION_MISTAKES = (
     Mistake(
@@ -156,7 +151,6 @@ ATTENTION_MISTAKES = (
     ),
 )
 
-
 # Beyond the syllabus.
 MORE_ATTENTION_MISTAKES = (
     Mistake(
@@ -176,14 +170,12 @@ MORE_ATTENTION_MISTAKES = (
     ),
 )
 
-
 SWAPPED = Mistake(
     "output-and-weights-swapped",
     "both results are right but stand in the wrong order.",
     ("Look at your `return` line: the output comes first.",),
     (lambda *args: attention(*args)[::-1],),
 )
-
 
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",

@@ -13,20 +13,13 @@ from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
 LESSON = "01_self_attention"
-
-
 OTHER_SIZES = "one sequence of other sizes"
-
-
 Pair = tuple[Tensor, Tensor]
-
-
 Triple = tuple[Tensor, Tensor, Tensor]
 
 
 def cases(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """The standard cases, and one sequence more in which every axis has another size: a size written into the code is
-    right once at most."""
+    """The standard cases and one more sequence with other sizes: a size written into the code fits only one of them."""
     first, *rest = standard(draw, inputs, make)
     names = primitive_axes(inputs)
     turned = {name: first.sizes[names[i - 1]] for i, name in enumerate(names)}
@@ -40,12 +33,12 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
 
 
 def _two_axes_only(session: Session) -> bool:
-    """Right on one sequence of any size, and on none with leading axes does a result of the right shape come back."""
+    """Right on one sequence of any size; with leading axes every call raises or returns a wrong shape."""
     alone = (session.cases[name] for name in ("one sequence", OTHER_SIZES))
     if any(parts.inspect_call(session, case, FLOAT32) is not None for case in alone):
         return False
-    found = [parts.inspect_call(session, session.cases[name], None) for name in ("a batch", "batch and heads")]
-    return all(finding is not None and finding.kind in ("raised", "wrong-shape") for finding in found)
+    findings = [parts.inspect_call(session, session.cases[name], None) for name in ("a batch", "batch and heads")]
+    return all(finding is not None and finding.kind in ("raised", "wrong-shape") for finding in findings)
 
 
 TWO_AXES_ONLY = Mistake(
@@ -61,7 +54,7 @@ TWO_AXES_ONLY = Mistake(
 
 
 def _overflows(session: Session) -> bool:
-    """Right on small entries, but at large ones NaN or inf comes out."""
+    """Right on small entries, NaN or inf on large ones."""
     small = (session.cases[name] for name in ("one sequence", OTHER_SIZES))
     if any(parts.inspect_call(session, case, FLOAT32) is not None for case in small):
         return False

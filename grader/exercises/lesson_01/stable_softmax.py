@@ -17,17 +17,9 @@ from grader.spec.session import Session
 from grader.tolerance import COARSE, FLOAT32
 
 SCORES = {"scores": "... Tq Tk"}
-
-
 FAR_APART = "rows far apart"
-
-
 MIXED = "rows near 10000, near -10000 and in between"
-
-
 HIGH = "all rows near 10000"
-
-
 LOW = "all rows near -10000"
 
 
@@ -55,19 +47,20 @@ def _mixed(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Far from zero a student's way to a wrong number may overflow: nothing is recognised by its values there."""
-    found = cases(draw, SCORES)
-    sizes = {**found[0].sizes, "Tq": 4}
+    """Scores far from zero are not comparable: a wrong function may overflow there instead of giving its variant's
+    values."""
+    usual_cases = cases(draw, SCORES)
+    sizes = {**usual_cases[0].sizes, "Tq": 4}
     for name, make in ((FAR_APART, _far_apart), (HIGH, _near(9995.0)), (LOW, _near(-9995.0)), (MIXED, _mixed)):
-        found.append(replace(tensors(draw, name, SCORES, sizes, (sizes["B"],), make), comparable=False))
-    return found + equal_sizes(draw, SCORES, ("Tq", "Tk"))
+        usual_cases.append(replace(tensors(draw, name, SCORES, sizes, (sizes["B"],), make), comparable=False))
+    return usual_cases + equal_sizes(draw, SCORES, ("Tq", "Tk"))
 
 
 # --- recognised by where it fails -------------------------------------------------------------------------------------
 
 
 def _rows(session: Session, name: str) -> tuple[Tensor, Tensor] | None:
-    """For every row of a case: is it right, and is it lost (NaN, inf or all zeros, as where exp has left its range)?"""
+    """Which rows of a case are right, and which are lost: NaN, inf or all zeros, as when `exp` leaves its range."""
     case = session.cases[name]
     value = session.call(case).value
     if not isinstance(value, Tensor) or value.shape != case.args["scores"].shape:
@@ -77,19 +70,19 @@ def _rows(session: Session, name: str) -> tuple[Tensor, Tensor] | None:
 
 
 def _extremes(session: Session) -> tuple[Tensor, ...] | None:
-    """Right and lost of the cases HIGH, LOW and MIXED; None where small entries go wrong already."""
+    """The right and the lost rows of HIGH, LOW and MIXED; None if small scores are wrong already."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
         return None
-    found = [_rows(session, name) for name in (HIGH, LOW, MIXED)]
-    return tuple(tensor for pair in found if pair is not None for tensor in pair) if None not in found else None
+    pairs = [_rows(session, name) for name in (HIGH, LOW, MIXED)]
+    return tuple(tensor for pair in pairs if pair is not None for tensor in pair) if None not in pairs else None
 
 
 def _overflows(session: Session) -> bool:
-    """High rows are lost by themselves, or beside others; or a row over the whole range is, though low rows aren't."""
-    found = _extremes(session)
-    if found is None:
+    """High rows are lost, alone or next to others; or a row over the whole range is lost, though low rows are right."""
+    extremes = _extremes(session)
+    if extremes is None:
         return False
-    _, high_lost, low_right, _, mixed_right, mixed_lost = found
+    _, high_lost, low_right, _, mixed_right, mixed_lost = extremes
     if bool(high_lost.all()):
         return True
     wide = bool(mixed_lost[..., -1].any()) and bool(mixed_right[..., 1:-1].all())
@@ -97,11 +90,11 @@ def _overflows(session: Session) -> bool:
 
 
 def _underflows(session: Session) -> bool:
-    """Rows on one level are right, whatever the level, but low rows are lost beside high ones."""
-    found = _extremes(session)
-    if found is None:
+    """Rows on one level are right, high or low; low rows next to high ones are lost."""
+    extremes = _extremes(session)
+    if extremes is None:
         return False
-    high_right, _, low_right, _, _, mixed_lost = found
+    high_right, _, low_right, _, _, mixed_lost = extremes
     return bool(high_right.all()) and bool(low_right.all()) and bool(mixed_lost[..., 1:-1].all())
 
 

@@ -14,16 +14,13 @@ from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
 from grader.spec.session import Session
 from grader.subject import Outcome
 
+# --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
+
 SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and heads", "float64 weights")
-
-
 ROUNDED = ("a row whose sum is off by the last digit", "entries of -0.0000002 and 1.0000002")
-
-
 NEARLY = ("a row that sums to one but for 0.00005", "an entry of -0.00002", "an entry of 1.00003")
 
-
-# What breaks a rule, by the word that the message must hold, in the order in which the rules are to be tested.
+# Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
 BROKEN = {
     "finite": ("one NaN", "one inf", "one -inf", "a NaN beside a negative weight", "a NaN in one matrix of a batch"),
     "within": (
@@ -41,12 +38,11 @@ BROKEN = {
     ),
 }
 
-
 COLUMNS = "columns that sum to one"
 
 
 def matrices(draw: Draw) -> list[Case]:
-    """A case for every name above; in a broken matrix any row but the first may be the broken one."""
+    """A case for every name above. In a broken matrix the first row is never the broken one."""
     first = draw.integer(2, 4)
     sizes = draw.sizes("Tq", "Tk", B=first, H=5 - first)
     batch, heads, queries, keys = sizes["B"], sizes["H"], sizes["Tq"], sizes["Tk"]
@@ -54,7 +50,7 @@ def matrices(draw: Draw) -> list[Case]:
     row = draw.integer(1, queries)
 
     def with_rows(*rows: list[float]) -> Tensor:
-        """A sound matrix in which `row` and those before it are replaced, padded with zeros."""
+        """A sound matrix in which `row` and rows before it are replaced by these, padded with zeros."""
         weights = soft[0, 0].clone()
         for i, values in enumerate(rows):
             weights[row - i] = torch.tensor(values + [0.0] * (keys - len(values)))
@@ -102,7 +98,7 @@ def _value_error(outcome: Outcome) -> bool:
 
 
 def verdict(session: Session, name: str) -> str:
-    """What the student's function makes of a case: "accepted", "other", or the words of its ValueError."""
+    """What the student's function does on a case: "accepted", "other", or the message of its ValueError."""
     outcome = session.call(session.cases[name])
     if outcome.ok:
         return "accepted" if outcome.value is None else "other"
@@ -117,8 +113,8 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
         for name in cases:
             outcome = session.call(session.cases[name])
             if _value_error(outcome) and outcome.raised is not None:
-                said = outcome.raised.message
-                return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{said}».")
+                message = outcome.raised.message
+                return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{message}».")
             finding = compare.run_error(outcome, session.exercise)
             if finding is not None:
                 return finding
@@ -147,7 +143,7 @@ def _rejects(word: str, weight: float) -> Part:
         plain = session.call(session.cases[PLAIN])
         if not plain.ok and not _value_error(plain):
             return compare.run_error(plain, session.exercise)
-        if word in verdict(session, PLAIN):  # whoever rejects everything finds nothing
+        if word in verdict(session, PLAIN):  # a function that rejects everything finds nothing
             return Finding("wrong-verdict", f"It finds the rule `{word}` broken by sound weights ({PLAIN}) too.")
         for name in BROKEN[word]:
             finding = _rejected(session, name, word)
@@ -170,14 +166,16 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
             f"For weights with {name} the message should hold the word `{word}`, "
             f"the first rule broken; it is «{outcome.raised.message}».",
         )
-    found = compare.run_error(outcome, session.exercise)
-    told = found.message if found is not None else f"It returned {compare.in_words(outcome.value)}: `raise` is needed."
-    return Finding("wrong-verdict", f"For weights with {name} a ValueError is expected. {told}")
+    error = compare.run_error(outcome, session.exercise)
+    what_happened = (
+        error.message if error is not None else f"It returned {compare.in_words(outcome.value)}: `raise` is needed."
+    )
+    return Finding("wrong-verdict", f"For weights with {name} a ValueError is expected. {what_happened}")
 
 
 def _tells_rules_apart(session: Session) -> Finding | None:
-    said = [verdict(session, cases[0]) for cases in BROKEN.values()]
-    if len(set(said)) > 1 and not all(word in text for text in said for word in BROKEN):
+    verdicts = [verdict(session, cases[0]) for cases in BROKEN.values()]
+    if len(set(verdicts)) > 1 and not all(word in text for text in verdicts for word in BROKEN):
         return None
     return Finding("wrong-verdict", "The message is the same whichever rule is broken: it should tell the first one.")
 
@@ -207,28 +205,28 @@ def _columns(session: Session) -> bool:
 
 def _nan_passes(session: Session) -> bool:
     """NaN is accepted by a function that rejects something, or slips through a finiteness test that does find inf."""
-    said = verdict(session, "one NaN")
-    if said == "accepted":
+    on_nan = verdict(session, "one NaN")
+    if on_nan == "accepted":
         return not _rejects_nothing(session)
-    return said != "other" and "finite" not in said and "finite" in verdict(session, "one inf")
+    return on_nan != "other" and "finite" not in on_nan and "finite" in verdict(session, "one inf")
 
 
 def _infinity_passes(session: Session) -> bool:
-    """NaN is found first of all, inf isn't."""
-    said = verdict(session, "one inf")
+    """NaN is found by the first rule, inf isn't."""
+    on_infinity = verdict(session, "one inf")
     nan_first = all("finite" in verdict(session, name) for name in ("one NaN", "a NaN beside a negative weight"))
-    return nan_first and said != "other" and "finite" not in said
+    return nan_first and on_infinity != "other" and "finite" not in on_infinity
 
 
 def _finite_too_late(session: Session) -> bool:
-    said = [verdict(session, name) for name in BROKEN["finite"]]
-    return all(text != "accepted" for text in said) and any(
-        "finite" not in text and ("sum" in text or "within" in text) for text in said
+    verdicts = [verdict(session, name) for name in BROKEN["finite"]]
+    return all(text != "accepted" for text in verdicts) and any(
+        "finite" not in text and ("sum" in text or "within" in text) for text in verdicts
     )
 
 
 def _negative_passes(session: Session) -> bool:
-    """Accepted, though the sums of rows are minded."""
+    """A negative weight is accepted by a function that rejects something else."""
     return verdict(session, BROKEN["within"][0]) == "accepted" and not _rejects_nothing(session)
 
 
@@ -237,7 +235,7 @@ def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
 
 
 def _exact(session: Session) -> bool:
-    """Rounding errors of the last digit are taken for a broken rule."""
+    """Rounding errors in the last digit count as a broken rule."""
     return verdict(session, PLAIN) == "accepted" and not _columns(session) and _rejects_some(session, ROUNDED)
 
 
@@ -299,7 +297,6 @@ MISTAKES = (
         recognise=_too_tight,
     ),
 )
-
 
 EXERCISE = Exercise(
     name="validate_attention",

@@ -17,15 +17,10 @@ from grader.spec.session import Session
 from grader.tolerance import FLOAT32, Tolerance
 
 WEIGHTS = {"weights": "... Tq Tk"}
-
-
 ZEROS = "rows with zeros"
-
-
 TINY = "weights down to 1e-40"
 
-
-# An epsilon of up to 1e-6 in the logarithm is right enough, float64 or not.
+# An epsilon of up to 1e-6 in the logarithm counts as right, in float64 too.
 DOUBLE = Tolerance(relative=1e-5, absolute=1e-5)
 
 
@@ -52,7 +47,7 @@ def _with_zeros(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _tiny(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Rows that a softmax has nearly made one-hot: the other weights are far below what `1 -` could show."""
+    """Rows that are nearly one-hot: the other weights are too small for `1 - w` to show them."""
     scores = -draw.uniform(shape, 10, 90)
     scores[..., 0] = 0.0
     return torch.softmax(scores, -1)
@@ -60,8 +55,8 @@ def _tiny(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
 
 def _cases(draw: Draw) -> list[Case]:
     sizes = {"Tq": 0, "Tk": 0}
-    while min(sizes["Tq"], sizes["Tk"]) < 3:  # with two keys ln Tk is ln 2; and three kinds of rows are wanted
-        usual = cases(draw, WEIGHTS, _soft)[:-1]  # weights are never up to 50
+    while min(sizes["Tq"], sizes["Tk"]) < 3:  # with two keys ln Tk is ln 2; and three kinds of rows are needed
+        usual = cases(draw, WEIGHTS, _soft)[:-1]  # without entries up to 50: weights lie in [0, 1]
         sizes = dict(usual[0].sizes)
     more = ((ZEROS, _with_zeros, (sizes["B"],)), (TINY, _tiny, ()))
     return usual + [tensors(draw, name, WEIGHTS, sizes, leading, make) for name, make, leading in more]
@@ -71,7 +66,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _zeros_judged(session: Session) -> Finding | None:
-    """A sentence of its own for NaN: it says which weight did it."""
+    """Right on rows with zeros. For NaN the message says which weight caused it."""
     case = session.cases[ZEROS]
     finding = parts.inspect_call(session, case, FLOAT32)
     if finding is None or finding.kind != "not-finite":
@@ -86,14 +81,14 @@ def _zeros_judged(session: Session) -> Finding | None:
 
 
 def _unchanged(session: Session) -> Finding | None:
-    """Zeros too stay as they were: replacing them in place is a way round log(0)."""
+    """On rows with zeros too: replacing zeros in place is one way to avoid log(0)."""
     finding = parts.unchanged(ZEROS).judge(session)
     return finding if finding is not None and finding.kind == "changes-argument" else parts.unchanged().judge(session)
 
 
 def _gradients(session: Session) -> Finding | None:
-    """Gradients along the rows: what is added to every entry of a row alike says nothing, since rows sum to one, and
-    a right answer that divides by the sum first differs from another by just that."""
+    """Compares gradients without the mean of each row. Rows sum to one, so a constant added to a row's gradient means
+    nothing; right answers that divide by the sum first differ by such a constant."""
     case = session.cases["one sequence"]
     finding = parts.gradients().judge(session)
     if finding is None or finding.kind != "wrong-gradient":
@@ -121,12 +116,12 @@ def _float64(session: Session) -> Finding | None:
 
 
 def _bare(weights: Tensor) -> Tensor:
-    """NaN at a weight of 0, as most first attempts have it."""
+    """-w ln w, NaN at a weight of 0, as in most first attempts."""
     return -weights * weights.log()
 
 
 def _both(finish: Callable[[Tensor], Tensor]) -> tuple[Callable[[Tensor], Tensor], ...]:
-    """A mistake in what follows the terms -w ln w, with and without care for a weight of 0."""
+    """Variants of a mistake after the terms -w ln w, with and without care for a weight of 0."""
     return (lambda weights: finish(torch.special.entr(weights)), lambda weights: finish(_bare(weights)))
 
 

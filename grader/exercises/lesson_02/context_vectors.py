@@ -24,12 +24,9 @@ def contexts(x: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(x, x, x, scale=1.0)
 
 
-# --- context_vectors --------------------------------------------------------------------------------------------------
-
-
-def _shy(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """Small enough that a token doesn't attend to itself alone, as it does at width 16 with standard normal entries:
-    there `return x` would almost be right."""
+def _small_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    """Small entries. With standard normal ones a token of width 16 attends almost only to itself, and `return x` is
+    nearly right."""
     return draw.normal(shape, shape[-1] ** -0.25)
 
 
@@ -39,7 +36,7 @@ def _context(
     scores: Callable[[Tensor], Tensor] = pairwise,
     after: Callable[[Tensor], float] = lambda x: 1.0,
 ) -> Callable[[Tensor], Tensor]:
-    """Context vectors that differ from the right ones in what is named."""
+    """Context vectors with the given parts changed."""
     return lambda x: torch.softmax(scores(x) * scale(x), dim) * after(x) @ x
 
 
@@ -71,7 +68,7 @@ EXERCISE = Exercise(
     points=2,
     signature=tuple(X),
     outputs=(Output("context", "... T E"),),
-    cases=lambda draw: cases(draw, X, _shy) + equal_sizes(draw, X, ("T", "E"), make=_shy),
+    cases=lambda draw: cases(draw, X, _small_entries) + equal_sizes(draw, X, ("T", "E"), make=_small_entries),
     reference=contexts,
     parts=usual("mixes the tokens of one sequence", 4, leading=1.5),
     mistakes=(

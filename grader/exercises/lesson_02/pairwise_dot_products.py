@@ -24,9 +24,6 @@ def pairwise(x: Tensor) -> Tensor:
     return (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-1)
 
 
-# --- pairwise_dot_products --------------------------------------------------------------------------------------------
-
-
 def cosine(dim: int) -> Callable[[Tensor], Tensor]:
     return lambda x: pairwise(F.normalize(x, dim=dim))
 

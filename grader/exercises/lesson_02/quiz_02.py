@@ -129,5 +129,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_02", "02_trainable_attention", 2, QUESTIONS)

@@ -3,6 +3,4 @@
 from __future__ import annotations
 
 LESSON = "02_trainable_attention"
-
-
 X = {"x": "... T E"}

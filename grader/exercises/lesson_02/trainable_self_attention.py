@@ -27,7 +27,7 @@ XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
 
 
 def trained(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
-    """Each projection by `F.linear`, which stores its weight as here, then PyTorch's own attention."""
+    """`F.linear`, which stores its weight as here, then PyTorch's own attention."""
     return attention(F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value))
 
 
@@ -37,7 +37,7 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _projecting(project: Callable[..., Triple]) -> Callable[..., Pair]:
-    """Lesson 01's projections apply `x @ w`: they get the weights the other way round."""
+    """A variant of lesson 01's projections. They apply `x @ w`, so they get the transposed weights."""
     return lambda x, *u: attention(*project(x, *(weight.mT for weight in u)))
 
 
@@ -46,7 +46,7 @@ def _attending(attend: Callable[..., Pair]) -> Callable[..., Pair]:
 
 
 def _as_they_lie(*which: int) -> Callable[..., Pair]:
-    """`x @ u` for the weights named: 0 query, 1 key, 2 value."""
+    """`x @ u`, without a transpose, for these weights: 0 query, 1 key, 2 value."""
     return lambda x, *u: attention(*(x @ m if i in which else x @ m.mT for i, m in enumerate(u)))
 
 
@@ -59,7 +59,7 @@ def _divided(divisor: Callable[[Tensor], float]) -> Callable[..., Pair]:
 
 
 def _in_columns(axis: int) -> Callable[..., Pair]:
-    """`u @ x.mT`, left as it comes out: a column for every token."""
+    """`u @ x.mT` as it comes out: one column for every token."""
 
     def wrong(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
         query, key, value = u_query @ x.mT, u_key @ x.mT, u_value @ x.mT
@@ -89,7 +89,6 @@ NOT_TRANSPOSED = Mistake(
     tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n)),
 )
 
-
 BY_D_MODEL = Mistake(
     "scaled-by-d_model",
     "the scores are divided by the square root of d_model, the width of x, not of d_k, the width of a query.",
@@ -99,7 +98,6 @@ BY_D_MODEL = Mistake(
     ),
     (_divided(lambda x: math.sqrt(x.shape[-1])), _divided(lambda x: x.shape[-1])),
 )
-
 
 IN_COLUMNS = Mistake(
     "tokens-in-columns",
@@ -111,7 +109,6 @@ IN_COLUMNS = Mistake(
     (_in_columns(-2), _in_columns(-1)),
 )
 
-
 NO_VALUES = Mistake(
     "no-value-projection",
     "the weights are multiplied with x itself: the values are never made.",
@@ -121,7 +118,6 @@ NO_VALUES = Mistake(
     ),
     (_tokens_mixed,),
 )
-
 
 ROLES_SWAPPED = Mistake(
     "roles-swapped",

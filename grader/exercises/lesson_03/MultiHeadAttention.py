@@ -1,4 +1,4 @@
-"""`MultiHeadAttention`: the same as a module with parameters of its own, for two sequences and with a mask."""
+"""`MultiHeadAttention` (Vaswani et al. 2017, section 3.2.2): a module that attends to another sequence, with a mask."""
 
 from __future__ import annotations
 
@@ -37,11 +37,7 @@ from grader.subject import Request
 from grader.tolerance import FLOAT32
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
-
-
 INPUTS = {"query": "B Tq E", "key": "B Tk E", "value": "B Tk E"}
-
-
 OUTPUTS = (Output("output", "B Tq E"), Output("weights", "B H Tq Tk"))
 
 
@@ -80,8 +76,7 @@ MASKS = {
     "a mask for each sequence and head": "B H Tq Tk",
 }
 
-
-ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # where a mix-up of query and key runs
+ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -176,7 +171,6 @@ ARGUMENT_MISTAKES = (
     ),
 )
 
-
 INPUTS_MIXED_UP = (
     Mistake(
         "self-attention-only",
@@ -201,7 +195,6 @@ INPUTS_MIXED_UP = (
     ),
 )
 
-
 MASK_MISTAKES = (
     Mistake(
         "mask-inverted",
@@ -225,7 +218,6 @@ MASK_MISTAKES = (
         (of_module(core(hide=_unmasked)),),
     ),
 )
-
 
 FURTHER_MASK_MISTAKES = (
     Mistake(
@@ -259,7 +251,7 @@ FURTHER_MASK_MISTAKES = (
 
 
 def _leaves_no_trace(session: Session) -> Finding | None:
-    """One module, called with a mask and then without: the second call must not remember the first."""
+    """Calls one module with a mask and then without: the second result must not depend on the first call."""
     masked, plain = session.cases["a mask for all"], session.cases["two sequences"]
     finding = parts.inspect_call(session, plain, FLOAT32)
     if finding is not None:

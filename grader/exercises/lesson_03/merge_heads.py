@@ -19,7 +19,7 @@ from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 
 def reference(x: Tensor) -> Tensor:
-    """The heads beside each other."""
+    """The heads side by side."""
     return torch.cat(x.unbind(-3), -1)
 
 

@@ -32,7 +32,7 @@ from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 
 def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-    """PyTorch's own, whose weights are stored the other way round, on the leading axes as one batch."""
+    """PyTorch's own, with all leading axes as one batch. Its weights are the transposes of ours."""
     batch = x.reshape(-1, *x.shape[-2:])
     no_bias = x.new_zeros(4 * x.shape[-1])
     stacked = torch.cat([w.mT for w in (w_q, w_k, w_v)])
@@ -53,7 +53,7 @@ def of_function(attend: Core) -> Callable[..., Pair]:
 
 
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., Pair]:
-    """Query, key, value and output made with these of w_q, w_k, w_v, w_o; those in `turned` transposed."""
+    """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
 
     def wrong(x: Tensor, *rest: Any) -> Pair:
         weights = [w.mT if i in turned else w for i, w in enumerate(rest[:4])]

@@ -14,8 +14,6 @@ from grader.spec.cases import equal_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
-# --- multi_head_scores ------------------------------------------------------------------------------------------------
-
 QK = {"query": "T H D", "key": "S H D"}
 
 

@@ -11,8 +11,6 @@ from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
-# --- per_head_projection ----------------------------------------------------------------------------------------------
-
 INPUTS = {"x": "... T E", "u": "H D E"}
 
 
@@ -22,8 +20,8 @@ def reference(x: Tensor, u: Tensor) -> Tensor:
 
 
 def _for_every_head(x: Tensor, matrix: Tensor, heads: int, scale: float = 1.0) -> Tensor:
-    one = (F.linear(x, matrix) * scale).unsqueeze(-3)
-    return one.expand(*one.shape[:-3], heads, *one.shape[-2:])
+    projected = (F.linear(x, matrix) * scale).unsqueeze(-3)
+    return projected.expand(*projected.shape[:-3], heads, *projected.shape[-2:])
 
 
 def _cases(draw: Draw) -> list[Case]:

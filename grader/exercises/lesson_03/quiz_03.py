@@ -156,5 +156,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_03", LESSON, 2, QUESTIONS)

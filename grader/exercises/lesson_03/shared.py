@@ -18,20 +18,18 @@ from grader.spec.exercise import Case, Mistake, Part
 from grader.spec.session import Session
 
 LESSON = "03_multi_head_attention"
-
-
 TWO_LEADING = "two leading axes"
 
 
 def head_sizes(draw: Draw, *others: str, but: int = 1) -> dict[str, int]:
-    """Sizes that are all distinct, with E = H * D and several heads, but not `but`; G is a second leading axis."""
+    """Distinct sizes with E = H * D and several heads, but not `but` many; G is a second leading axis."""
     heads = _one_of(draw, [n for n in ((2, 3, 5, 6) if draw.larger else (2, 3, 5)) if n != but])
     width = _one_of(draw, [n for n in ((3, 5, 7, 8, 10) if draw.larger else (3, 5, 6)) if n != heads])
     return draw.sizes("B", "G", *others, H=heads, D=width, E=heads * width)
 
 
 def two_head_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws that differ in the number of heads, so that no fixed number fits."""
+    """Two draws with different numbers of heads, so that no fixed number fits both."""
     first = head_sizes(draw, *others)
     return first, head_sizes(draw, *others, but=first["H"])
 
@@ -41,7 +39,7 @@ def _one_of(draw: Draw, numbers: Sequence[int]) -> int:
 
 
 def numbered(_draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
-    """0, 1, 2, … in order: a learner sees at a glance where an entry went."""
+    """0, 1, 2, … in order: a learner sees where an entry went."""
     return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape)
 
 
@@ -53,8 +51,8 @@ def with_leading_axes(
     first: Make | None = None,
     numbers: Mapping[str, str] | None = None,
 ) -> list[Case]:
-    """As `grader.spec.cases.standard`: one sequence in the first sizes, leading axes in the second. `first` makes the
-    entries of the first case; `numbers` are arguments after the tensors, by the size that they are."""
+    """Like `grader.spec.cases.standard`: one sequence in the first sizes, leading axes in the second. `first` makes the
+    entries of the first case; `numbers` are the arguments after the tensors, each with the name of its size."""
     sizes, others = both
 
     def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
@@ -74,7 +72,7 @@ def with_leading_axes(
 
 
 def usual(title: str, weight: float, leading: float = 1, finite: bool = True) -> tuple[Part, ...]:
-    """As `grader.spec.parts.usual`, on the cases of `with_leading_axes`. `finite`: entries up to ±50 could do harm."""
+    """Like `grader.spec.parts.usual`, on the cases of `with_leading_axes`. `finite`: with a part for large entries."""
     large = (parts.finite("stays finite at large entries", 0.5, "entries up to 50"),) if finite else ()
     return (
         parts.shape(),
@@ -98,8 +96,9 @@ def view_refused(session: Session) -> bool:
     return any(o.raised is not None and "view size is not compatible" in o.raised.message for o in outcomes)
 
 
-Pair = tuple[Tensor, Tensor]
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
 
+Pair = tuple[Tensor, Tensor]
 
 # Attention on projected tensors: query, key, value, the output projection, the number of heads, a mask or None.
 Core = Callable[[Tensor, Tensor, Tensor, Callable[[Tensor], Tensor], int, Tensor | None], Pair]
@@ -111,7 +110,7 @@ def split(x: Tensor, num_heads: int) -> Tensor:
 
 
 def merge(x: Tensor) -> Tensor:
-    """Rightly: heads beside each other."""
+    """Rightly: the heads side by side."""
     return x.transpose(-3, -2).flatten(-2)
 
 
@@ -152,7 +151,7 @@ def core(
     one_head: bool = False,
     transposed: bool = False,
 ) -> Core:
-    """An attention that differs from the right one in what is named."""
+    """Attention in heads with the given parts changed."""
 
     def attend(
         query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
@@ -179,19 +178,17 @@ ONE_HEAD_SHOWN: tuple[Callable[[Tensor, int], Tensor], ...] = (
     _with_head_axis,
 )
 
-
-# With one head its width is d_model; somebody may still divide by the root of d_model / num_heads.
+# With one head the width is d_model; the divisor may still be the root of d_model / num_heads.
 ONE_HEAD = tuple(
-    one
+    attend
     for divisor in (lambda head_dim, heads: math.sqrt(head_dim * heads), root_of_head_dim)
-    for one in (
+    for attend in (
         *(core(one_head=True, shown=shown, divisor=divisor) for shown in ONE_HEAD_SHOWN),
         core(split=lambda x, heads: x, merge=lambda x: x, divisor=divisor),
     )
 )
 
-
-# What function and module share: the mistakes' variants are cores, which `of_function` or `of_module` wraps.
+# The function and the module share these. Their variants are cores, which `of_function` or `of_module` wraps.
 SCALED_BY_D_MODEL = Mistake(
     "scaled-by-d_model",
     "the scores are divided by the square root of d_model; each head's vectors are only head_dim wide.",
@@ -201,7 +198,6 @@ SCALED_BY_D_MODEL = Mistake(
     ),
     (core(divisor=lambda head_dim, heads: math.sqrt(head_dim * heads)),),
 )
-
 
 NO_SCALING = Mistake(
     "no-scaling",
@@ -213,7 +209,6 @@ NO_SCALING = Mistake(
     (core(divisor=lambda head_dim, heads: 1.0),),
 )
 
-
 NO_OUTPUT_PROJECTION = Mistake(
     "no-output-projection",
     "the merged heads are returned as they are: the last projection is missing.",
@@ -224,7 +219,6 @@ NO_OUTPUT_PROJECTION = Mistake(
     (core(project=False),),
 )
 
-
 VIEW_WITHOUT_TRANSPOSE = Mistake(
     "view-without-transpose",
     "the heads were made by `view` alone, so each holds pieces of several tokens.",
@@ -234,7 +228,6 @@ VIEW_WITHOUT_TRANSPOSE = Mistake(
     ),
     (core(split_by_view), core(split_by_view, merge_by_view)),
 )
-
 
 MERGE_WITHOUT_TRANSPOSE = Mistake(
     "merge-without-transpose",
@@ -247,7 +240,6 @@ MERGE_WITHOUT_TRANSPOSE = Mistake(
     (core(merge=merge_by_view),),
 )
 
-
 ONE_HEAD_ONLY = Mistake(
     "one-head-only",
     "the whole width is treated as one head: num_heads changes nothing.",
@@ -257,7 +249,6 @@ ONE_HEAD_ONLY = Mistake(
     ),
     ONE_HEAD,
 )
-
 
 FURTHER = (
     Mistake(
@@ -319,7 +310,6 @@ FURTHER = (
     ),
 )
 
-
 VIEW_WITHOUT_CONTIGUOUS = Mistake(
     "view-without-contiguous",
     "`view` refuses to run after a transpose: the numbers don't lie in memory in the order of the axes.",
@@ -332,7 +322,7 @@ VIEW_WITHOUT_CONTIGUOUS = Mistake(
 
 
 def wrapped(wrap: Callable[[Core], Callable[..., Any]], *mistakes: Mistake) -> tuple[Mistake, ...]:
-    """The mistakes with their cores made into variants that take the exercise's arguments."""
+    """The mistakes with each core wrapped into a variant that takes the exercise's arguments."""
     return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
 
 
@@ -348,7 +338,7 @@ def pytorch_attention(
     num_heads: int,
     mask: Tensor | None = None,
 ) -> Pair:
-    """PyTorch's own, for (B, T, E). Its mask is True where nothing may be seen, one for each batch and head."""
+    """PyTorch's own, for (B, T, E). It gets a mask for each batch and head, True where attention is not allowed."""
     query, key, value = (tensor.transpose(0, 1) for tensor in inputs)
     hidden = None
     if mask is not None:
@@ -376,7 +366,7 @@ def pytorch_attention(
 
 
 def drawn_mask(draw: Draw, shape: tuple[int, ...]) -> Tensor:
-    """Every row shows one key at least and hides one at least, so that inverting the mask leaves none empty."""
+    """Every row shows at least one key and hides at least one, so that inverting the mask leaves no row empty."""
     mask = draw.uniform(shape) < 0.6
     order = draw.uniform(shape).argsort(-1)
     return mask.scatter(-1, order[..., :1], True).scatter(-1, order[..., 1:2], False)

@@ -17,8 +17,6 @@ from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
-# --- causal_mask ------------------------------------------------------------------------------------------------------
-
 
 def _lengths(draw: Draw) -> list[Case]:
     sizes = draw.sizes("T", "other", B=2)  # a length of 2 can't tell one hidden token from two

@@ -34,8 +34,6 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 Variant = Callable[..., Pair]
-
-
 RIGHT_MASK = triangle(0)
 
 
@@ -52,7 +50,7 @@ def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num
 
 
 def causally(attend: Core, visible: Callable[[int], Tensor] = RIGHT_MASK) -> Variant:
-    """A way of getting many heads wrong, with a causal mask (or with another one)."""
+    """A variant of causal multi-head attention; `visible` makes its mask."""
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
         return attend(x @ w_q, x @ w_k, x @ w_v, lambda mixed: mixed @ w_o, num_heads, visible(x.shape[-2]))
@@ -61,7 +59,7 @@ def causally(attend: Core, visible: Callable[[int], Tensor] = RIGHT_MASK) -> Var
 
 
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Variant:
-    """Query, key, value and output made with these of w_q, w_k, w_v, w_o; those in `turned` transposed."""
+    """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
 
     def variant(x: Tensor, *rest: Any) -> Pair:
         weights = [w.mT if i in turned else w for i, w in enumerate(rest[:4])]
@@ -99,7 +97,7 @@ def _unhidden(scores: Tensor, _mask: Tensor) -> Tensor:
 
 
 def _showing(*visible: Callable[[int], Tensor]) -> tuple[Variant, ...]:
-    """The wrong keys hidden, with every way of treating a row that has none left."""
+    """Variants with these masks, with every way of treating a row in which no key is visible."""
     ways = (
         core(),
         core(after=lambda weights, mask: weights.nan_to_num(0.0)),

@@ -34,7 +34,7 @@ from grader.spec.exercise import Exercise, Mistake, Output
 
 
 def decoder(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Both at once: a key is visible that is a token and not in the future."""
+    """A key is visible if it is a token and not in the future."""
     return torch.logical_and(padding(tokens, pad_idx), causal(tokens.shape[1]))
 
 

@@ -18,9 +18,11 @@ from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
 from grader.spec.session import Session
 from grader.subject import Callback
 
+# --- the attentions that a detector is tried on -----------------------------------------------------------------------
+
+# Maps from (T, E) to (T, E). Their outputs are bounded sums over the tokens they see. So a change in a visible token
+# shows, and a sound attention's earlier outputs stay the same to the bit whatever becomes of a later token, even NaN.
 Attention = Callable[[Tensor, "Weights"], Tensor]
-
-
 Visible = Callable[[int], Tensor]
 
 
@@ -50,7 +52,7 @@ class Weights:
         return x @ self.value + self.bias
 
     def likeness(self, x: Tensor) -> Tensor:
-        """How much each key counts for each query, from 1 / e to e: no token that is seen may vanish."""
+        """How much each key counts for each query, from 1/e to e, so that every visible token matters."""
         scores = (x @ self.query + self.bias) @ (x @ self.key + self.bias).mT / math.sqrt(x.shape[-1])
         return torch.exp(torch.tanh(scores))
 
@@ -80,7 +82,7 @@ def past(length: int) -> Tensor:
 
 
 def pair(query: Callable[[int], int], key: Callable[[int], int]) -> Attention:
-    """Every token by itself, but one output sees one more token; their positions follow from the length."""
+    """Each output sees its own token only, but one output sees one token more. The length tells which two these are."""
 
     def attend(x: Tensor, w: Weights) -> Tensor:
         i, j = query(len(x)), key(len(x))
@@ -111,22 +113,16 @@ def _centred(x: Tensor, w: Weights) -> Tensor:
 
 
 PLAIN, UNMASKED = "causal attention", "attention without a mask"
-
-
 ALONE, LATER_ONLY = "a layer in which every token sees only itself", "attention that sees nothing but later tokens"
-
-
 BACKWARDS = "attention with the mask the wrong way round"
 
-
-# Few: a detector makes all its calls on each of these, and every call is answered from outside its process.
+# Few, because a detector makes all its calls on each, and every call is answered from outside its process.
 SOUND: dict[str, Attention] = {
     PLAIN: seeing(past),
     ALONE: lambda x, w: w.values(x),
     "attention that sees only what came before a token": seeing(lambda n: offsets(n) < 0),
     "attention in which output 2 alone looks back, at token 0": pair(lambda n: 2, lambda n: 0),
 }
-
 
 PLACES: dict[str, Attention] = {
     "attention in which output 0 sees token 1, and no other output leaks": pair(lambda n: 0, lambda n: 1),
@@ -135,7 +131,6 @@ PLACES: dict[str, Attention] = {
     "attention in which the last output but one sees the last token": pair(lambda n: n - 2, lambda n: n - 1),
     "attention that leaks in the middle only": pair(lambda n: (n - 1) // 2, lambda n: (n - 1) // 2 + 1),
 }
-
 
 KINDS: dict[str, Attention] = {
     BACKWARDS: seeing(lambda n: offsets(n) >= 0),
@@ -147,19 +142,15 @@ KINDS: dict[str, Attention] = {
     "attention whose input loses its mean over all tokens first": _centred,
 }
 
-
 BROKEN: dict[str, Attention] = {UNMASKED: seeing(lambda n: torch.ones(n, n, dtype=torch.bool)), **PLACES, **KINDS}
 
-
-# For diagnosis only: what a detector says of these tells what it looks at.
+# For diagnosis only: the verdicts on these show what a detector looks at.
 CONSTANT = "a layer whose output is always the same"
-
-
 LONGER, LONGER_LATER = "outputs longer than the input", "outputs longer from the second call on"
 
 
 def one_row_more(x: Tensor, w: Weights) -> Tensor:
-    """A row too many."""
+    """One row too many."""
     return torch.cat([w.values(x), x[:1]])
 
 
@@ -169,22 +160,18 @@ PROBES: dict[str, Attention] = {
     LONGER_LATER: one_row_more,
 }
 
-
 ATTENTIONS = {**SOUND, **BROKEN, **PROBES}
 
+# --- answers to the detector's calls ----------------------------------------------------------------------------------
 
-# Elements of the largest tensor that one answer may need: a detector's sizes are its own, the judge's memory is not.
+# Elements of the largest tensor that one answer may need: the detector chooses the sizes, the judge has the memory.
 ROOM = 2**22
-
-
 WIDEST = 512
-
-
 CALLS_KEPT = 64
 
 
 class Calls:
-    """Answers a detector's calls of one attention, remembers what they held and what was wrong with one of them."""
+    """Answers a detector's calls of one attention. Keeps the inputs, and the first misuse."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
@@ -206,13 +193,13 @@ class Calls:
         return self._each(args[0])
 
     def _each(self, x: Tensor, cotangent: Tensor | None = None) -> Tensor:
-        """Leading axes are more than was promised, but cost nothing."""
+        """Leading axes work too, though the exercise promises none."""
         if x.numel() == 0:
             return x
         matrices = x.to(torch.float64).reshape(-1, *x.shape[-2:])
         attend = partial(self._attend, w=Weights.draw(self.seed, x.shape[-1]))
         if cotangent is None:
-            outputs = torch.stack([attend(one) for one in matrices])
+            outputs = torch.stack([attend(matrix) for matrix in matrices])
         else:
             weights = cotangent.to(torch.float64).reshape(matrices.shape)
             outputs = torch.stack([_gradient(attend, *both) for both in zip(matrices, weights, strict=True)])
@@ -228,27 +215,27 @@ class Calls:
 def _gradient(attend: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) -> Tensor:
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        found = torch.autograd.grad((attend(x) * cotangent).sum(), x, allow_unused=True)[0]
-    return torch.zeros_like(x) if found is None else found
+        gradient = torch.autograd.grad((attend(x) * cotangent).sum(), x, allow_unused=True)[0]
+    return torch.zeros_like(x) if gradient is None else gradient
 
 
 def _misuse(args: tuple[Any, ...]) -> str:
-    wanted = "It takes one float tensor of shape (T, E)."
+    expected = "It takes one float tensor of shape (T, E)."
     if len(args) != 1:
-        return f"Your detector called `attention` with {len(args)} arguments. {wanted}"
+        return f"Your detector called `attention` with {len(args)} arguments. {expected}"
     x = args[0]
     if not isinstance(x, Tensor):
-        return f"Your detector called `attention` with {compare.in_words(x)}. {wanted}"
+        return f"Your detector called `attention` with {compare.in_words(x)}. {expected}"
     if not x.is_floating_point() or x.dim() < 2:
         dtype = str(x.dtype).removeprefix("torch.")
-        return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {wanted}"
+        return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
     if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST:
         return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens of a few numbers will do."
     return ""
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """In an order of the seed's: a function that counts its calls, or reads a number, must not know what comes."""
+    """In an order drawn from the seed: counting calls or reading a number must not tell which attention comes."""
     seed = draw.integer(0, 2**40)
     names = [*SOUND, *BROKEN]
     order = torch.randperm(len(names), generator=draw.generator).tolist()
@@ -260,14 +247,14 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _calls(session: Session) -> dict[int, Calls]:
-    """Who answers, by the callback's number."""
+    """The `Calls` that answer each callback, by its number."""
     calls = {case.args["attention"].number: Calls(case.name, case.sizes["seed"]) for case in session.cases.values()}
     session.subject.answer_with(lambda callback, args: calls[callback.number].answer(args))
     return calls
 
 
 def _ask(session: Session, name: str) -> Calls:
-    """Run the detector on an attention, after all that come before it in the seed's order."""
+    """Runs the detector on all attentions up to this one, in the seed's order, and returns this one's calls."""
     calls = session.once("calls", lambda: _calls(session))
     for case in session.cases.values():
         session.call(case)
@@ -277,7 +264,7 @@ def _ask(session: Session, name: str) -> Calls:
 
 
 def verdict(session: Session, name: str) -> bool | None:
-    """What the detector says of an attention; None if it said neither True nor False."""
+    """What the detector returns for an attention; None if it is neither True nor False."""
     _ask(session, name)
     value = session.call(session.cases[name]).value
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype == torch.bool:
@@ -286,8 +273,8 @@ def verdict(session: Session, name: str) -> bool | None:
 
 
 def _wrong(session: Session, name: str) -> Finding | None:
-    said, leaks = verdict(session, name), name in BROKEN
-    if said is leaks:
+    answer, leaks = verdict(session, name), name in BROKEN
+    if answer is leaks:
         return None
     outcome, misuse = session.call(session.cases[name]), _ask(session, name).misuse
     if misuse:
@@ -297,17 +284,17 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return finding
     if outcome.value is None:
         return Finding("returns-nothing", "`leaks_future` returned None. Does every way through it end in a `return`?")
-    if said is None:
+    if answer is None:
         returned = compare.in_words(outcome.value)
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
-    told = "It found no leak in" if leaks else "It says True of"
+    claim = "It found no leak in" if leaks else "It says True of"
     why = "" if leaks else ", whose outputs never depend on later tokens"
-    return Finding("wrong-verdict", f"{told} {name}{why}.")
+    return Finding("wrong-verdict", f"{claim} {name}{why}.")
 
 
 def _judges(title: str, weight: float, *names: str) -> Part:
     def judge(session: Session) -> Finding | None:
-        for name in (PLAIN, UNMASKED, *names):  # who can't tell these two apart is right about others by chance
+        for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
             finding = _wrong(session, name)
             if finding is not None:
                 return finding
@@ -316,11 +303,11 @@ def _judges(title: str, weight: float, *names: str) -> Part:
     return Part(title, weight, judge)
 
 
-# --- telling mistakes by the verdicts ---------------------------------------------------------------------------------
+# --- recognised by their verdicts -------------------------------------------------------------------------------------
 
 
-def _all(session: Session, names: dict[str, Any], said: bool | None) -> bool:
-    return all(verdict(session, name) is said for name in names)
+def _all(session: Session, names: dict[str, Any], answer: bool | None) -> bool:
+    return all(verdict(session, name) is answer for name in names)
 
 
 def _inverted(session: Session) -> bool:
@@ -328,7 +315,7 @@ def _inverted(session: Session) -> bool:
 
 
 def _changes_nothing(session: Session) -> bool:
-    """Two calls at a time got the same."""
+    """The two calls of each pair got the same input."""
     seen = _ask(session, UNMASKED).seen
     pairs = list(zip(seen[::2], seen[1::2], strict=False))
     return bool(pairs) and all(torch.equal(*pair) for pair in pairs) and _all(session, {**SOUND, **BROKEN}, False)
@@ -342,7 +329,8 @@ def _compares_shapes(session: Session) -> bool:
 
 
 def _perturbs_the_past(session: Session) -> bool:
-    """It finds what looks back. Where nothing does, all depends on whether the changed token's own output counts."""
+    """It reports what looks back. Where nothing does, the verdict depends on whether it counts the changed token's own
+    output."""
     looks_back = verdict(session, PLAIN) is True and verdict(session, UNMASKED) is True
     own = verdict(session, ALONE)
     return looks_back and verdict(session, LATER_ONLY) is False and _all(session, {**PLACES, BACKWARDS: None}, own)

@@ -24,24 +24,20 @@ ONE, ALL, BATCH, KEYS, SENTENCES, FULL = (
     "batch and heads, a mask for every head",
 )
 
-
 HIGH, LOW, MIXED, LOUD = "scores near 10000", "scores near -10000", "rows near 10000 and -10000", "large hidden scores"
-
-
 EMPTY, EMPTY64 = "rows with nothing visible", "rows with nothing visible, float64"
-
-
 OFFSET = (HIGH, LOW, MIXED)
-
-
 USUAL = (ONE, ALL, BATCH, KEYS, SENTENCES, FULL)
+
+
+# --- recognised by their rows: some mistakes depend on a number that a student chose ----------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """A case, row by row: what came back, what is right, the scores and the mask, and which rows see nothing."""
+    """One case: the returned rows, the right ones, the scores and the mask."""
 
-    case: str
+    name: str
     value: Tensor
     right: Tensor
     scores: Tensor
@@ -53,29 +49,29 @@ class Rows:
 
     @property
     def is_right(self) -> Tensor:
-        tolerance = COARSE if self.case in OFFSET else FLOAT32
+        tolerance = COARSE if self.name in OFFSET else FLOAT32
         return tolerance.close(self.value, self.right).all(-1)
 
 
 def _rows(session: Session) -> list[Rows]:
-    """Every case, or none if one of them raised or came back in a wrong shape."""
-    found = []
+    """Every case; none if a call raised or returned a wrong shape."""
+    rows = []
     for case in session.real_cases():
         value, right = session.call(case).value, session.expected(case)[0]
         if not isinstance(value, Tensor) or value.shape != right.shape:
             return []
         scores, mask = case.args["scores"].double(), case.args["mask"].expand(right.shape)
-        found.append(Rows(case.name, value.double(), right, scores, mask))
-    return found
+        rows.append(Rows(case.name, value.double(), right, scores, mask))
+    return rows
 
 
 def _right_but_for_empty(rows: list[Rows]) -> bool:
-    return bool(rows) and all(bool((one.is_right | one.empty).all()) for one in rows)
+    return bool(rows) and all(bool((case.is_right | case.empty).all()) for case in rows)
 
 
 def _wrong_empty(rows: list[Rows]) -> Iterator[Tensor]:
-    for one in rows:
-        yield from one.value[one.empty & ~one.is_right]
+    for case in rows:
+        yield from case.value[case.empty & ~case.is_right]
 
 
 def nan_in_empty_row(session: Session) -> bool:
@@ -92,42 +88,42 @@ def shared_out_in_empty_row(session: Session) -> bool:
 
 
 def leaks(session: Session) -> bool:
-    """Hidden scores are set to a number, or lowered by one, that is not negative enough, whatever the number is."""
+    """Hidden scores are set to some number, or lowered by one, that is not negative enough."""
     rows = _rows(session)
-    low = [one for one in rows if one.case == LOW and not bool(one.is_right.all())]
+    low = [case for case in rows if case.name == LOW and not bool(case.is_right.all())]
     if low and _right_on(rows, *USUAL, HIGH):
         return bool(torch.isfinite(low[0].value).all())
     fills: list[float] = []
     lowered: list[float] = []
-    for one in rows:
-        if one.case in (EMPTY, EMPTY64):
+    for case in rows:
+        if case.name in (EMPTY, EMPTY64):
             continue
-        if not bool(((one.value.sum(-1) - 1).abs() < 1e-3).all()):
+        if not bool(((case.value.sum(-1) - 1).abs() < 1e-3).all()):
             return False
-        # In a row of softmax, log weight minus score is the same for all keys: so a hidden weight tells its score.
-        best = one.value.masked_fill(~one.mask, 0.0).argmax(-1, keepdim=True)
-        share, score = one.value.gather(-1, best), one.scores.gather(-1, best)
-        told = ~one.mask & (one.value > 1e-12) & (share > 1e-12)
-        implied = score + one.value.log() - share.log()
-        fills += implied[told].tolist()
-        lowered += (implied - one.scores)[told].tolist()
+        # In a row of softmax, log weight minus score is the same for all keys, so a hidden weight reveals its score.
+        best = case.value.masked_fill(~case.mask, 0.0).argmax(-1, keepdim=True)
+        share, score = case.value.gather(-1, best), case.scores.gather(-1, best)
+        known = ~case.mask & (case.value > 1e-12) & (share > 1e-12)
+        implied = score + case.value.log() - share.log()
+        fills += implied[known].tolist()
+        lowered += (implied - case.scores)[known].tolist()
     return _one_number(fills) < -0.5 or _one_number(lowered) < -0.5
 
 
 def _one_number(numbers: list[float]) -> float:
-    """What all of them are, up to rounding; 0 if they differ or there are none."""
+    """The number that all are equal to, up to rounding; 0 if they differ or there are none."""
     if not numbers or max(numbers) - min(numbers) > 0.05:
         return 0.0
     return numbers[0]
 
 
 def _right_on(rows: list[Rows], *names: str) -> bool:
-    return bool(rows) and all(bool(one.is_right.all()) for one in rows if one.case in names)
+    return bool(rows) and all(bool(case.is_right.all()) for case in rows if case.name in names)
 
 
 def overflows(session: Session) -> bool:
     rows = _rows(session)
-    wrong = {one.case for one in rows if not bool(one.is_right.all())}
+    wrong = {case.name for case in rows if not bool(case.is_right.all())}
     return _right_on(rows, *USUAL) and {HIGH, MIXED} <= wrong
 
 
@@ -138,7 +134,7 @@ def underflows(session: Session) -> bool:
 
 def too_small_a_share(session: Session) -> bool:
     rows = _rows(session)
-    loud = [one for one in rows if one.case == LOUD]
+    loud = [case for case in rows if case.name == LOUD]
     if not _right_on(rows, *USUAL, LOW, HIGH) or not loud:
         return False
     ratio = loud[0].value.sum(-1, keepdim=True)
@@ -147,13 +143,16 @@ def too_small_a_share(session: Session) -> bool:
 
 
 def gradient_is_nan(session: Session) -> bool:
-    found = session.call(session.cases[EMPTY], gradients=True).gradients or {}
-    gradient = found.get("0")
+    gradients = session.call(session.cases[EMPTY], gradients=True).gradients or {}
+    gradient = gradients.get("0")
     return gradient is not None and bool(torch.isnan(gradient).any())
 
 
+# --- reference and cases ----------------------------------------------------------------------------------------------
+
+
 def reference(scores: Tensor, mask: Tensor) -> Tensor:
-    """What PyTorch's own masked attention makes of the identity as keys and as values."""
+    """PyTorch's own masked attention with the identity as keys and values."""
     identity = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(*scores.shape[:-2], -1, -1)
     return F.scaled_dot_product_attention(scores, identity, identity, attn_mask=mask.expand(scores.shape), scale=1.0)
 
@@ -169,7 +168,7 @@ def _cases(draw: Draw) -> list[Case]:
         scores = (2 * draw.normal((*leading, *matrix))).clamp(-10, 10)
         scores[..., :2, :2] = 0.0  # a score may be exactly zero
         scores = (scores + offset).to(torch.float64 if "float64" in name else torch.float32)
-        # Offsets take digits from some right answers and hide a fill: told by their rows, not by variants.
+        # Offsets cost digits and can hide a fill: mistakes are recognised there by rows, not by variants.
         return Case(name, {"scores": scores, "mask": mask}, sizes, leading, comparable=name not in OFFSET)
 
     return [
@@ -265,10 +264,7 @@ def _zero_score_hidden(zeros: bool) -> Variant:
 
 
 FILLS = (-1.0, -10.0, -50.0, -100.0, -1000.0, -9999.0, -10000.0)
-
-
 NOTHING, LARGE = -torch.inf, -1e9
-
 
 EXERCISE = Exercise(
     name="masked_softmax",

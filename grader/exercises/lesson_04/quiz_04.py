@@ -24,7 +24,6 @@ def _first_weight() -> float:
 
 WITHOUT_A_MASK = "Look at the table of section 8: which line is for this dtype, and what does it hold?"
 
-
 QUESTIONS = (
     number(
         "hidden_scores",
@@ -139,6 +138,5 @@ QUESTIONS = (
         },
     ),
 )
-
 
 EXERCISE = quiz("quiz_04", "04_masking", 2, QUESTIONS)

@@ -16,8 +16,6 @@ from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
 LESSON = "04_masking"
-
-
 Make = Callable[[int], Tensor]
 
 
@@ -25,12 +23,12 @@ Make = Callable[[int], Tensor]
 
 
 def causal(seq_len: int) -> Tensor:
-    """From PyTorch's own additive mask, which holds 0 where a query may attend and -inf where it may not."""
+    """PyTorch's own additive mask, which holds 0 where a query may attend and -inf where it may not."""
     return nn.Transformer.generate_square_subsequent_mask(seq_len).isfinite()
 
 
 def padding(tokens: Tensor, pad_idx: int) -> Tensor:
-    """Key by key: is it a token?"""
+    """Token by token: padding or not."""
     batch, seq_len = tokens.shape
     real = [[int(token) != pad_idx for token in row] for row in tokens]
     return torch.tensor(real).reshape(batch, 1, 1, seq_len)
@@ -54,7 +52,7 @@ def is_bool(case: str) -> Part:
 
 
 def _means_the_same(value: Tensor, right: Tensor) -> bool:
-    """As numbers: 1 and 0, or what is added to scores, 0 and a large negative number."""
+    """Whether numbers stand for the right mask: 1 and 0, or 0 and a large negative number to add to scores."""
     additive = (value == 0) == right
     return bool(((value != 0) == right).all()) or bool((additive & (right | (value <= -1e3))).all())
 
@@ -79,7 +77,6 @@ NOT_BOOL = Mistake(
     recognise=_not_bool,
 )
 
-
 INVERTED = (
     "Take token 0 of your mask: which keys may it attend to? In this course True means *may attend*.",
     "The other convention, True = hide, is its negation. Where does your mask turn from one to the other?",
@@ -103,7 +100,6 @@ DIAGONAL_HIDDEN = (
     ),
 )
 
-
 ONE_FUTURE = (
     "one-future-token-visible",
     "every token may attend to the token right after it.",
@@ -113,17 +109,16 @@ ONE_FUTURE = (
     ),
 )
 
-
 LOOKS_AHEAD = "the mask shows the future and hides the past."
 
 
-# --- padding_mask -----------------------------------------------------------------------------------------------------
+# --- padding -----------------------------------------------------------------------------------------------------
 
 TOKENS, NO_PADDING, ZERO, NOTHING = "padded at the end", "no padding", "pad_idx 0, padding anywhere", "all padding"
 
 
 def batches(draw: Draw) -> list[Case]:
-    """Token ids on both sides of the padding's, 0 among them where that isn't it; one sentence is not padded."""
+    """Token ids above and below the padding's, among them 0 where it isn't padding; one sentence has no padding."""
     sizes = draw.sizes("T", B=3, too_short=2)
     batch, length = sizes["B"], sizes["T"]
     pad = draw.integer(3, 6)
@@ -167,7 +162,6 @@ ON_QUERY_AXIS = (
         "What nobody should look at are the padded keys, so a column of the scores has to go, not a row.",
     ),
 )
-
 
 PAD_IDX_IGNORED = (
     "pad-idx-ignored",

@@ -32,13 +32,11 @@ from grader.subject import Request
 from grader.tolerance import COARSE, FLOAT32
 
 INITIAL = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
-
-
 TRAIN, EVAL = "train mode", "eval mode"
 
 
 def reference(setup: Setup, x: Tensor) -> Tensor:
-    """PyTorch's own, for one batch. No gradient is asked for the statistics: they are not parameters."""
+    """PyTorch's own, for one batch. The statistics get no gradient: they are not parameters."""
     state, eps = setup.state, setup.init[1] if len(setup.init) > 1 else 1e-5
     mean, var = (None if setup.training else state[name].detach() for name in STATS)
     return F.batch_norm(x, mean, var, state["weight"], state["bias"], setup.training, 0.0, eps)
@@ -71,7 +69,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def fresh_state(session: Session) -> dict[str, Any]:
-    """The state of a module as it is built; empty if it can't be."""
+    """The state of a new module, or the `finding` that says why there is none."""
 
     def ask() -> dict[str, Any]:
         built = session.build(Setup((6,)), "fresh")
@@ -89,22 +87,24 @@ def _registers(session: Session) -> Finding | None:
     for name, place in places.items():
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
-            found = f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
-            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {found}.")
+            place_found = (
+                f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
+            )
+            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
         value = state[place][name]
         if not isinstance(value, Tensor) or value.shape != (6,) or not bool((value == INITIAL[name]).all()):
-            found = compare.in_words(value)
+            shown = compare.in_words(value)
             if isinstance(value, Tensor) and value.shape == (6,):
-                found = ", ".join(map(compare.in_digits, value.tolist()))
+                shown = ", ".join(map(compare.in_digits, value.tolist()))
             return Finding(
                 "wrong-start",
-                f"`{name}` of a new module of 6 features is {found}; expected {INITIAL[name]:g} for every feature.",
+                f"`{name}` of a new module of 6 features is {shown}; expected {INITIAL[name]:g} for every feature.",
             )
     return None
 
 
 def _left_alone(session: Session) -> Finding | None:
-    """Statistics after a batch in eval mode are those of before it; asked once training moves them at all."""
+    """A batch in eval mode leaves the statistics as they were. Judged only if training moves them."""
     moved = False
     for run, seen, finding in observed(session):
         before = tuple(run.setup.state[name] for name in STATS)
@@ -144,12 +144,9 @@ def _cancels(session: Session) -> bool:
 
 
 BOTH = ("mean", "var")
-
-
 EACH = (BOTH, ("mean",), ("var",))
 
-
-# By mistake: what a machine that makes it does differently, in the order of precedence.
+# What the variants of each mistake change, in order of precedence.
 WRONG: dict[str, tuple[dict[str, Any], ...]] = {
     "eval-uses-batch-statistics": ({"eval_uses_batch": True}, {"eval_uses_batch": True, "moves_in_eval": "after"}),
     "running-stats-not-updated": tuple({"still": which} for which in EACH),
@@ -266,7 +263,6 @@ MISTAKES = (
         recognise=_cancels,
     ),
 )
-
 
 EXERCISE = Exercise(
     name="BatchNorm",

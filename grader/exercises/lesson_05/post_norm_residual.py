@@ -11,8 +11,6 @@ from torch import Tensor
 from grader.exercises.lesson_05.shared import LESSON, NORM_FORGOTTEN, NORMALISED_TWICE, residual_cases, residual_parts
 from grader.spec.exercise import Exercise, Mistake, Output
 
-Block = Callable[[Tensor, Callable, Callable], Tensor]
-
 
 def reference(x: Tensor, sublayer: Callable, norm: Callable) -> Tensor:
     """By the definition."""

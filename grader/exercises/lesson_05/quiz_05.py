@@ -175,5 +175,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_05", LESSON, 2, QUESTIONS)

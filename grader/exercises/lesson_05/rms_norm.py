@@ -27,8 +27,6 @@ from grader.exercises.lesson_05.shared import (
 from grader.spec.exercise import Exercise, Mistake, Output
 
 RMS = {"x": "... E", "gamma": "E"}
-
-
 DEFAULT = 1e-6
 
 
@@ -45,7 +43,7 @@ def recipe(
     total: bool = False,
     keepdim: bool = True,
 ) -> Callable[..., Tensor]:
-    """An RMSNorm, right but for what is named. `total`: the squares are added up, not averaged."""
+    """An RMSNorm with the given parts changed. `total`: the squares are added up, not averaged."""
 
     def wrong(x: Tensor, gamma: Tensor, eps: float = DEFAULT) -> Tensor:
         axes = axis(x) if callable(axis) else axis
@@ -70,7 +68,6 @@ def _default(number: float) -> Callable[..., Tensor]:
 
 
 LAST: tuple[Axis, ...] = ((-1,),)
-
 
 EXERCISE = Exercise(
     name="rms_norm",

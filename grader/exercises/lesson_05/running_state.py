@@ -20,8 +20,6 @@ from grader.subject import Outcome, Request
 from grader.tolerance import FLOAT32, Tolerance
 
 MODES = {True: "train", False: "eval"}
-
-
 STATS = ("running_mean", "running_var")
 
 
@@ -35,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """A module that is built once and gets several batches."""
+    """A module that is built once and called with several batches."""
 
     setup: Setup
     steps: tuple[Step, ...]
@@ -51,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Observed:
-    """What one step gave: its output and the running statistics after it. `finding` says why there is nothing."""
+    """What one step gave: its output and the running statistics after it."""
 
     output: Tensor
     mean: Tensor
@@ -62,7 +60,7 @@ class Observed:
 
 
 def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
-    """Nothing at its initial value: a weight of one hides a missing weight."""
+    """No value is the initial one: a weight of one hides a missing weight."""
     return {
         "weight": draw.normal((width,)),
         "bias": draw.normal((width,)),
@@ -72,7 +70,7 @@ def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
 
 
 def runs(draw: Draw) -> tuple[Run, Run]:
-    """A module with its defaults, and one with an eps and a momentum of its own that gets batches of two."""
+    """A module with its defaults, and one with its own eps and momentum that gets batches of two."""
     sizes = batch_sizes(draw)
     width = sizes["E"]
 
@@ -88,7 +86,7 @@ def runs(draw: Draw) -> tuple[Run, Run]:
 
 
 def observed(session: Session) -> tuple[tuple[Run, tuple[Observed, ...], Finding | None], ...]:
-    """Every run with what the student's module gave, step by step, up to the first that failed (and why it did)."""
+    """Every run with what the student's module gave, step by step, up to the first failure and its finding."""
     return session.once("runs", lambda: tuple((run, *_observe(session, run)) for run in runs(session.draw)))
 
 
@@ -128,7 +126,7 @@ def _mismatch(outcome: Outcome, state: Outcome, step: Step, session: Session) ->
     return None
 
 
-def expected(run: Run) -> tuple[Observed, ...]:
+def pytorch_steps(run: Run) -> tuple[Observed, ...]:
     """What `nn.BatchNorm1d` gives, in float64."""
     module = nn.BatchNorm1d(run.setup.init[0], run.eps, run.momentum).to(torch.float64)
     module.load_state_dict({**run.setup.state, "num_batches_tracked": torch.tensor(0)})
@@ -145,11 +143,9 @@ def expected(run: Run) -> tuple[Observed, ...]:
 
 @dataclass(frozen=True)
 class BatchNormVariant:
-    """A BatchNorm, right but for what is named.
-
-    `swapped`, `still`: the statistics whose old and new share have changed places, that don't move at all.
-    `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: those of before or after the update.
-    """
+    """A BatchNorm with the given parts changed. `swapped`: the statistics whose old and new shares are exchanged;
+    `still`: those that don't move. `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: the
+    statistics "before" or "after" the update."""
 
     swapped: tuple[str, ...] = ()
     still: tuple[str, ...] = ()
@@ -165,7 +161,7 @@ class BatchNormVariant:
     shifted: bool = True
 
     def walk(self, run: Run) -> Iterator[Observed]:
-        """What it would have given, in float64, step by step: most machines are ruled out by the first."""
+        """What it gives, in float64, step by step: the first step already rules out most variants."""
         state = {name: tensor.to(torch.float64) for name, tensor in run.setup.state.items()}
         for step in run.steps:
             yield self._step(run, state, step)
@@ -198,10 +194,10 @@ class BatchNormVariant:
 
 
 def named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """The first mistake of `wrong` whose machine gives what the student's module gave wherever that wasn't right, alone
-    or else together with another one; empty if there is none. `wrong` says what each mistake's machines do otherwise.
-    """
-    return session.once("machine", lambda: _named(session, wrong))
+    """The first mistake with a variant that gives what the student's module gave wherever that is wrong, alone or
+    combined with another mistake's variant; empty if there is none. `wrong` holds what the variants of each mistake
+    change."""
+    return session.once("named mistake", lambda: _named(session, wrong))
 
 
 def _named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
@@ -219,11 +215,11 @@ def _named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -
     return ""
 
 
-def _fits(session: Session, machine: BatchNormVariant) -> bool:
+def _fits(session: Session, variant: BatchNormVariant) -> bool:
     wrong = False
     for run, seen, _ in observed(session):
-        for mine, right, theirs in zip(seen, expected_steps(session, run), machine.walk(run), strict=True):
-            for a, b, c in zip(mine.tensors(), right.tensors(), theirs.tensors(), strict=True):
+        for got, right, wrong_step in zip(seen, expected_steps(session, run), variant.walk(run), strict=True):
+            for a, b, c in zip(got.tensors(), right.tensors(), wrong_step.tensors(), strict=True):
                 if _close(a, b, RIGHT):
                     continue
                 if not _close(a, c, ALIKE):
@@ -233,8 +229,8 @@ def _fits(session: Session, machine: BatchNormVariant) -> bool:
 
 
 def expected_steps(session: Session, run: Run) -> tuple[Observed, ...]:
-    """`pytorchs`, once."""
-    return session.once(id(run), lambda: expected(run))
+    """`pytorch_steps`, computed once for a run."""
+    return session.once(id(run), lambda: pytorch_steps(run))
 
 
 def _close(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
@@ -247,25 +243,25 @@ def first_wrong(
     """The first step after which an output or a statistic is wrong. `which`: "output", "mean", "var"; `training` picks
     the mode (None: both), `upto` the first steps."""
     for run, seen, finding in observed(session):
-        for number, (step, mine, right) in enumerate(
+        for number, (step, got_step, expected_step) in enumerate(
             zip(run.steps, seen, expected_steps(session, run), strict=False), 1
         ):
             if training not in (None, step.training) or (upto is not None and number > upto):
                 continue
             for name in which:
-                got, expected = getattr(mine, name), getattr(right, name)
+                got, expected = getattr(got_step, name), getattr(expected_step, name)
                 if not _close(got, expected, FLOAT32):
-                    return _told(run, number, step, name, got, expected)
+                    return _wrong_values(run, number, step, name, got, expected)
         if finding is not None:
             return finding
     return None
 
 
-def _told(run: Run, number: int, step: Step, name: str, got: Tensor, expected: Tensor) -> Finding:
-    what = "the result is" if name == "output" else f"`running_{name}` is"
+def _wrong_values(run: Run, number: int, step: Step, name: str, got: Tensor, expected: Tensor) -> Finding:
+    subject = "the result is" if name == "output" else f"`running_{name}` is"
     return Finding(
         "wrong-values",
-        f"After batch {number}, of {step.x.shape[0]} rows, in {MODES[step.training]} mode {what} not that of "
+        f"After batch {number}, of {step.x.shape[0]} rows, in {MODES[step.training]} mode {subject} not that of "
         f"`nn.BatchNorm1d` (momentum {run.momentum:g}, eps {run.eps:g}).",
         got=got[:8, :8] if got.dim() > 1 else got[:8],
         expected=(expected[:8, :8] if expected.dim() > 1 else expected[:8]).to(got.dtype),

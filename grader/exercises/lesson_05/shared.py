@@ -19,17 +19,9 @@ from grader.subject import Given
 from grader.tolerance import COARSE, FLOAT32
 
 LESSON = "05_normalization"
-
-
-EPS = 0.1  # so large that its place shows
-
-
+EPS = 0.1  # large enough to show where it stands
 BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
-
-
 Divide = Callable[[Tensor, float], Tensor]
-
-
 Axis = tuple[int, ...] | Callable[[Tensor], tuple[int, ...]] | None
 
 
@@ -37,8 +29,8 @@ Axis = tuple[int, ...] | Callable[[Tensor], tuple[int, ...]] | None
 
 
 def token_sizes(draw: Draw) -> dict[str, int]:
-    """Few tokens, so that a loop over all their numbers comes to an end too, and many features: over two or three of
-    them every norm gives nearly the same."""
+    """Few tokens, so that a loop over all their numbers ends in time, and many features: over two or three features all
+    norms give nearly the same."""
     few = torch.tensor([2, 3, 7 if draw.larger else 5])[torch.randperm(3, generator=draw.generator)].tolist()
     leading = dict(zip("BHT", few, strict=True))
     return {**leading, "E": max(n for name, n in draw.sizes("E", "D", "V", **leading).items() if name not in leading)}
@@ -51,7 +43,7 @@ def batch_sizes(draw: Draw) -> dict[str, int]:
 
 
 def with_offset(draw: Draw, x: Tensor, axis: int) -> Tensor:
-    """About 1000 along an axis, with a spread below one; nothing round, or sums of squares would be exact."""
+    """Means of about 1000 along an axis, a spread below one. No round numbers: sums of their squares would be exact."""
     wide = x.to(torch.float64)
     spread = wide.var(axis, correction=0, keepdim=True).sqrt()
     own = draw.uniform(spread.shape, 0.4, 1.0), 1000 + draw.normal(spread.shape)
@@ -61,8 +53,8 @@ def with_offset(draw: Draw, x: Tensor, axis: int) -> Tensor:
 def special_cases(
     draw: Draw, inputs: Axes, sizes: Mapping[str, int], axis: int, leading: tuple[int, ...] = ()
 ) -> list[Case]:
-    """What shows eps, its place and its default, and what a variance taken the wrong way doesn't survive: statistics
-    along `axis` of the first argument, x."""
+    """Cases that show eps, its place, its default, and a variance that cancellation spoils. Statistics run along `axis`
+    of the first argument, x."""
 
     def case(name: str, change: Callable[[Tensor], Tensor], comparable: bool = True, **more: float) -> Case:
         made = tensors(draw, name, inputs, sizes, leading, comparable=comparable)
@@ -83,7 +75,7 @@ def special_cases(
 
 
 def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
-    """One sequence, a batch, two leading axes, a single token, float64, entries up to ±50, and the special ones."""
+    """One sequence, a batch, three leading axes, a single token, float64, entries up to ±50, and the special cases."""
     sizes = token_sizes(draw)
     sequence, batch = (sizes["T"],), (sizes["B"], sizes["T"])
 
@@ -94,7 +86,7 @@ def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
         tensors(draw, "one sequence", inputs, sizes, sequence),
         tensors(draw, "a batch", inputs, sizes, batch),
         tensors(draw, "three leading axes", inputs, sizes, (sizes["B"], sizes["H"], sizes["T"])),
-        tensors(draw, "a single token", inputs, sizes, comparable=False),  # with one axis many a mistake looks alike
+        tensors(draw, "a single token", inputs, sizes, comparable=False),  # with one axis many mistakes give the same
         tensors(draw, "float64", inputs, sizes, batch, dtype=torch.float64),
         tensors(draw, "entries up to 50", inputs, sizes, batch, fifty, comparable=False),
         *special_cases(draw, inputs, sizes, -1, batch),
@@ -102,7 +94,7 @@ def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
 
 
 def square(draw: Draw, inputs: Axes, size: str, *leading: str) -> Case:
-    """A diagnostic case on which a mean that lost its axis lines up with the wrong one."""
+    """A diagnostic case with as many rows as columns: a mean that lost its axis broadcasts along the wrong one."""
     n = draw.integer(5, 9)
     axes = {name: shape_of(own, {size: n, **dict.fromkeys(leading, n)}, ()) for name, own in inputs.items()}
     x = draw.normal((n, n))
@@ -111,7 +103,7 @@ def square(draw: Draw, inputs: Axes, size: str, *leading: str) -> Case:
 
 
 def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = "") -> tuple[Part, ...]:
-    """The parts of a norm that is a function: `title` for its `first` case, `further` for those of other shapes."""
+    """The parts of a norm that is a function: `title` for its `first` case, `further` for `cases` of other shapes."""
     return (
         parts.shape(first),
         parts.values(title, 3, first),
@@ -129,34 +121,32 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
 
 
 def inside(variance: Tensor, eps: float) -> Tensor:
-    """As it should be."""
+    """The right divisor."""
     return (variance + eps).sqrt()
 
 
 def outside(variance: Tensor, eps: float) -> Tensor:
-    """Eps beside the root."""
+    """Eps added after the root."""
     return variance.sqrt() + eps
 
 
 def bare(variance: Tensor, _eps: float) -> Tensor:
-    """No eps at all."""
+    """No eps."""
     return variance.sqrt()
 
 
 def fixed(divide: Divide, number: float) -> Divide:
-    """A number of the code's own in the place of the argument eps."""
+    """A fixed number in place of the argument eps."""
     return lambda variance, _eps: divide(variance, number)
 
 
 USUAL = (inside, outside)
-
-
 DEFAULTS = (0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A normalisation, right but for what is named. Called as a student's function is."""
+    """A normalisation with the given parts changed, called like a student's function."""
 
     axis: Axis
     correction: int = 0
@@ -179,7 +169,7 @@ class Recipe:
 
 
 def recipes(axes: Iterable[Axis], divides: Iterable[Divide] = USUAL, **fixed_fields: Any) -> tuple[Recipe, ...]:
-    """A recipe for every axis and divisor, with either variance: beginners' mistakes seldom come alone."""
+    """A recipe for every axis and divisor, each with both variances: beginners' mistakes seldom come alone."""
     corrections = (fixed_fields.pop("correction"),) if "correction" in fixed_fields else (0, 1)
     return tuple(
         Recipe(axis, correction, divide, **fixed_fields)
@@ -198,7 +188,7 @@ def all_but_last(x: Tensor) -> tuple[int, ...]:
 
 
 def cancels(session: Session, first: str) -> bool:
-    """Right on small numbers, wrong (or NaN) where they share a large offset."""
+    """Right on small numbers, wrong or NaN where they share a large offset."""
     small, large = session.cases[first], session.cases[OFFSET]
     if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
         return False
@@ -214,7 +204,7 @@ def _affine(right: tuple[int, ...]) -> tuple[Recipe, ...]:
 
 
 def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
-    """The mistakes that both norms have in common; `right` is the axis that the statistics run over."""
+    """The mistakes that both norms share; `right` is the axis that the statistics run over."""
 
     def swapped(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
         return Recipe(right)(x, beta, gamma, eps)
@@ -309,6 +299,10 @@ def wrong_axis(symptom: str, hints: tuple[str, ...], *axes: Axis, lost: Axis = N
     return Mistake("wrong-axis", symptom, hints, (*recipes(axes), *square_only))
 
 
+# --- residual blocks --------------------------------------------------------------------------------------------------
+
+# The student's functions get a sub-layer and a norm as callables. The subject builds them from plain data, so gradients
+# flow through them. They keep no state, so it doesn't matter how often and in which order they are called.
 RESIDUAL_INPUT = {"x": "... E"}
 
 
@@ -360,7 +354,6 @@ NORM_FORGOTTEN = Mistake(
     ("Are all arguments of the function used?",),
     (lambda x, f, n: x + f(x),),
 )
-
 
 NORMALISED_TWICE = Mistake(
     "normalised-twice",

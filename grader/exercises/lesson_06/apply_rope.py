@@ -15,11 +15,7 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 X = {"x": "... T D"}
-
-
 Variant = Callable[..., Tensor]
-
-
 Angles = Callable[[Tensor, Tensor, float], Tensor]
 
 
@@ -129,7 +125,7 @@ def _cases(draw: Draw) -> list[Case]:
         return replace(made, args={**made.args, "positions": positions, **more})
 
     def gaps(length: int, highest: int) -> Tensor:
-        """Distinct positions in no order, 0 not among them."""
+        """Distinct positions with gaps, unsorted and without 0."""
         return torch.randperm(highest, generator=draw.generator)[:length] + 1
 
     first = draw.sizes("T", B=2, H=3, D=(6, 10)[draw.integer(0, 2)])
@@ -142,7 +138,7 @@ def _cases(draw: Draw) -> list[Case]:
         at(case("a batch", second, "B"), gaps(second["T"], 25)),
         at(case("two leading axes", first, "B", "H"), torch.arange(first["T"])),
         at(case("another base", second), gaps(second["T"], 25), base=100.0 + draw.integer(0, 50)),
-        # So near the start that angles made in float32 are good enough.
+        # So near the start that angles in float32 are accurate enough.
         at(case("float64", {**first, "T": 5}, "B", dtype=torch.float64), gaps(5, 6)),
         at(large, gaps(second["T"], 40)),
     ]

@@ -23,11 +23,7 @@ EMBEDDING = Exclusion(
     lambda call: re.search(r"(^|[.:])(embedding|Embedding)(\.|$)", call) is not None,
 )
 
-
 ONE, OTHER, SINGLE, SQUARE = "one batch", "another batch", "a single token", "as many ids as columns"
-
-
-# --- embed_tokens -----------------------------------------------------------------------------------------------------
 
 
 def reference(tokens: Tensor, table: Tensor) -> Tensor:
@@ -52,17 +48,17 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _wrong_width(session: Session) -> bool:
-    """A one-hot that is too wide or too narrow: it can't be multiplied with the table, except by luck."""
+    """A one-hot that is too wide or too narrow can't be multiplied with the table, except by luck."""
     outcomes = [(session.cases[name], session.call(session.cases[name]).raised) for name in (ONE, OTHER)]
-    said = [(case, raised.message) for case, raised in outcomes if raised is not None]
-    if any("num_classes" in message or _cannot_meet(case, message) for case, message in said):
+    messages = [(case, raised.message) for case, raised in outcomes if raised is not None]
+    if any("num_classes" in message or _cannot_meet(case, message) for case, message in messages):
         return True
     lucky = (session.cases[name] for name in (OTHER, SQUARE))
-    return bool(said) and any(parts.inspect_call(session, case, FLOAT32) is None for case in lucky)
+    return bool(messages) and any(parts.inspect_call(session, case, FLOAT32) is None for case in lucky)
 
 
 def _cannot_meet(case: Case, message: str) -> bool:
-    """Whether torch was to multiply rows of another width with the whole table."""
+    """Whether torch refused to multiply rows of another width with the whole table."""
     shapes = re.search(r"\(\d+x(\d+) and (\d+)x(\d+)\)", message)
     table = (str(case.sizes["V"]), str(case.sizes["E"]))
     return shapes is not None and (shapes[2], shapes[3]) == table

@@ -16,13 +16,11 @@ from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
-# --- embed_with_positions ---------------------------------------------------------------------------------------------
-
 ONE, FULL, SQUARE_BATCH = "one batch", "as many tokens as positions", "as many sentences as tokens"
 
 
 def reference(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
-    """Row by row: what the token is, and where it stands."""
+    """Row by row: the row of the token's id plus the row of its position."""
     rows = [[token_table[token] + position_table[t] for t, token in enumerate(row)] for row in tokens.tolist()]
     return torch.stack([torch.stack(row) for row in rows])
 
@@ -33,7 +31,7 @@ def _cases(draw: Draw) -> list[Case]:
         tokens = token_ids(draw, sizes["B"], sizes["T"], sizes["V"], last=True)
         return replace(made, args={"tokens": tokens, **made.args})
 
-    # Positions are the most: ids, sentences and tokens could all be looked up among them.
+    # There are more positions than ids, sentences or tokens, so that looking up any of these by mistake runs.
     main = ordered(draw, "T", "V", "P", B=2, E=3)
     many = ordered(draw, "T", "P", "B", "V", E=4)
     full = ordered(draw, "T", "V", B=3, E=2)
@@ -56,7 +54,7 @@ def _joined(dim: int, *order: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def _fits_only(name: str) -> Callable[[Session], bool]:
-    """Right where two sizes happen to be equal, as in the named case; elsewhere torch can't add the two tables."""
+    """Right only where two sizes are equal, as in the named case; elsewhere torch can't add the two tables."""
 
     def recognise(session: Session) -> bool:
         raised = session.call(session.cases[ONE]).raised
@@ -68,12 +66,12 @@ def _fits_only(name: str) -> Callable[[Session], bool]:
 
 def _too_long(session: Session) -> list[Refused]:
     """(tokens, positions) that don't fit; with one row in the table, broadcasting would hide it."""
-    found = []
+    calls = []
     for length, positions in ((6, 5), (11, 7), (4, 1)):
         tables = session.draw.normal((13, 3)), session.draw.normal((positions, 3))
         words = f"`embed_with_positions` was called with {length} tokens and a position table of {positions} rows."
-        found.append(Refused((torch.zeros(2, length, dtype=torch.long), *tables), words, (length, positions)))
-    return found
+        calls.append(Refused((torch.zeros(2, length, dtype=torch.long), *tables), words, (length, positions)))
+    return calls
 
 
 def _along_batch(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:

@@ -139,5 +139,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_06", LESSON, 2, QUESTIONS)

@@ -36,8 +36,6 @@ def _looked_up(index: Index) -> Callable[[Tensor, int, int], Tensor]:
 
 
 RIGHT = _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) + m)
-
-
 ONE, TALL, NEAR, FIRST_ROW = "more keys than queries", "more queries than keys", "nothing to clip", "a single query"
 
 
@@ -53,7 +51,7 @@ def _cases(draw: Draw) -> list[Case]:
     ordered = torch.arange(size.numel(), dtype=torch.float32).reshape(size)  # a learner sees which column it was
     return [
         replace(numbers, args={**numbers.args, "table": ordered}),
-        # The keys reach no further than the table, the queries do: there an index can only turn negative.
+        # The keys stay within the table's reach, the queries don't: a wrong index can only be negative.
         case(TALL, 3, H=2, Tq=many, Tk=4),
         case(NEAR, many, H=2, Tq=5, Tk=few),
         case(FIRST_ROW, 3, H=4, Tq=1, Tk=many),
@@ -62,7 +60,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _runs_out(session: Session) -> bool:
-    """Right where no distance exceeds the table, and out of range elsewhere."""
+    """Right where every distance is in the table, an index error elsewhere."""
     raised = session.call(session.cases[ONE]).raised
     beyond = raised is not None and any(word in raised.message for word in ("out of range", "out of bounds"))
     return beyond and parts.inspect_call(session, session.cases[NEAR], FLOAT32) is None

@@ -16,8 +16,6 @@ from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
 
 Wave = Callable[[float], float]
-
-
 Exponent = Callable[[int, int], float]
 
 
@@ -28,7 +26,7 @@ def pairwise(column: int, d_model: int) -> float:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The formula number by number, with one thing or another done differently."""
+    """The formula, entry by entry, with the given parts changed."""
 
     exponent: Exponent = pairwise
     waves: tuple[Wave, Wave] = (math.sin, math.cos)
@@ -37,7 +35,7 @@ class Recipe:
     halves: bool = False
 
     def __call__(self, seq_len: int, d_model: int) -> Tensor:
-        # Which column of the interleaved arrangement stands at each place.
+        # The column of the interleaved arrangement that stands at each place.
         order = [*range(0, d_model, 2), *range(1, d_model, 2)] if self.halves else range(d_model)
         rows = [[self._entry(t + self.start, j, d_model) for j in order] for t in range(seq_len)]
         return torch.tensor(rows, dtype=torch.float64)
@@ -48,13 +46,11 @@ class Recipe:
 
 
 SMALL, LONG, PAIR = "a few positions", "more and wider", "two columns"
-
-
 ODD = (5, 7, 11)
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Wrong frequencies can be so large that float32 hardly knows the angle: mistakes are told on few positions."""
+    """Mistakes are recognised on few positions: with a wrong frequency an angle can be too large for float32."""
     few, long = 3 + 2 * draw.integer(0, 2), 17 + 2 * draw.integer(0, 9 if draw.larger else 4)
     wide = (10, 12, 14, 18)[draw.integer(0, 4)]
 

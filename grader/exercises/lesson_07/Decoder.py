@@ -30,28 +30,20 @@ from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 
-# --- Decoder ----------------------------------------------------------------------------------------------------------
-
 ONE_QUIET = "one layer whose sub-layers are silent"
-
-
 FULL = "as many tokens in the source as in the target, and as max_length"
-
-
 MAX_LENGTH = 100  # where it isn't given
-
-
 RIGHT = DecoderBlock()
 STACKED = Stack(RIGHT)
 
 
 def _cases(draw: Draw) -> list[Case]:
-    two, one = two_sizes(draw, "Tq", "Tk", "V")
-    two, one = {**two, "L": 2}, {**one, "L": 1}
-    equal = {**one, "Tk": one["Tq"]}
+    two_layers, one_layer = two_sizes(draw, "Tq", "Tk", "V")
+    two_layers, one_layer = {**two_layers, "L": 2}, {**one_layer, "L": 1}
+    equal = {**one_layer, "Tk": one_layer["Tq"]}
     states = {
         (s["L"], longest): stack_state(draw, "", s, "V", longest, decoder=True)
-        for s, longest in ((two, MAX_LENGTH), (one, one["Tq"]), (one, MAX_LENGTH))
+        for s, longest in ((two_layers, MAX_LENGTH), (one_layer, one_layer["Tq"]), (one_layer, MAX_LENGTH))
     }
 
     def case(name: str, sizes: dict[str, int], src_mask: str, *extra: float, double: bool = False) -> Case:
@@ -68,10 +60,10 @@ def _cases(draw: Draw) -> list[Case]:
         return with_setup(name, args, sizes, Setup(init, state, training=name == TRAIN), double)
 
     return [
-        case("two layers", two, "B 1 1 Tk"),
-        case(ONE_QUIET, one, "B 1 1 Tk"),
-        case(FULL, equal, "B 1 Tq Tk", SOME_DROPPED, one["Tq"], double=True),
-        case(TRAIN, one, "B 1 1 Tk", ALL_DROPPED),
+        case("two layers", two_layers, "B 1 1 Tk"),
+        case(ONE_QUIET, one_layer, "B 1 1 Tk"),
+        case(FULL, equal, "B 1 Tq Tk", SOME_DROPPED, one_layer["Tq"], double=True),
+        case(TRAIN, one_layer, "B 1 1 Tk", ALL_DROPPED),
     ]
 
 

@@ -31,15 +31,8 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 
 RIGHT = DecoderBlock()
-
-
 QUIET = "as many tokens in the source as in the target, the block silent"
-
-
 EQUAL = "as many tokens in the source as in the target"
-
-
-# --- DecoderBlock -----------------------------------------------------------------------------------------------------
 
 
 def _cases(draw: Draw) -> list[Case]:

@@ -29,23 +29,17 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Output, Setup
 
 QUIET = "one layer whose sub-layers are silent"
-
-
 FULL = "a mask for every query, as many tokens as max_length"
-
-
 MAX_LENGTH = 100  # where it isn't given
-
-
 QUIET_LAYERS = ("out_proj", "linear2")
 
 
 def _cases(draw: Draw) -> list[Case]:
-    two, one = two_sizes(draw, "T", "V")
-    two, one = {**two, "L": 2}, {**one, "L": 1}
+    two_layers, one_layer = two_sizes(draw, "T", "V")
+    two_layers, one_layer = {**two_layers, "L": 2}, {**one_layer, "L": 1}
     states = {
         (s["L"], longest): stack_state(draw, "", s, "V", longest, decoder=False)
-        for s, longest in ((two, MAX_LENGTH), (one, one["T"]), (one, MAX_LENGTH))
+        for s, longest in ((two_layers, MAX_LENGTH), (one_layer, one_layer["T"]), (one_layer, MAX_LENGTH))
     }
 
     def case(name: str, sizes: dict[str, int], mask: str, *extra: float, double: bool = False) -> Case:
@@ -57,10 +51,10 @@ def _cases(draw: Draw) -> list[Case]:
         return with_setup(name, args, sizes, Setup(init, state, training=name == TRAIN), double)
 
     return [
-        case("two layers", two, "B 1 1 T"),
-        case(QUIET, one, "B 1 1 T"),
-        case(FULL, one, "B 1 T T", SOME_DROPPED, one["T"], double=True),
-        case(TRAIN, one, "B 1 1 T", ALL_DROPPED),
+        case("two layers", two_layers, "B 1 1 T"),
+        case(QUIET, one_layer, "B 1 1 T"),
+        case(FULL, one_layer, "B 1 T T", SOME_DROPPED, one_layer["T"], double=True),
+        case(TRAIN, one_layer, "B 1 1 T", ALL_DROPPED),
     ]
 
 

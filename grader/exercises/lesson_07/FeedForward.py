@@ -41,8 +41,8 @@ Activation = Callable[[Tensor], Tensor]
 def _network(inner: Activation | None = None, outer: Activation | None = None) -> Callable[..., Tensor]:
     def forward(setup: Setup, x: Tensor) -> Tensor:
         hidden = linear(setup.state, "linear1", x)
-        found = linear(setup.state, "linear2", hidden if inner is None else inner(hidden))
-        return found if outer is None else outer(found)
+        output = linear(setup.state, "linear2", hidden if inner is None else inner(hidden))
+        return output if outer is None else outer(output)
 
     return forward
 
@@ -57,7 +57,6 @@ OTHERS: tuple[Activation, ...] = (
     F.elu,
     F.relu6,
 )
-
 
 EXERCISE = Exercise(
     name="FeedForward",
@@ -98,7 +97,7 @@ EXERCISE = Exercise(
             "another-activation",
             "the activation is another one than ReLU.",
             ("ReLU leaves positive numbers as they are and makes zeros of the others.",),
-            tuple(_network(one) for one in OTHERS),
+            tuple(_network(activation) for activation in OTHERS),
         ),
         Mistake(
             "residual-inside",

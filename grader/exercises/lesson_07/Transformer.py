@@ -29,7 +29,7 @@ from grader.subject import Request
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
-    """`Transformer`."""
+    """What `Transformer` should give."""
     src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
     halves = [
         Setup((vocab, *sizes), below(setup.state, name), setup.training)
@@ -41,14 +41,8 @@ def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
 
 
 VOCABULARIES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx")
-
-
 SIZES = ("d_model=512", "num_layers=6", "num_heads=8", "d_ff=2048", "dropout=0.1", "max_length=100")
-
-
 PLAIN, SOURCE, TARGET = "two layers, no padding", "padding in the source", "padding in the target"
-
-
 MAX_LENGTH = 100  # where it isn't given
 
 
@@ -56,14 +50,14 @@ MAX_LENGTH = 100  # where it isn't given
 
 
 def _words(draw: Draw, batch: int, length: int, vocab: int, without: tuple[int, ...]) -> Tensor:
-    """Token ids, none of `without`."""
+    """Random token ids, none of those in `without`."""
     allowed = torch.tensor([word for word in range(vocab) if word not in without])
     return allowed[draw.integers((batch, length), 0, len(allowed))]
 
 
 def _padded(tokens: Tensor, pad: int, other: int) -> Tensor:
-    """Padding at the end and, where only the values tell, in the middle; the other language's padding is a word here.
-    The first token stays one, so that nobody looks at nothing."""
+    """Padding at the end and in the middle. The other language's padding is an ordinary token here. The first token
+    stays a token, so that no row is empty."""
     tokens = tokens.clone()
     tokens[0, -2:] = pad
     tokens[1:, 2] = pad
@@ -72,11 +66,11 @@ def _padded(tokens: Tensor, pad: int, other: int) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    one, two = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
-    lengths = {"Ts": max(one["Ts"], 5), "Tt": max(one["Tt"], 5)}
+    one_layer, two_layers = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
+    lengths = {"Ts": max(one_layer["Ts"], 5), "Tt": max(one_layer["Tt"], 5)}
     lengths["Tt"] += lengths["Ts"] == lengths["Tt"]
-    one, two = {**one, **lengths, "L": 1}, {**two, **lengths, "L": 2}
-    pads = (draw.integer(0, 2), 2)  # both lie in either vocabulary, and there are words beside them
+    one_layer, two_layers = {**one_layer, **lengths, "L": 1}, {**two_layers, **lengths, "L": 2}
+    pads = (draw.integer(0, 2), 2)  # both ids are in both vocabularies, which have other tokens too
 
     def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         vocabs = tuple(max(sizes[name], 5) for name in ("Vs", "Vt"))
@@ -94,10 +88,10 @@ def _cases(draw: Draw) -> list[Case]:
         return with_setup(name, {"src": src, "trg": trg}, sizes, made, double)
 
     return [
-        case(PLAIN, two),
-        case(SOURCE, one),
-        case(TARGET, one, double=True),
-        case(TRAIN, one, ALL_DROPPED, one["Ts"] + one["Tt"]),
+        case(PLAIN, two_layers),
+        case(SOURCE, one_layer),
+        case(TARGET, one_layer, double=True),
+        case(TRAIN, one_layer, ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
     ]
 
 
@@ -105,7 +99,7 @@ def _cases(draw: Draw) -> list[Case]:
 
 
 def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Tensor] | None:
-    """Logits before and after other words have been put in: for every source word (0), or the last target word (1)."""
+    """Logits before and after tokens are replaced: every source token (0), or the last target token (1)."""
     case = session.cases[name]
     src, trg = case.args["src"], case.args["trg"]
     assert case.setup is not None
@@ -117,30 +111,30 @@ def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Ten
     before = session.call(case)
     after = session.build(case.setup, "moved")
     after = session.ask(Request("call", "@moved", args)) if after.ok else after
-    found = (before.value, after.value)
-    if not all(isinstance(value, Tensor) and value.shape == (*trg.shape, case.sizes["Vt"]) for value in found):
+    logits = (before.value, after.value)
+    if not all(isinstance(value, Tensor) and value.shape == (*trg.shape, case.sizes["Vt"]) for value in logits):
         return None
-    return found
+    return logits
 
 
 def _other(tokens: Tensor, words: int) -> Tensor:
-    """Another word for each; 0 to 2 may be padding."""
+    """Another token for each; ids 0 to 2 may be padding."""
     return 3 + (tokens - 3 + 1) % (words - 3)
 
 
 def _source_ignored(session: Session) -> bool:
-    """Whether other words in the source change nothing, while another word in the target does."""
+    """Whether other source tokens change nothing, while another target token does."""
     source, target = _moved(session, 0), _moved(session, 1)
     return source is not None and target is not None and torch.equal(*source) and not torch.equal(*target)
 
 
 def _leaks(session: Session) -> bool:
-    """Whether another last word of the target changes numbers before it. NaN tells nothing: with one layer a row that
-    sees nothing doesn't spoil the others."""
+    """Whether another last target token changes earlier logits. NaN doesn't count: with one layer an empty row spoils
+    no other row."""
     for name in (PLAIN, SOURCE):
-        found = _moved(session, 1, name)
-        if found is not None:
-            before, after = (logits[:, :-1] for logits in found)
+        moved = _moved(session, 1, name)
+        if moved is not None:
+            before, after = (logits[:, :-1] for logits in moved)
             numbers = torch.isfinite(before) & torch.isfinite(after)
             if ((before - after).abs()[numbers] > 1e-4).any():
                 return True

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import pytorch_attention
 from grader.exercises.lesson_07.mistakes import (
     DROPOUT_IN_EVAL_MODE,
     dropout_after_norm,
@@ -17,13 +21,17 @@ from grader.exercises.lesson_07.shared import (
     LESSON,
     SOME_DROPPED,
     TRAIN,
+    Mask,
+    below,
     block_state,
+    drops,
+    feed_forward,
     first_setup,
     mask_of,
     named,
     parameter_names,
     silenced,
-    transformer_block,
+    stacked,
     two_sizes,
     with_setup,
 )
@@ -33,12 +41,29 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 from grader.spec.session import Session
 
+
+def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
+    """What `TransformerBlock` should give. PyTorch's encoder layer has one input, so attention and norms are combined
+    here."""
+    state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
+    own = below(state, "attention.")
+    attended, _ = pytorch_attention(
+        (query, key, value),
+        stacked(own, "weight"),
+        stacked(own, "bias"),
+        own["out_proj.weight"],
+        own["out_proj.bias"],
+        heads,
+        mask,
+    )
+    width = query.shape[-1:]
+    x = F.layer_norm(query + kept * attended, width, state["norm1.weight"], state["norm1.bias"])
+    forward = feed_forward(Setup((), below(state, "feed_forward.")), x)
+    return F.layer_norm(x + kept * forward, width, state["norm2.weight"], state["norm2.bias"])
+
+
 ARGS = ("value", "key", "query")
-
-
 QUIET = "as many keys as queries, the feed-forward layers silent"
-
-
 KEYS, HEADS = "a mask of keys", "a mask for each sequence and head"
 
 
@@ -117,10 +142,10 @@ MISTAKES = (
             "What should the mean of every row of the result be, when the norm's bias is zero?",
         ),
         tuple(
-            replace(one, normed=normed)
+            replace(block, normed=normed)
             for order in ("pre", "first")
             for normed in (False, True)
-            for one in _ordered(order)
+            for block in _ordered(order)
         ),
     ),
     Mistake(
@@ -208,7 +233,6 @@ MISTAKES = (
     dropout_forgotten(placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")),
     DROPOUT_IN_EVAL_MODE,
 )
-
 
 EXERCISE = Exercise(
     name="TransformerBlock",

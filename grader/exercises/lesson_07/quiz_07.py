@@ -20,7 +20,7 @@ def _logits_shape() -> tuple[int, ...]:
 
 
 def _layers() -> tuple[nn.Module, nn.Module]:
-    """PyTorch's, without drawing any random numbers."""
+    """PyTorch's layers, made without drawing random numbers."""
     with torch.device("meta"):
         return nn.TransformerEncoderLayer(12, 3, 20), nn.TransformerDecoderLayer(12, 3, 20)
 
@@ -138,6 +138,5 @@ QUESTIONS = (
         },
     ),
 )
-
 
 EXERCISE = quiz("quiz_07", LESSON, 2, QUESTIONS)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from grader.exercises.lesson_03.shared import drawn_mask, head_sizes, pytorch_attention
+from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -21,21 +21,12 @@ from grader.spec.session import Session
 from grader.subject import Request
 
 LESSON = "07_transformer"
-
-
 EXCLUDED = (TRANSFORMER_MODULES, MULTIHEAD_ATTENTION)
 
-
-# Dropout so strong that nothing is left, without the 0 / 0 that a hand-written one makes of exactly 1.
+# Dropout so strong that nothing is left. Exactly 1 would give 0 / 0 in a hand-written dropout.
 ALL_DROPPED = 1 - 1e-9
-
-
 SOME_DROPPED = 0.4  # for cases in eval mode, where it must make no difference
-
-
 TRAIN = "train mode, everything dropped"
-
-
 State = dict[str, Tensor]
 
 
@@ -48,7 +39,7 @@ def linear_state(draw: Draw, name: str, width: int, to: int) -> State:
 
 
 def norm_state(draw: Draw, name: str, width: int) -> State:
-    """Not ones and zeros, which hide a norm used twice."""
+    """Not ones and zeros, which would hide a norm that is used twice."""
     return {f"{name}.weight": draw.uniform((width,), 0.5, 1.5), f"{name}.bias": draw.normal((width,), 0.5)}
 
 
@@ -95,13 +86,13 @@ def stack_state(draw: Draw, name: str, sizes: Mapping[str, int], vocab: str, max
 
 
 def silenced(state: Mapping[str, Tensor], *ends: str) -> State:
-    """The same with zeros in the linear layers whose names end so: what they add is nothing then."""
+    """The same with zeros in the linear layers whose names end so: they add nothing."""
     silent = tuple(f"{end}.{kind}" for end in ends for kind in ("weight", "bias"))
     return {name: torch.zeros_like(t) if name.endswith(silent) else t for name, t in state.items()}
 
 
 def to_dtype(setup: Setup, dtype: torch.dtype) -> Setup:
-    """The same with a state of another dtype."""
+    """The same setup with a state of another dtype."""
     return replace(setup, state={name: tensor.to(dtype) for name, tensor in setup.state.items()})
 
 
@@ -122,12 +113,12 @@ def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], d
 
 
 def mask_of(draw: Draw, axes: str, sizes: Mapping[str, int]) -> Tensor:
-    """A mask in which every row shows a key and hides one."""
+    """A mask in which every row shows at least one key and hides at least one."""
     return drawn_mask(draw, shape_of(axes, sizes))
 
 
 def tokens_of(draw: Draw, axes: str, sizes: Mapping[str, int], vocab: str) -> Tensor:
-    """Token ids, with two that are the same, so that a token's place matters beside its id."""
+    """Token ids, two of them equal, so that positions matter as well as ids."""
     tokens = draw.integers(shape_of(axes, sizes), 0, sizes[vocab])
     tokens[:, -1] = tokens[:, 0]
     return tokens
@@ -137,7 +128,7 @@ def tokens_of(draw: Draw, axes: str, sizes: Mapping[str, int], vocab: str) -> Te
 
 
 def named(name: str, part: Part, weight: float | None = None) -> Part:
-    """The same part under a name that says which of the nineteen steps it looks at."""
+    """The same part, renamed after the steps (of nineteen) that it checks."""
     return replace(part, name=name, weight=part.weight if weight is None else weight)
 
 
@@ -145,11 +136,11 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
     """More tokens than `max_length`, which is the last number of the case's setup, raise `ValueError` naming both."""
 
     def judge(session: Session) -> Finding | None:
-        name, one = session.exercise.name, session.cases[case]
-        assert one.setup is not None
-        args = longer(one)
-        length, longest = args[0].shape[1], one.setup.init[-1]
-        outcome = session.build(one.setup, "short", session.dtype(one))
+        name, full = session.exercise.name, session.cases[case]
+        assert full.setup is not None
+        args = longer(full)
+        length, longest = args[0].shape[1], full.setup.init[-1]
+        outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
         asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
         raised = outcome.raised
@@ -160,15 +151,15 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
         if "ValueError" not in raised.types:
             return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
         if not {str(length), str(longest)} <= set(re.findall(r"\d+", raised.message)):
-            said = f"it says: {raised.message[:120]}"
-            return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {said}")
+            message = f"it says: {raised.message[:120]}"
+            return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {message}")
         return None
 
     return Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
 
 
 def one_more(tokens: Tensor) -> Tensor:
-    """The sentences with one token more."""
+    """The sentences with one more token."""
     return torch.cat([tokens, tokens[:, :1]], dim=1)
 
 
@@ -206,8 +197,6 @@ def with_setup(
 
 
 Parameters = Mapping[str, Tensor]
-
-
 Mask = Tensor | None
 
 
@@ -215,7 +204,7 @@ Mask = Tensor | None
 
 
 def below(state: Parameters, prefix: str) -> dict[str, Tensor]:
-    """The parameters whose names begin so, without it."""
+    """The parameters whose names begin with `prefix`, without it."""
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
 
@@ -227,8 +216,8 @@ def stacked(state: Parameters, kind: str) -> Tensor:
 def attention_names(state: Parameters, ours: str, theirs: str) -> dict[str, Tensor]:
     """A `MultiHeadAttention` as `nn.MultiheadAttention`."""
     own = below(state, f"{ours}.")
-    found = {f"{theirs}.in_proj_{kind}": stacked(own, kind) for kind in ("weight", "bias")}
-    return found | {f"{theirs}.out_proj.{kind}": own[f"out_proj.{kind}"] for kind in ("weight", "bias")}
+    inputs = {f"{theirs}.in_proj_{kind}": stacked(own, kind) for kind in ("weight", "bias")}
+    return inputs | {f"{theirs}.out_proj.{kind}": own[f"out_proj.{kind}"] for kind in ("weight", "bias")}
 
 
 def renamed(state: Parameters, **pairs: str) -> dict[str, Tensor]:
@@ -252,16 +241,16 @@ def decoder_names(state: Parameters) -> dict[str, Tensor]:
 
 @cache
 def _layer(decoder: bool, width: int, heads: int, inner: int, dropped: bool) -> nn.Module:
-    """One of PyTorch's layers, only for its `forward`: on the device without numbers, so that no random ones are drawn
-    from the learner's. In train mode, as in eval mode it may take its fast path, which gives no gradients. Everything
-    is dropped, or nothing."""
+    """One of PyTorch's layers, only for its `forward`: on the meta device, so that making it draws no random numbers
+    from the learner's generator. In train mode: in eval mode it may take its fast path, which gives no gradients.
+    Everything is dropped, or nothing."""
     kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
     with torch.device("meta"):
         return kind(width, heads, inner, float(dropped), batch_first=True).train()
 
 
 def hidden(mask: Mask, batch: int, heads: int, rows: int, columns: int) -> Mask:
-    """Our mask as PyTorch's: True where nothing may be seen, a table for each sequence and head."""
+    """Our mask in PyTorch's convention: True where attention is not allowed, a table for each sequence and head."""
     return None if mask is None else ~mask.expand(batch, heads, rows, columns).flatten(0, 1)
 
 
@@ -274,33 +263,14 @@ def drops(setup: Setup, position: int) -> bool:
 
 
 def feed_forward(setup: Setup, x: Tensor) -> Tensor:
-    """`FeedForward`."""
+    """What `FeedForward` should give."""
     state = setup.state
     inner = F.relu(F.linear(x, state["linear1.weight"], state["linear1.bias"]))
     return F.linear(inner, state["linear2.weight"], state["linear2.bias"])
 
 
-def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
-    """`TransformerBlock`: PyTorch's encoder layer has one input, so attention and norms are put together here."""
-    state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
-    own = below(state, "attention.")
-    attended, _ = pytorch_attention(
-        (query, key, value),
-        stacked(own, "weight"),
-        stacked(own, "bias"),
-        own["out_proj.weight"],
-        own["out_proj.bias"],
-        heads,
-        mask,
-    )
-    width = query.shape[-1:]
-    x = F.layer_norm(query + kept * attended, width, state["norm1.weight"], state["norm1.bias"])
-    forward = feed_forward(Setup((), below(state, "feed_forward.")), x)
-    return F.layer_norm(x + kept * forward, width, state["norm2.weight"], state["norm2.bias"])
-
-
 def decoder_block(setup: Setup, x: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
-    """`DecoderBlock`."""
+    """What `DecoderBlock` should give."""
     width, heads, inner, *_ = setup.init
     layer = _layer(True, width, heads, inner, drops(setup, 3))
     size, sources = x.shape[:2], memory.shape[1]
@@ -313,13 +283,13 @@ def decoder_block(setup: Setup, x: Tensor, memory: Tensor, src_mask: Mask, trg_m
 
 def _embedded(setup: Setup, tokens: Tensor) -> Tensor:
     state = setup.state
-    found = F.embedding(tokens, state["token_embedding.weight"])
-    found = found + state["position_embedding.weight"][: tokens.shape[1]]
-    return torch.zeros_like(found) if drops(setup, 5) else found
+    embedded = F.embedding(tokens, state["token_embedding.weight"])
+    embedded = embedded + state["position_embedding.weight"][: tokens.shape[1]]
+    return torch.zeros_like(embedded) if drops(setup, 5) else embedded
 
 
 def encoder(setup: Setup, tokens: Tensor, mask: Mask) -> Tensor:
-    """`Encoder`."""
+    """What `Encoder` should give."""
     _, width, layers, heads, inner, *_ = setup.init
     x, length = _embedded(setup, tokens), tokens.shape[1]
     layer = _layer(False, width, heads, inner, drops(setup, 5))
@@ -330,21 +300,21 @@ def encoder(setup: Setup, tokens: Tensor, mask: Mask) -> Tensor:
 
 
 def decoder(setup: Setup, tokens: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
-    """`Decoder`."""
+    """What `Decoder` should give."""
     _, width, layers, heads, inner, *_ = setup.init
     x = _embedded(setup, tokens)
     dropped = (ALL_DROPPED,) if drops(setup, 5) else ()
     for i in range(layers):
-        one = Setup((width, heads, inner, *dropped), below(setup.state, f"layers.{i}."), setup.training)
-        x = decoder_block(one, x, memory, src_mask, trg_mask)
+        block = Setup((width, heads, inner, *dropped), below(setup.state, f"layers.{i}."), setup.training)
+        x = decoder_block(block, x, memory, src_mask, trg_mask)
     return F.linear(x, setup.state["fc_out.weight"], setup.state["fc_out.bias"])
 
 
 def source_mask(src: Tensor, pad: int) -> Tensor:
-    """True for what is no padding, (B, 1, 1, Ts)."""
+    """True for tokens that are not padding, (B, 1, 1, Ts)."""
     return src.ne(pad)[:, None, None, :]
 
 
 def target_mask(trg: Tensor, pad: int) -> Tensor:
-    """True for what is neither padding nor to come, (B, 1, Tt, Tt)."""
+    """True for tokens that are neither padding nor in the future, (B, 1, Tt, Tt)."""
     return source_mask(trg, pad) & torch.ones(trg.shape[1], trg.shape[1]).tril().bool()

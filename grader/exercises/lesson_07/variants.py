@@ -1,4 +1,4 @@
-"""The layers of a Transformer for lesson 07, wrong on purpose: each is right but for what is named when it is made."""
+"""The layers of a Transformer for lesson 07, wrong on purpose: each is right except for the fields that are changed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,10 @@ from grader.exercises.lesson_07.shared import below, drops, source_mask, target_
 from grader.spec.exercise import Setup
 
 State = Mapping[str, Tensor]
-
-
 Mask = Tensor | None
-
-
 Function = Callable[[Tensor], Tensor]
 
-
-# What is dropped: of the sub-layer, with the residual, normalised; "twice": of the sub-layer and normalised.
+# What is dropped: the sub-layer's output, its sum with the residual, the norm's output; "twice": first and last.
 Where = Literal["output", "sum", "norm", "twice", "nowhere"]
 
 
@@ -63,21 +58,21 @@ class Attention:
 
 @dataclass(frozen=True)
 class Layer:
-    """A sub-layer with what stands around it. `order`: "post", "pre", "first" (as "pre", and the normalised is added),
-    "before" (norm before the addition) or "none". `drop`: what is dropped. `norm`: the norm's name."""
+    """A sub-layer with its norm, residual and dropout. `order`: "post", "pre", "first" (like "pre", but the normalised
+    input is added), "before" (norm before the addition) or "none". `drop`: what is dropped. `norm`: the norm's name."""
 
     norm: str
     order: str = "post"
     drop: Where = "output"
 
     def __call__(self, state: State, residual: Tensor | None, x: Tensor, run: Function, drop: Function) -> Tensor:
-        """`run` is the sub-layer and `x` what it works on; `residual` is added, if it isn't None."""
-        found = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
+        """`run` is the sub-layer and `x` its input; `residual` is added unless it is None."""
+        output = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
         if self.order == "first" and residual is not None:
             residual = norm(state, self.norm, residual)
         if self.order == "before":
-            found = norm(state, self.norm, found)
-        total = drop(found) if self.drop in ("output", "twice") else found
+            output = norm(state, self.norm, output)
+        total = drop(output) if self.drop in ("output", "twice") else output
         total = total if residual is None else residual + total
         total = drop(total) if self.drop == "sum" else total
         total = norm(state, self.norm, total) if self.order == "post" else total
@@ -89,8 +84,8 @@ Inputs = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Block:
-    """A `TransformerBlock`. `attends`: what the attention's query, key and value are; `given`: in which order the
-    arguments are read; `adds`: what each sub-layer's output is added to; `normed`: pre-norm for key and value too."""
+    """A `TransformerBlock`. `attends`: the attention's query, key and value; `given`: the order in which the arguments
+    are read; `adds`: what each sub-layer's output is added to; `normed`: pre-norm for key and value too."""
 
     attends: Inputs = ("query", "key", "value")
     given: Inputs = ("value", "key", "query")
@@ -116,8 +111,8 @@ class Block:
             return self.attention(own, heads, query, key, value, mask)
 
         def forward(x: Tensor) -> Tensor:
-            found = linear(state, "feed_forward.linear2", self.activation(linear(state, "feed_forward.linear1", x)))
-            return found if self.at_end is None else self.at_end(found)
+            output = linear(state, "feed_forward.linear2", self.activation(linear(state, "feed_forward.linear1", x)))
+            return output if self.at_end is None else self.at_end(output)
 
         first = tensors.get(self.adds[0])
         tensors["x"] = self.first(state, first, tensors[self.attends[0]], attend, drop)
@@ -126,8 +121,8 @@ class Block:
 
 @dataclass(frozen=True)
 class DecoderBlock:
-    """A `DecoderBlock`. `masks`: of the first attention and of the block, "src", "trg" or "none"; `attends`: what the
-    block's value, key and query are, of "memory", "query" (what the first attention gave) and "x"."""
+    """A `DecoderBlock`. `masks`: those of the first attention and of the block, "src", "trg" or "none"; `attends`: the
+    block's value, key and query, each "memory", "query" (the first attention's output) or "x"."""
 
     masks: tuple[str, str] = ("trg", "src")
     attends: Inputs = ("memory", "memory", "query")
@@ -214,26 +209,26 @@ MakeMask = Callable[[Tensor, Tensor, int, int], Mask]
 
 @dataclass(frozen=True)
 class Model:
-    """A `Transformer`: what makes the masks of the encoder, of the cross-attention and of the target."""
+    """A `Transformer`, with functions that make the masks of the encoder, the cross-attention and the target."""
 
     source: MakeMask = _source
-    cross: MakeMask | None = None  # that of the source
+    cross: MakeMask | None = None  # by default the source's
     target: MakeMask = _target
 
     def __call__(self, setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
         src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
-        one, two = (
+        encoder, decoder = (
             Setup((vocab, *sizes), below(setup.state, name), setup.training)
             for vocab, name in ((src_vocab, "encoder."), (trg_vocab, "decoder."))
         )
-        told = (src, trg, src_pad, trg_pad)
-        memory = Stack(Block())(one, src, self.source(*told))
-        cross = (self.cross or self.source)(*told)
-        return Stack(DecoderBlock())(two, trg, memory, cross, self.target(*told))
+        inputs = (src, trg, src_pad, trg_pad)
+        memory = Stack(Block())(encoder, src, self.source(*inputs))
+        cross = (self.cross or self.source)(*inputs)
+        return Stack(DecoderBlock())(decoder, trg, memory, cross, self.target(*inputs))
 
 
 def placed(first: Where, second: Where) -> Block:
-    """A `TransformerBlock` whose dropout stands elsewhere."""
+    """A `TransformerBlock` with its dropouts in other places."""
     right = Block()
     return replace(right, first=replace(right.first, drop=first), second=replace(right.second, drop=second))
 
@@ -244,5 +239,5 @@ def lower_triangle(length: int) -> Tensor:
 
 
 def decoder_placed(where: Where, block: tuple[Where, Where] = ("output", "output")) -> DecoderBlock:
-    """A `DecoderBlock` whose dropout stands elsewhere: the first sub-layer's, and those of the block."""
+    """A `DecoderBlock` with its dropouts in other places: the first sub-layer's, and the block's two."""
     return replace(DecoderBlock(), first=Layer("norm", drop=where), block=placed(*block))

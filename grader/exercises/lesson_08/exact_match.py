@@ -8,36 +8,54 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_08.shared import LESSON, numbers, spoken, told_by, unchanged
+from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake
-
-Rows = list[list[int]]
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
 
 
 def share_of_right_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
     """Row by row, as lists."""
     pairs = list(zip(predicted.tolist(), target.tolist(), strict=True))
-    return sum(spoken(mine, eos_idx) == spoken(theirs, eos_idx) for mine, theirs in pairs) / len(pairs)
+    return sum(spoken(got, eos_idx) == spoken(expected, eos_idx) for got, expected in pairs) / len(pairs)
+
+
+def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
+    """The arguments are unchanged. Judged after the values: any constant would pass."""
+
+    def judge(session: Session) -> Finding | None:
+        for name, case in session.cases.items():
+            if session.call(case).changed:
+                changed = list(case.args)[session.call(case).changed[0]]
+                return Finding(
+                    "changes-argument",
+                    f"`{session.exercise.name}` changed its argument `{changed}` in place ({name}). Assignments such "
+                    f"as `{changed}[...] = ...` and operations that end in `_` do that: make a new tensor instead.",
+                )
+        if any(wrong(session, name) for name in names):
+            return Finding("values-first", "Not judged yet: the values come first.")
+        return None
+
+    return Part("leaves its arguments as they were", weight, judge, compares_values=False)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 
 class _Maker:
-    """Draws rows in which eos stands nowhere by accident."""
+    """Draws rows that hold eos only where it is put."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         self.eos = draw.integer(2, 6)
 
     def words(self, count: int) -> list[int]:
-        """Tokens other than eos, none like its neighbour."""
-        found = self.draw.integers((count,), 7, 40).tolist()
-        return [token + 40 * (i % 2) for i, token in enumerate(found)]
+        """Tokens other than eos, no two neighbours equal."""
+        tokens = self.draw.integers((count,), 7, 40).tolist()
+        return [token + 40 * (i % 2) for i, token in enumerate(tokens)]
 
     def case(self, name: str, pairs: Sequence[tuple[list[int], list[int]]], widths: tuple[int, int]) -> Case:
-        """What follows an eos is filled up with words of its own in every row, eos and padding among them."""
+        """After its eos each row is filled up with random tokens, eos and padding among them."""
 
         def filled(row: list[int], width: int) -> list[int]:
             rest = self.words(width - len(row))
@@ -57,13 +75,13 @@ def _cases(draw: Draw) -> list[Case]:
     full, again, same_width = make.words(9), make.words(9), (9, 9)
     padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
     plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1])] * 2
-    talk = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
+    ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
     return [
         make.case("some rows differ before their eos", plain, same_width),
-        make.case("words after eos", [*talk, ([*other, eos], [*b, eos]), ([*other, eos], [*b, eos])], same_width),
+        make.case("words after eos", [*ending, ([*other, eos], [*b, eos]), ([*other, eos], [*b, eos])], same_width),
         make.case(
             "eos too early or too late",
-            [*talk[:2], ([*c[:4], eos], [*c, eos]), ([*d, eos], [*d, d[0], eos]), ([*a, a[0], eos], [*a, eos])],
+            [*ending[:2], ([*c[:4], eos], [*c, eos]), ([*d, eos], [*d, d[0], eos]), ([*a, a[0], eos], [*a, eos])],
             same_width,
         ),
         make.case(
@@ -73,15 +91,15 @@ def _cases(draw: Draw) -> list[Case]:
                 (again, again),
                 (full, [*full[:8], eos]),
                 ([*full[:8], eos], full),
-                *talk[:1],
+                *ending[:1],
                 (full, [*full[:8], full[8] + 1]),
             ],
             same_width,
         ),
-        make.case("a wider target", [*talk[:3], ([*c[:6], 7], [*c, 7, eos]), ([*other, eos], [*b, eos])], (7, 10)),
-        make.case("a wider prediction", [*talk[1:4], ([*c, 7, eos], [*c[:6], 7]), ([*full, 9], full[:7])], (10, 7)),
+        make.case("a wider target", [*ending[:3], ([*c[:6], 7], [*c, 7, eos]), ([*other, eos], [*b, eos])], (7, 10)),
+        make.case("a wider prediction", [*ending[1:4], ([*c, 7, eos], [*c[:6], 7]), ([*full, 9], full[:7])], (10, 7)),
         make.case("no row right", [([*other, eos], [*b, eos]), ([*c, eos], [*a, eos])], (8, 8)),
-        make.case("every row right", talk, (8, 11)),
+        make.case("every row right", ending, (8, 11)),
     ]
 
 
@@ -94,12 +112,12 @@ def _cut(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _padded(fill: int | None) -> Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]:
-    """Both as wide as the wider one."""
+    """Both padded to the width of the wider one."""
 
     def pad(predicted: Tensor, target: Tensor, eos_idx: int) -> tuple[Tensor, Tensor]:
         width = max(predicted.shape[1], target.shape[1])
         with_what = eos_idx if fill is None else fill
-        mine, theirs = (F.pad(one, (0, width - one.shape[1]), value=with_what) for one in (predicted, target))
+        mine, theirs = (F.pad(tokens, (0, width - tokens.shape[1]), value=with_what) for tokens in (predicted, target))
         return mine, theirs
 
     return pad
@@ -142,7 +160,8 @@ def _tokens(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]], until: 
 
 
 def _token_rows(over: Callable[[int, int], int], each_row: bool) -> Callable[..., float]:
-    """Share of equal tokens up to eos, over a width made from those of the two; of all, or the mean of the rows'."""
+    """The share of equal tokens up to eos, over a total that `over` makes from both lengths: of all rows together, or
+    the mean of the rows' shares."""
 
     def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
         hits, totals = [], []
@@ -193,7 +212,7 @@ EXERCISE = Exercise(
         numbers("minds where eos stands", 1, "eos too early or too late"),
         numbers("takes a row without eos to its last column", 1, "rows without eos"),
         numbers("takes widths that differ", 1, "a wider target", "a wider prediction", "every row right"),
-        unchanged(("some rows differ before their eos", "words after eos")),
+        _unchanged(("some rows differ before their eos", "words after eos")),
     ),
     mistakes=(
         Mistake(
@@ -203,7 +222,7 @@ EXERCISE = Exercise(
                 "Two dates, one with nine right digits of ten, the other all right. What should it return?",
                 "First ask of each row whether all of it is right, then take the share of the rows.",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 *(_tokens(fit, until) for fit in FITS for until in ("all", "eos included", "eos left out")),
                 *(_token_rows(over, each_row) for over in (min, max, lambda a, b: b) for each_row in (False, True)),
                 _tokens_of_prediction,
@@ -219,19 +238,19 @@ EXERCISE = Exercise(
                 "Write down two rows that are equal up to eos and differ behind it. What does your function say?",
                 "Make everything behind the first eos alike in both, or look at the columns up to it only.",
             ),
-            recognise=told_by(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
+            recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
         ),
         Mistake(
             "eos-left-out",
             "eos itself isn't compared: a row that goes on where it should end passes.",
             ("Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",),
-            recognise=told_by(_without_eos, where="a wider prediction"),
+            recognise=matches_any(_without_eos, where="a wider prediction"),
         ),
         Mistake(
             "count-instead-of-share",
             "it gives how many rows are right, not their share.",
             ("What should come out if every row is right, however many there are?",),
-            recognise=told_by(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p)),
+            recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p)),
         ),
     ),
 )

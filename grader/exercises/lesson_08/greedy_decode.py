@@ -25,34 +25,37 @@ Ids = Callable[..., Tensor]
 
 
 def reference(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
-    """All sequences talk on to max_length; then each is cut behind its first eos, and filled up with eos."""
+    """All sequences are written to max_length; then each is cut after its first eos and filled up with eos."""
     was_training = model.training
-    said = torch.full((len(src), 1), bos_idx)
+    written = torch.full((len(src), 1), bos_idx)
     with torch.no_grad():
         model.eval()
         for _ in range(max_length - 1):
-            said = torch.cat([said, model(src, said)[:, -1:].argmax(-1)], dim=1)
+            written = torch.cat([written, model(src, written)[:, -1:].argmax(-1)], dim=1)
     model.train(was_training)
-    rows = [spoken(row, eos_idx) for row in said.tolist()]
+    rows = [spoken(row, eos_idx) for row in written.tolist()]
     return torch.tensor([row + [eos_idx] * (max_length - len(row)) for row in rows])
 
 
 def filled(value: Tensor, width: int, eos: int) -> Tensor:
-    """To the full width: with eos where all rows have ended, with -1 where one was broken off."""
+    """Filled up to the full width: with eos if all rows have ended, with -1 if one was cut off."""
     missing = max(0, width - value.shape[1])
     filler = eos if bool((value == eos).any(dim=1).all()) else -1
     return torch.cat([value.long(), torch.full((len(value), missing), filler)], dim=1)
 
 
-def _given(grows: str, src: Tensor, said: Tensor) -> tuple[Tensor, Tensor]:
-    """What the model reads, and what it has written, as it is told."""
-    bos, grown, joined = said[:, :1], torch.cat([src, said[:, 1:]], dim=1), torch.cat([src, said], dim=1)
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _given(grows: str, src: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
+    """The source and the target that the model gets."""
+    bos, grown, joined = written[:, :1], torch.cat([src, written[:, 1:]], dim=1), torch.cat([src, written], dim=1)
     return {
-        "target": (src, said),
+        "target": (src, written),
         "source": (grown, bos),
         "returned source": (grown, bos),
-        "both": (grown, said),
-        "neither": (src, said[:, -1:]),
+        "both": (grown, written),
+        "neither": (src, written[:, -1:]),
         "source with bos": (joined, bos),
         "source for target": (src, joined),
         "source twice": (grown, grown),
@@ -80,43 +83,40 @@ def decoding(
     extra: int = 0,
     with_bos: bool = True,
 ) -> Ids:
-    """Greedy decoding, right but for what is named. `grows`: what the new token is appended to, "target" or another of
-    `_given` ("returned source": the source is what comes back, too). `ends`: when "all" or "any" sequence has ended,
-    when all say eos "together", or "never"."""
+    """Greedy decoding with the given parts changed. `grows`: what the new token is appended to, "target" or another key
+    of `_given` ("returned source": the source is also what is returned). `ends`: stop when "all" or "any" sequences
+    have ended, when all give eos "together", or "never"."""
 
     def decode(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
         model.train(training and model.training)
-        said = torch.full((len(src), 1), bos_idx)
+        written = torch.full((len(src), 1), bos_idx)
         ended = torch.zeros(len(src), dtype=torch.bool)
-        while said.shape[1] < max_length + extra:
-            token = model(*_given(grows, src, said))[:, position].argmax(-1)
+        while written.shape[1] < max_length + extra:
+            token = model(*_given(grows, src, written))[:, position].argmax(-1)
             token = torch.where(ended, eos_idx, token) if eos_kept else token
-            said = torch.cat([said, token[:, None]], dim=1)
+            written = torch.cat([written, token[:, None]], dim=1)
             ended |= token == eos_idx
             done = {"all": ended.all(), "any": ended.any(), "together": (token == eos_idx).all(), "never": False}
             if done[ends]:
                 break
         if grows == "returned source":
-            return filled(torch.cat([src, said[:, 1:]], dim=1), max_length, eos_idx)
-        return filled(said if with_bos else said[:, 1:], max_length, eos_idx)
+            return filled(torch.cat([src, written[:, 1:]], dim=1), max_length, eos_idx)
+        return filled(written if with_bos else written[:, 1:], max_length, eos_idx)
 
     return decode
 
 
 def every_end(**wrong: Any) -> tuple[Ids, ...]:
-    """A wrong decoder with each way of treating sequences that have ended, in eval mode or in the model's own."""
+    """A wrong decoder with each way of treating sequences that have ended, in eval mode and in the model's own mode."""
     talks = ({"eos_kept": False, "ends": ends} for ends in ("never", "all", "together"))
     return tuple(decoding(training=mode, **end, **wrong) for end in ({}, *talks) for mode in (False, True))  # type: ignore[arg-type]
 
 
+# --- models, and sources whose sequences end where a case needs it ----------------------------------------------------
+
 ROWS = 61  # of a model's table; a prime, so that no position repeats another
-
-
 LONGEST = 13
-
-
 CANDIDATES = 64
-
 
 ENDING, TALKING, TRAINING, SINGLE, SHORT = (
     "sequences that end",
@@ -128,7 +128,7 @@ ENDING, TALKING, TRAINING, SINGLE, SHORT = (
 
 
 class _Maker:
-    """One model, and sources of which it is known when the model's sequences end."""
+    """A model, and sources for which it is known where the model's sequences end."""
 
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
@@ -138,25 +138,25 @@ class _Maker:
         self.sources = draw.integers((CANDIDATES, draw.integer(4, 7)), 3, 30)
         talk = self._talk()
         self.ends = [row.index(self.eos) if self.eos in row else LONGEST for row in talk]
-        # Behind its eos such a row would say something else, if nobody stopped it.
+        # After its eos such a row goes on with other tokens if nothing stops it.
         self.goes_on = [
             any(token != self.eos for token in row[end + 1 : end + 3]) for row, end in zip(talk, self.ends, strict=True)
         ]
 
     def _talk(self) -> list[list[int]]:
-        """What the model says in eval mode if nobody stops it."""
+        """What the model writes in eval mode if nothing stops it."""
         model = Translator({"table": self.table, "training": False, "watched": "mode"})
-        said = torch.full((CANDIDATES, 1), self.bos)
+        written = torch.full((CANDIDATES, 1), self.bos)
         with torch.no_grad():
-            while said.shape[1] < LONGEST:
-                said = torch.cat([said, model(self.sources, said)[:, -1:].argmax(-1)], dim=1)
-        return said.tolist()
+            while written.shape[1] < LONGEST:
+                written = torch.cat([written, model(self.sources, written)[:, -1:].argmax(-1)], dim=1)
+        return written.tolist()
 
     def case(
         self, name: str, max_length: int, ending: int, unended: int = 0, training: bool = False, watched: str = "mode"
     ) -> Case:
-        """`ending` sequences that end well before max_length, no two at one step if it can be, and `unended` that
-        don't."""
+        """`ending` sequences that end well before max_length, at different steps where possible, and `unended` ones
+        that don't end."""
         fit = [i for i, end in enumerate(self.ends) if 2 <= end <= max_length - 3 and self.goes_on[i]]
         first_of_step = {self.ends[i]: i for i in reversed(fit)}
         chosen = [*dict.fromkeys([*first_of_step.values(), *fit])][:ending]
@@ -192,7 +192,7 @@ def cases(draw: Draw) -> list[Case]:
 
 
 def ids(session: Session, case: Case) -> Tensor | None:
-    """The returned ids, filled up with eos to max_length; None for anything that is no table of ids."""
+    """The returned ids, filled up with eos to max_length; None if the result is no table of ids."""
     value = session.call(case).value
     if not isinstance(value, Tensor) or value.dim() != 2 or value.is_floating_point() or value.dtype == torch.bool:
         return None
@@ -207,8 +207,8 @@ def is_right(session: Session, name: str) -> bool:
     """Whether a case's ids are right."""
     case = session.cases[name]
     outcome = session.call(case)
-    found = ids(session, case) if outcome.ok else None
-    return found is not None and torch.equal(found, _expected(session, case))
+    got = ids(session, case) if outcome.ok else None
+    return got is not None and torch.equal(got, _expected(session, case))
 
 
 def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | None:
@@ -220,27 +220,29 @@ def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | No
     value = outcome.value
     if value is None:
         return Finding("returns-nothing", "`greedy_decode` returned None. Does it end with a `return` line?")
-    found, right = ids(session, case), _expected(session, case)
-    told = f"({name}; max_length = {case.args['max_length']}, eos_idx = {case.args['eos_idx']})"
-    if found is None:
-        said = "a list" if isinstance(value, list) else compare.in_words(value)
+    got, right = ids(session, case), _expected(session, case)
+    context = f"({name}; max_length = {case.args['max_length']}, eos_idx = {case.args['eos_idx']})"
+    if got is None:
+        returned = "a list" if isinstance(value, list) else compare.in_words(value)
         kind = f", dtype {str(value.dtype).removeprefix('torch.')}" if isinstance(value, Tensor) else ""
-        return Finding("wrong-type", f"`greedy_decode` returned {said}{kind}, expected a tensor (B, T) of token ids.")
-    if found.shape != right.shape:
+        return Finding(
+            "wrong-type", f"`greedy_decode` returned {returned}{kind}, expected a tensor (B, T) of token ids."
+        )
+    if got.shape != right.shape:
         shape, rows, width = tuple(value.shape), *right.shape
-        message = f"The result has shape {shape}, expected {rows} rows and at most {width} columns {told}."
+        message = f"The result has shape {shape}, expected {rows} rows and at most {width} columns {context}."
         return Finding("wrong-shape", message)
     if up_to_eos:
-        found = found.where(~_behind(right, case.args["eos_idx"]), right)
-    if not torch.equal(found, right):
-        row, column = (int(i) for i in (found != right).nonzero()[0])
-        message = f"Row {row} differs from column {column} on {told}."
+        got = got.where(~_behind(right, case.args["eos_idx"]), right)
+    if not torch.equal(got, right):
+        row, column = (int(i) for i in (got != right).nonzero()[0])
+        message = f"Row {row} differs from column {column} on {context}."
         return Finding("wrong-values", message, got=value[row].clone(), expected=right[row])
     return None
 
 
 def _behind(tokens: Tensor, eos_idx: int) -> Tensor:
-    """True behind the first eos of each row."""
+    """True after the first eos of each row."""
     is_eos = (tokens == eos_idx).long()
     return is_eos.cumsum(-1) - is_eos > 0
 
@@ -250,7 +252,7 @@ def _decodes(title: str, weight: float, *names: str, up_to_eos: bool = False) ->
 
 
 def _leaves(title: str, weight: float, message: str, argument: str, *names: str) -> Part:
-    """An argument is as it was; judged once the ids are right, since a constant would leave all as it was."""
+    """An argument is unchanged. Judged after the ids: a constant result would leave every argument unchanged."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -264,18 +266,18 @@ def _leaves(title: str, weight: float, message: str, argument: str, *names: str)
     return Part(title, weight, judge, compares_values=False)
 
 
-def told_by(*variants: Ids) -> Callable[[Session], bool]:
-    """Whether the ids of every case are right or those of one variant, and one case's are the variant's."""
+def matches_any(*variants: Ids) -> Callable[[Session], bool]:
+    """Whether the ids of every case are right or those of one variant, and at least one case's are the variant's."""
 
     def recognise(session: Session) -> bool:
-        off = [case for name, case in session.cases.items() if not is_right(session, name)]
-        got = {case.name: ids(session, case) for case in off}
-        if not off or any(value is None for value in got.values()):
+        wrong = [case for name, case in session.cases.items() if not is_right(session, name)]
+        got = {case.name: ids(session, case) for case in wrong}
+        if not wrong or any(value is None for value in got.values()):
             return False
 
         def explains(variant: Ids) -> bool:
             with torch.no_grad():
-                return all(torch.equal(got[case.name], session.evaluate(case, variant)) for case in off)  # type: ignore[arg-type]
+                return all(torch.equal(got[case.name], session.evaluate(case, variant)) for case in wrong)  # type: ignore[arg-type]
 
         return any(explains(variant) for variant in variants)
 
@@ -283,49 +285,46 @@ def told_by(*variants: Ids) -> Callable[[Session], bool]:
 
 
 def _after_eos(session: Session, mode_kept: bool = False) -> tuple[bool, set[int]]:
-    """Whether all rows are right up to their eos, and which other tokens follow it; `mode_kept`: right but for the
-    mode that the model came in."""
-    others: set[int] = set()
+    """Whether all rows are right up to their eos, and which other tokens follow it. `mode_kept`: right for a decoder
+    that leaves the model in its own mode."""
+    fillers: set[int] = set()
     for case in session.cases.values():
-        found, right = ids(session, case), _expected(session, case)
+        got, right = ids(session, case), _expected(session, case)
         if mode_kept:
             right = session.evaluate(case, decoding(training=True))
-        if found is None or found.shape != right.shape:
+        if got is None or got.shape != right.shape:
             return False, set()
         eos = case.args["eos_idx"]
         behind = _behind(right, eos)
-        if not torch.equal(found[~behind], right[~behind]):
+        if not torch.equal(got[~behind], right[~behind]):
             return False, set()
-        others |= set(found[behind].tolist()) - {eos}
-    return True, others
+        fillers |= set(got[behind].tolist()) - {eos}
+    return True, fillers
 
 
 def _goes_on(session: Session) -> bool:
     return any(
-        right_so_far and len(others) > 1 for right_so_far, others in map(partial(_after_eos, session), (False, True))
+        right_so_far and len(fillers) > 1 for right_so_far, fillers in map(partial(_after_eos, session), (False, True))
     )
 
 
 def _filled_with_another(session: Session) -> bool:
-    right_so_far, others = _after_eos(session)
-    return right_so_far and len(others) == 1
+    right_so_far, fillers = _after_eos(session)
+    return right_so_far and len(fillers) == 1
 
 
 def _mode(name: str) -> Callable[[Session], bool]:
-    """Whether the ids are right everywhere, and the model's mode is another one after this case."""
+    """Whether all ids are right, and the model is in another mode after this case than before it."""
 
     def recognise(session: Session) -> bool:
         switched = 0 in session.call(session.cases[name]).changed
-        return switched and all(is_right(session, one) for one in session.cases)
+        return switched and all(is_right(session, other) for other in session.cases)
 
     return recognise
 
 
 MODE = "In the case «{name}» the model's mode (`model.training`) was another one after the call than before it."
-
-
 TRACKED = "Gradients were recorded while it decoded ({name}): that costs memory, and nobody needs them here."
-
 
 EXERCISE = Exercise(
     name="greedy_decode",
@@ -365,7 +364,7 @@ EXERCISE = Exercise(
                 "What does dropout do in train mode? Is that wanted here?",
                 "Modules have two methods that switch the mode of everything inside them.",
             ),
-            recognise=told_by(decoding(training=True)),
+            recognise=matches_any(decoding(training=True)),
         ),
         Mistake(
             "reads-first-position",
@@ -374,7 +373,7 @@ EXERCISE = Exercise(
                 "Print the shape of the logits in each round. Which axis grows?",
                 "Position t predicts what follows token t. Which position predicts what follows the last token?",
             ),
-            recognise=told_by(*every_end(position=0)),
+            recognise=matches_any(*every_end(position=0)),
         ),
         Mistake(
             "appends-to-source",
@@ -383,13 +382,13 @@ EXERCISE = Exercise(
                 "Which of the two sequences grows while a translation is written?",
                 "The source stays as it is in all rounds. Only what the decoder is given gets longer.",
             ),
-            recognise=told_by(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
+            recognise=matches_any(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
         ),
         Mistake(
             "forgets-what-it-wrote",
             "only the last token is given to the decoder, not all that it has written.",
             ("What does the decoder need to know to say the fifth token? The fourth alone?",),
-            recognise=told_by(*every_end(grows="neither")),
+            recognise=matches_any(*every_end(grows="neither")),
         ),
         Mistake(
             "never-stops",
@@ -410,19 +409,19 @@ EXERCISE = Exercise(
             "stops-with-the-first",
             "it stops as soon as one sequence has ended; the others are cut off.",
             ("Two sequences, one of three tokens, one of ten. When is the work done: `any` or `all`?",),
-            recognise=told_by(decoding(ends="any"), decoding(ends="any", eos_kept=False)),
+            recognise=matches_any(decoding(ends="any"), decoding(ends="any", eos_kept=False)),
         ),
         Mistake(
             "bos-left-out",
             "the result starts with the first token that was written; bos should come first, and counts.",
             ("Compare the first column of your result with `bos_idx`.",),
-            recognise=told_by(decoding(with_bos=False), decoding(with_bos=False, extra=1)),
+            recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1)),
         ),
         Mistake(
             "one-token-too-many",
             "the result is longer than max_length, in which bos counts.",
             ("You start with one column. How many rounds may follow?",),
-            recognise=told_by(decoding(extra=1)),
+            recognise=matches_any(decoding(extra=1)),
         ),
     ),
 )

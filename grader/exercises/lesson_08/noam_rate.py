@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from grader.exercises.lesson_08.shared import LESSON, Number, numbers, told_by
+from grader.exercises.lesson_08.shared import LESSON, Number, matches_any, numbers
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Both branches spelt out: a straight line up to the last step of the warm-up, then the root's decay."""
+    """Both branches written out: a straight line up to the last step of the warm-up, then the decay with the root."""
     rise, fall = step / warmup_steps / math.sqrt(warmup_steps), 1 / math.sqrt(step)
     return (rise if step <= warmup_steps else fall) / math.sqrt(d_model)
 
@@ -23,7 +23,7 @@ def _with_powers(of_model: float, of_step: float, of_warmup: float) -> Number:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Widths and warm-ups of which no root or power is another's."""
+    """Widths and warm-ups of which none is a root or power of another."""
     d_model, warmup = draw.integer(6, 30) * 16 + 7, draw.integer(3, 9) * 100 + 37
     other = draw.integer(2, 5) * 13 + 3
 
@@ -38,7 +38,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("long after the warm-up", warmup * draw.integer(5, 9) + 11),
         case("another width, in the warm-up", other // 2, other, 512),
         case("another width, after it", 10 * other + 3, other, 512),
-        # So short that the root of the step falls below the line: a wrong sign there is told from a missing decay.
+        # So short that the root of the step lies below the line: this tells a wrong sign from a missing decay.
         case("a warm-up of two steps", draw.integer(40, 90), 2),
     ]
 
@@ -54,7 +54,6 @@ SIGNS = [
     for of_warmup in (-1.5, 1.5)
     if (of_model, of_step, of_warmup) != (-0.5, -0.5, -1.5)
 ]
-
 
 EXERCISE = Exercise(
     name="noam_rate",
@@ -83,7 +82,7 @@ EXERCISE = Exercise(
                 "Print it for steps 1, 2 and 3. Should it rise or fall there?",
                 "The formula takes the smaller of two numbers. Which of them is small at the first steps?",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step**-0.5,
                 # level, and then down
                 lambda step, d_model, warmup_steps: d_model**-0.5 * max(step, warmup_steps) ** -0.5,
@@ -96,7 +95,7 @@ EXERCISE = Exercise(
                 "Print it for ten times as many steps as the warm-up has.",
                 "The formula takes the smaller of two numbers. Which of them is small at late steps?",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step * warmup_steps**-1.5,
                 # up, and then level
                 lambda step, d_model, warmup_steps: d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5),
@@ -110,19 +109,19 @@ EXERCISE = Exercise(
                 "A wider model, a later step, a longer warm-up: each makes the highest rate smaller. Try each alone.",
                 "`x**-0.5` is 1 divided by the root of x. Read the three exponents aloud, each with its sign.",
             ),
-            recognise=told_by(*SIGNS),
+            recognise=matches_any(*SIGNS),
         ),
         Mistake(
             "max-instead-of-min",
             "it takes the larger of the two numbers; that gives a valley instead of a peak.",
             ("At which step should the rate be highest? Where is yours lowest?",),
-            recognise=told_by(_max),
+            recognise=matches_any(_max),
         ),
         Mistake(
             "width-forgotten",
             "the width of the model changes nothing.",
             ("Is each of the three arguments used?",),
-            recognise=told_by(lambda step, d_model, warmup_steps: min(step**-0.5, step * warmup_steps**-1.5)),
+            recognise=matches_any(lambda step, d_model, warmup_steps: min(step**-0.5, step * warmup_steps**-1.5)),
         ),
     ),
 )

@@ -151,5 +151,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_08", "08_training", 2, QUESTIONS)

@@ -85,22 +85,22 @@ def _counted(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _counted_below(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """The padding's losses are left out, and it is counted all the same."""
+    """Padding is left out of the sum, but counted in the divisor."""
     return (_each(logits, labels) * (labels != pad_idx)).mean()
 
 
 def _counted_above(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """The padding's losses are added up; the real labels are counted."""
+    """Padding is in the sum; the divisor counts the real labels only."""
     return _each(logits, labels).sum() / (labels != pad_idx).sum().clamp(min=1)
 
 
 def _counted_flat(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
-    """The padding's logits are set to 0: each of them costs log(vocab)."""
+    """Padding's logits are set to 0: each costs log(vocab)."""
     return _counted(logits * (labels != pad_idx)[..., None], labels, pad_idx)
 
 
 def _if_any(variant: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """As the variant, and NaN if all labels are padding."""
+    """The variant, but NaN if all labels are padding."""
     return lambda logits, labels, pad: variant(logits, labels, pad) / (labels != pad).any()
 
 
@@ -153,7 +153,7 @@ def _no_log(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
 
 
 def _no_padding_no_loss(weight: float) -> Part:
-    """0 if all labels are padding. Nothing else is judged there: whoever returns 0 always, waits."""
+    """0 if all labels are padding. Judged after the values: a function that always returns 0 earns nothing."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases["a batch"], FLOAT32) is not None:

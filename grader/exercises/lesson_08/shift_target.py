@@ -28,7 +28,7 @@ def reference(trg: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """No token twice in a row, so that it can be told where a column comes from."""
+    """No token twice in a row, so that a column shows where it comes from."""
     sizes = draw.sizes("B", "T")
     batch, width = sizes["B"], max(sizes["T"], 5) + 1 + (sizes["T"] == sizes["B"] - 1)
 
@@ -54,7 +54,7 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
-# --- told by where the columns come from ------------------------------------------------------------------------------
+# --- recognised by where the columns come from ------------------------------------------------------------------------
 
 
 def start_of(piece: Tensor, whole: Tensor) -> int | None:
@@ -73,8 +73,8 @@ def start_of(piece: Tensor, whole: Tensor) -> int | None:
 
 
 def _starts(session: Session) -> list[tuple[int, int]]:
-    """Where decoder input and labels start, for each case that tells."""
-    found = []
+    """Where decoder input and labels start, for each case that shows it."""
+    starts = []
     for case in session.real_cases():
         outcome = session.call(case)
         pieces = compare.leaves(outcome.value, 2) if outcome.ok else None
@@ -83,12 +83,12 @@ def _starts(session: Session) -> list[tuple[int, int]]:
         first, second = (start_of(piece, case.args["trg"]) for piece in pieces)
         if first is None or second is None:
             return []
-        found.append((first, second))
-    return found
+        starts.append((first, second))
+    return starts
 
 
 def _apart(by: int) -> Callable[[Session], bool]:
-    """Labels stand so many columns behind the decoder input."""
+    """Labels start `by` columns after the decoder input."""
     return lambda session: bool(_starts(session)) and all(b - a == by for a, b in _starts(session))
 
 

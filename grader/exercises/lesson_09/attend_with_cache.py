@@ -18,8 +18,9 @@ from grader.spec.session import Session
 from grader.subject.values import place_in_words, tensors_in
 from grader.tolerance import FLOAT32, FLOAT64, Tolerance
 
-PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
+# --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
 
+PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
 
 OUTPUTS = (
     Output("output", "B H T D"),
@@ -29,7 +30,7 @@ OUTPUTS = (
 
 
 def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
-    """The output and the cache's two tensors, or why they can't be had."""
+    """The output and the cache's two tensors, or the finding that says why they are missing."""
     outcome = session.call(case)
     finding = compare.run_error(outcome, session.exercise)
     if finding is not None:
@@ -37,12 +38,12 @@ def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
     value, name = outcome.value, session.exercise.name
     if value is None:
         return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
-    wanted = "expected (output, (key, value)): the output and the cache, which is a tuple of two tensors itself."
+    expected = "expected (output, (key, value)): the output and the cache, which is a tuple of two tensors itself."
     if not _is_pair(value) or not isinstance(value[0], Tensor):
-        return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {wanted}")
+        return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {expected}")
     if not _is_pair(value[1]) or not all(isinstance(tensor, Tensor) for tensor in value[1]):
         held = "None" if value[1] is None else compare.in_words(value[1])
-        return Finding("wrong-type", f"The cache that `{name}` returned is {held}, {wanted}")
+        return Finding("wrong-type", f"The cache that `{name}` returned is {held}, {expected}")
     return [value[0], *value[1]]
 
 
@@ -63,22 +64,24 @@ def _arguments(session: Session, case: Case) -> str:
 
 
 def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
-    """The first thing wrong with some of the three tensors."""
+    """The first finding for some of the three tensors."""
     case = session.cases[name]
-    found = _came_back(session, case)
-    if isinstance(found, Finding):
-        return found
+    came_back = _came_back(session, case)
+    if isinstance(came_back, Finding):
+        return came_back
     right = session.expected(case)
-    for value, expected, output in list(zip(found, right, OUTPUTS, strict=True))[which]:
-        one = Exercise(session.exercise.name, LESSON, 0, (), outputs=(output,))
+    for value, expected, output in list(zip(came_back, right, OUTPUTS, strict=True))[which]:
+        one_output = Exercise(session.exercise.name, LESSON, 0, (), outputs=(output,))
         shown = f"`{output.name}`" if output is OUTPUTS[0] else output.name.capitalize()
         if value.shape != expected.shape:
-            shape, wanted = tuple(value.shape), tuple(expected.shape)
-            return Finding("wrong-shape", f"{shown} has shape {shape}, expected {wanted}. {_arguments(session, case)}")
-        finding = None if tolerance is None else compare.values_close([value], [expected], one, case, tolerance)
+            shape, expected_words = tuple(value.shape), tuple(expected.shape)
+            return Finding(
+                "wrong-shape", f"{shown} has shape {shape}, expected {expected_words}. {_arguments(session, case)}"
+            )
+        finding = None if tolerance is None else compare.values_close([value], [expected], one_output, case, tolerance)
         if finding is not None:
-            said = finding.message.replace(f"The result of `{session.exercise.name}`", shown)
-            return Finding(finding.kind, said, finding.got, finding.expected)
+            message = finding.message.replace(f"The result of `{session.exercise.name}`", shown)
+            return Finding(finding.kind, message, finding.got, finding.expected)
     return None
 
 
@@ -104,10 +107,10 @@ def finite(session: Session) -> Finding | None:
 
 def float64(session: Session) -> Finding | None:
     for name in (PROMPT, ONE, "float64"):
-        found = _came_back(session, session.cases[name])
-        if isinstance(found, Finding):
-            return found
-        finding = compare.dtypes(found, session.exercise, session.dtype(session.cases[name]))
+        came_back = _came_back(session, session.cases[name])
+        if isinstance(came_back, Finding):
+            return came_back
+        finding = compare.dtypes(came_back, session.exercise, session.dtype(session.cases[name]))
         if finding is not None:
             return finding
     return inspect(session, "float64", ALL, FLOAT64)
@@ -127,36 +130,32 @@ def unchanged(session: Session) -> Finding | None:
 
 
 def gradients(session: Session) -> Finding | None:
-    """Of query, key, value and what is in the cache."""
+    """Gradients of query, key, value and the tensors in the cache."""
     case = session.cases[SEVERAL]
     if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
         return Finding("values-first", "Not judged yet: the values come first.")
     outcome = session.call(case, gradients=True)
     if not outcome.ok:
-        session.expected_gradients(case)  # where torch can't differentiate the reference, the fault is not theirs
-        said = compare.run_error(outcome, session.exercise)
-        return Finding("gradient-cut", f"{said.message if said else ''} It runs only where no gradients are wanted.")
+        session.expected_gradients(case)  # raises if torch can't differentiate the reference: not the student's fault
+        error = compare.run_error(outcome, session.exercise)
+        return Finding("gradient-cut", f"{error.message if error else ''} It runs only where no gradients are wanted.")
     for at, right in session.expected_gradients(case).items():
-        found = (outcome.gradients or {}).get(at)
+        gradient = (outcome.gradients or {}).get(at)
         name = place_in_words(at, list(case.args))
-        if found is None:
+        if gradient is None:
             return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
-        if not bool(FLOAT32.close(found, right).all()):
+        if not bool(FLOAT32.close(gradient, right).all()):
             return Finding("wrong-gradient", f"The gradient of `{name}` is wrong, though the values are right. {_CUT}")
     return None
 
 
 _CUT = "`.detach()`, `.item()`, `.numpy()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut gradients."
-
-
 Cache = tuple[Tensor, Tensor] | None
-
-
 Three = tuple[Tensor, Tensor, Tensor]
 
 
 def reference(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Three:
-    """PyTorch's own attention to all keys, told by a mask which of them come later."""
+    """PyTorch's own attention to all keys, with a mask that hides later ones."""
     keys, values = (
         (key, value) if cache is None else (torch.cat(pair, 2) for pair in zip(cache, (key, value), strict=True))
     )
@@ -206,8 +205,8 @@ def variant(
     seen: Callable[[Three, Three], Three] = lambda new, all_: all_,
     scale: float | None = None,
 ) -> Callable[..., Any]:
-    """A cached attention that differs from the right one in what is named. `visible` is told whether it is the first
-    call; `kept` makes the cache, and `seen` what is attended to, from the new tensors and from all."""
+    """A cached attention with the given parts changed. `visible` gets whether this is the first call; `kept` makes the
+    cache, and `seen` what is attended to, from the new tensors and from all."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
         new = (query, key, value)
@@ -228,22 +227,22 @@ def _top_left(new: int, held: int) -> Tensor:
 
 
 def _only_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """All is attended to, the new part is kept."""
+    """Attends to everything, but keeps only the new part."""
     return variant()(query, key, value, cache)[0], (key, value)
 
 
 def _forgets(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """The cache is neither looked at nor extended."""
+    """The cache is neither used nor extended."""
     return variant()(query, key, value, None)[0], (key, value)
 
 
 def _looks_at_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """The cache is extended but not looked at."""
+    """The cache is extended, but not used."""
     return variant()(query, key, value, None)[0], variant()(query, key, value, cache)[1]
 
 
 def _old_only(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """What came in as cache goes out."""
+    """Returns the cache that it got."""
     return variant()(query, key, value, cache)[0], cache if cache is not None else (key, value)
 
 
@@ -252,7 +251,7 @@ def _old_or_none(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any
 
 
 def _looks_at_old(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """Behind a cache, the new keys and values are neither looked at nor kept."""
+    """With a cache, the new keys and values are neither used nor kept."""
     if cache is None:
         return variant()(query, key, value, None)
     return F.scaled_dot_product_attention(query, *cache), cache
@@ -266,17 +265,17 @@ EXCEPT = re.compile(r"Sizes of tensors must match except in dimension (\d)")
 
 
 def _joined_elsewhere(session: Session) -> bool:
-    """`torch.cat` refused, and the axis that it was told isn't the tokens'."""
+    """`torch.cat` raised, along another axis than the tokens'."""
     outcomes = (session.call(session.cases[name]) for name in (ONE, SEVERAL))
-    said = [o.raised.message for o in outcomes if o.raised is not None]
-    found = [EXCEPT.search(message) for message in said]
-    return any(match is not None and match[1] != "2" for match in found) or any(
-        "stack expects each tensor to be equal size" in message for message in said
+    messages = [o.raised.message for o in outcomes if o.raised is not None]
+    matches = [EXCEPT.search(message) for message in messages]
+    return any(match is not None and match[1] != "2" for match in matches) or any(
+        "stack expects each tensor to be equal size" in message for message in messages
     )
 
 
 def _square_mask(session: Session) -> bool:
-    """Right in a prompt; behind a cache, a mask of new by new tokens doesn't fit the table of new by all."""
+    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the table of new by all."""
     case = session.cases[SEVERAL]
     raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
     unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.exercises.lesson_09.shared import LESSON, byte_cases, bytes_of, counts, is_whole, told_by
+from grader.exercises.lesson_09.shared import LESSON, byte_cases, bytes_of, counts, is_whole, matches_any
 from grader.spec.exercise import Exercise, Mistake
 
 
@@ -10,15 +10,10 @@ def reference(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) 
     return bytes_of(bytes_per_element, batch, num_heads, seq_len, seq_len)
 
 
-# --- the exercises ----------------------------------------------------------------------------------------------------
-
-
 MATRIX_ARGS = ("batch", "num_heads", "seq_len", "bytes_per_element")
-
 
 # Both come out above 2^31: a product in int32 runs over.
 GPT_2 = {"batch": 64, "num_heads": 12, "seq_len": 1024, "bytes_per_element": 4}
-
 
 EXERCISE = Exercise(
     name="attention_matrix_bytes",
@@ -40,7 +35,7 @@ EXERCISE = Exercise(
                 "What is the shape of the weights in lesson 03? How many axes has it?",
                 "Is each of the four arguments used?",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * seq_len**2 * bytes_per_element
             ),
         ),
@@ -51,7 +46,7 @@ EXERCISE = Exercise(
                 "How many scores do 3 tokens have? And 6?",
                 "Which axis of the table is still missing in your product?",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len * bytes_per_element,
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     batch * num_heads * seq_len * 2 * bytes_per_element
@@ -62,7 +57,7 @@ EXERCISE = Exercise(
             "batch-forgotten",
             "every sequence of the batch has its own tables, but the batch changes nothing.",
             ("Is each of the four arguments used?",),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: num_heads * seq_len**2 * bytes_per_element
             ),
         ),
@@ -70,7 +65,7 @@ EXERCISE = Exercise(
             "elements-instead-of-bytes",
             "that is how many numbers the tables hold, or their bits; bytes are asked for.",
             ("A number in float32 takes four bytes. Which argument says so?",),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len**2,
                 lambda batch, num_heads, seq_len, bytes_per_element: (
                     8 * batch * num_heads * seq_len**2 * bytes_per_element

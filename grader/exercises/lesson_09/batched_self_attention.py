@@ -71,7 +71,7 @@ def variant(
     softmax: Callable[[Tensor], Tensor] = _softmax,
     mix: Table = _mix,
 ) -> Attend:
-    """A batched attention that differs from the right one in what is named."""
+    """A batched attention with the given parts changed."""
 
     def wrong(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
         query, key, value = x @ w_query, x @ w_key, x @ w_value

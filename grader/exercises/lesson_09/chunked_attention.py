@@ -58,28 +58,28 @@ def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tenso
 
 
 def _same_place(longest: bool) -> Attend:
-    """Each chunk of queries with the keys in the same places; `longest`: nothing comes back where there are none."""
+    """Each chunk of queries with the keys at the same positions; `longest`: chunks without keys return nothing."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-        found = []
+        outputs = []
         for at in range(0, query.shape[-2], chunk_size):
             q, k, v = (tensor[..., at : at + chunk_size, :] for tensor in (query, key, value))
             if k.shape[-2] or not longest:
-                found.append(torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v)
-        return torch.cat(found, -2)
+                outputs.append(torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v)
+        return torch.cat(outputs, -2)
 
     return wrong
 
 
 def _same_share(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """All three cut into as many pieces as there are chunks of queries; piece meets piece."""
+    """All three cut into as many pieces as there are chunks of queries; each piece meets its own only."""
     count = math.ceil(query.shape[-2] / chunk_size)
     pieces = zip(query.split(chunk_size, -2), key.chunk(count, -2), value.chunk(count, -2), strict=False)
     return torch.cat([attention(*piece) for piece in pieces], -2)
 
 
 def _blocks_side_by_side(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Every chunk of queries with every block of keys, all results one below the other."""
+    """Every chunk of queries with every block of keys, all results concatenated."""
     blocks = list(zip(key.split(chunk_size, -2), value.split(chunk_size, -2), strict=True))
     return torch.cat([attention(q, k, v) for q in query.split(chunk_size, -2) for k, v in blocks], -2)
 
@@ -92,7 +92,8 @@ def _last_block_only(query: Tensor, key: Tensor, value: Tensor, chunk_size: int)
 
 
 def _right_rows(session: Session, case: Case) -> tuple[int, int] | None:
-    """How many rows at the beginning are right, and how many after them; None if no rows came back."""
+    """How many rows at the start are right, and how many after the first wrong one; None if the result has no such
+    rows."""
     outcome, right = session.call(case), session.expected(case)[0]
     got = outcome.value
     if not outcome.ok or not isinstance(got, Tensor) or got.dim() != right.dim() or got.shape[-1] != right.shape[-1]:
@@ -110,19 +111,20 @@ def _last_chunk_lost(session: Session) -> bool:
     """All rows up to a multiple of chunk_size are right, the rest, one chunk at most, is missing or wrong."""
     lost = False
     for case in (session.cases[name] for name in ("one sequence", "a batch", "float64", LONG, ONES)):
-        found = _right_rows(session, case)
+        counts = _right_rows(session, case)
         length, size = case.sizes["Tq"], case.args["chunk_size"]
-        if found is None:
+        if counts is None:
             return False
-        first, more = found
-        if first < length and (first == 0 or more or first % size or length - first > size):
+        first, later = counts
+        if first < length and (first == 0 or later or first % size or length - first > size):
             return False
         lost = lost or first < length
     return lost
 
 
 def _count(session: Session) -> bool:
-    """Right, and small where there are as many chunks as there are queries in one: it is the number of chunks."""
+    """Right, and small where there are as many chunks as queries in a chunk: chunk_size is taken as the number of
+    chunks."""
     return right_on(session, LONG, ONES) and full_table(session, ONES) and not full_table(session, LONG)
 
 

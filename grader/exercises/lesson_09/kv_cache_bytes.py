@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from grader.exercises.lesson_09.shared import LESSON, Count, byte_cases, bytes_of, counts, is_whole, told_by
+from grader.exercises.lesson_09.shared import LESSON, Count, byte_cases, bytes_of, counts, is_whole, matches_any
 from grader.spec.exercise import Exercise, Mistake
 
 
@@ -16,7 +16,6 @@ def reference(
 
 
 CACHE_ARGS = ("batch", "num_layers", "num_kv_heads", "head_dim", "seq_len", "bytes_per_element")
-
 
 LLAMA_2 = {
     "batch": 3, "num_layers": 32, "num_kv_heads": 32, "head_dim": 128, "seq_len": 4096, "bytes_per_element": 2,
@@ -51,7 +50,7 @@ EXERCISE = Exercise(
                 "What does a later token need of an earlier one? Name the things.",
                 "The query of an earlier token is never used again. Which two other vectors are?",
             ),
-            recognise=told_by(_held),
+            recognise=matches_any(_held),
         ),
         Mistake(
             "quadratic",
@@ -60,7 +59,7 @@ EXERCISE = Exercise(
                 "One more token comes. How many vectors are added to the cache?",
                 "The table of scores is not kept. Whatever is kept has one row for each token.",
             ),
-            recognise=told_by(
+            recognise=matches_any(
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()),
                 lambda **of: of["seq_len"] * math.prod(of.values()),
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()) // of["head_dim"],
@@ -71,7 +70,7 @@ EXERCISE = Exercise(
             "factor-forgotten",
             "one of the arguments changes nothing.",
             ("Every layer, every head and every sequence keeps its own. Go through the arguments one by one.",),
-            recognise=told_by(
+            recognise=matches_any(
                 *(
                     _without(name, factor)
                     for name in ("batch", "num_layers", "num_kv_heads", "head_dim")
@@ -83,7 +82,7 @@ EXERCISE = Exercise(
             "elements-instead-of-bytes",
             "that is how many numbers the cache holds; bytes are asked for.",
             ("Which argument says how many bytes a number takes?",),
-            recognise=told_by(_without("bytes_per_element"), _without("bytes_per_element", 1)),
+            recognise=matches_any(_without("bytes_per_element"), _without("bytes_per_element", 1)),
         ),
     ),
 )

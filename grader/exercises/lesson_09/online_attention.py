@@ -22,11 +22,11 @@ from grader.exercises.lesson_09.shared import (
     Attend,
     attention,
     blocks_apart,
+    cut_into,
     finite_on,
     full_table,
     long_case,
     no_scaling,
-    offset_cases,
     one_of,
     overflow,
     piece_cases,
@@ -34,12 +34,15 @@ from grader.exercises.lesson_09.shared import (
     small_tensors,
 )
 from grader.spec import diagnose, parts
+from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT64
+
+# --- wrong on purpose: attentions that walk over blocks of keys, or should --------------------------------------------
 
 
 class State(NamedTuple):
@@ -54,7 +57,7 @@ Step = Callable[[State, Tensor, Tensor], State]
 
 
 def walk(step: Step, divide: bool = True) -> Attend:
-    """An attention over blocks of keys that takes `step` for each of them."""
+    """An attention that applies `step` to one block of keys after another."""
 
     def attend(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
         rows = query.new_zeros(*query.shape[:-1], 1)
@@ -67,9 +70,9 @@ def walk(step: Step, divide: bool = True) -> Attend:
 
 
 def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool = True) -> Step:
-    """A step that leaves out what is named; not `running`: each block has a maximum of its own."""
+    """A step with the given parts left out. Without `running` each block has a maximum of its own."""
 
-    def one(state: State, scores: Tensor, value: Tensor) -> State:
+    def take_block(state: State, scores: Tensor, value: Tensor) -> State:
         top = scores.amax(-1, keepdim=True)
         if running:
             top = torch.maximum(state.top, top)
@@ -77,11 +80,11 @@ def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool =
         total = state.total * (factor if rescale_total else 1.0) + counts.sum(-1, keepdim=True)
         return State(top, total, state.mixed * (factor if rescale_mixed else 1.0) + counts @ value)
 
-    return one
+    return take_block
 
 
 def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
-    """Attention to the keys before the last block; `empty` comes back where there are none."""
+    """Attention to the keys before the last block; `empty` is returned where there are none."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
         kept = lost(key.shape[-2], block_size)
@@ -110,7 +113,23 @@ def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tens
     return attention(query * math.sqrt(query.shape[-1]), key, value)
 
 
+# --- cases ------------------------------------------------------------------------------------------------------------
+
 FEW, FEW_LONGER = "few queries, many keys", "few queries, more keys"
+
+
+def _offset_cases(draw: Draw, name: str) -> list[Case]:
+    """Rows of scores that share an offset of 1000 or -1000, in float64: exponentials overflow or vanish there."""
+    sizes = draw.sizes("Tq", "d_v", Tk=5, D=3)
+    strong = math.sqrt(1000 * math.sqrt(sizes["D"]))  # 41.6: entries up to 50 are promised
+
+    def make(sign: int) -> Case:
+        case = tensors(draw, OFFSET if sign > 0 else NEGATIVE, ATTEND, sizes, dtype=torch.float64)
+        case.args["query"][:, -1] = sign * strong
+        case.args["key"][:, -1] = strong
+        return cut_into(case, name, 2)
+
+    return [make(1), make(-1)]
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -119,10 +138,10 @@ def _cases(draw: Draw) -> list[Case]:
     few = draw.sizes(Tq=one_of(draw, 13, 14), Tk=one_of(draw, 61, 67), D=2, d_v=3)
     return [
         *piece_cases(draw, "Tk", "block_size"),
-        *offset_cases(draw, "block_size"),
+        *_offset_cases(draw, "block_size"),
         long_case(draw, LONG, "block_size", sizes, one_of(draw, 18, 20)),
         long_case(draw, LONG_BATCH, "block_size", short, one_of(draw, 11, 12), (2, 3)),
-        # Fewer queries than a block has keys: who cuts the queries in place of the keys makes the whole table.
+        # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole table.
         long_case(draw, FEW, "block_size", few, 17),
         long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
     ]
@@ -131,33 +150,31 @@ def _cases(draw: Draw) -> list[Case]:
 # --- recognised by more than their values -----------------------------------------------------------------------------
 
 ORDINARY = ("one sequence", "a batch", ONES)
-
-
 FIFTY = "entries up to 50"
 
 
 def _last_lost(session: Session) -> bool:
-    """Where one block would hold all keys no block was seen, and what comes back may be of any kind: it isn't asked."""
+    """Without the case in which one block holds all keys: no block is left there, and the result may be anything."""
     cases = [case for case in session.real_cases() if case.comparable and case.name != LARGER]
     variants = [first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)]
     return any(diagnose.matches(session, variant, cases) for variant in variants)
 
 
 def _global_top(session: Session) -> bool:
-    """Right at ordinary scores; at large ones NaN where one maximum for all rows makes zeros of a whole row."""
+    """Right at ordinary scores. At large ones, NaN in the rows that one maximum for all rows turns into zeros."""
     case = session.cases[FIFTY]
     if not right_on(session, *ORDINARY) or not session.call(case).ok or finite_on(session, FIFTY):
         return False
     missing = torch.isnan(tensors_in(session.call(case).value)[0])
-    told = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
-    return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in told)
+    lost_rows = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
+    return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in lost_rows)
 
 
 def _underflow(session: Session) -> bool:
-    """Right at ordinary scores and at large ones, not at large negative ones."""
-    ran = session.call(session.cases[NEGATIVE]).ok and finite_on(session, OFFSET)
+    """Right at ordinary and at large scores, wrong at large negative ones."""
+    finite = session.call(session.cases[NEGATIVE]).ok and finite_on(session, OFFSET)
     close = parts.inspect_call(session, session.cases[OFFSET], FLOAT64) is None
-    return ran and close and right_on(session, *ORDINARY) and not right_on(session, NEGATIVE)
+    return finite and close and right_on(session, *ORDINARY) and not right_on(session, NEGATIVE)
 
 
 def _operations(session: Session) -> tuple[int, int]:
@@ -166,19 +183,19 @@ def _operations(session: Session) -> tuple[int, int]:
 
 
 def _same_work(session: Session) -> bool:
-    """Right, and it asks for as many operations with more keys: they are not what it walks over."""
+    """Right, but more keys don't take more operations: the loop doesn't run over the keys."""
     short, long = _operations(session)
     return right_on(session, FEW, FEW_LONGER) and short >= long
 
 
 def _queries_instead(session: Session) -> bool:
-    """The whole table is there where a block is longer than the queries, or the queries come one by one."""
+    """The whole table is made where a block is longer than the queries, or the queries come one at a time."""
     cut = full_table(session, FEW) or not full_table(session, ONES)
     return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
 
 
 def _count(session: Session) -> bool:
-    """Right, and as many blocks as block_size says: with block_size 1 one block holds the whole table."""
+    """Right, but block_size is taken as the number of blocks: with block_size 1 one block holds the whole table."""
     return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
 
 

@@ -137,5 +137,4 @@ QUESTIONS = (
     ),
 )
 
-
 EXERCISE = quiz("quiz_09", LESSON, 2, QUESTIONS)

@@ -15,8 +15,6 @@ from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
-
-
 CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut them."
 
 
@@ -27,7 +25,7 @@ def with_residual(weights: Tensor) -> Tensor:
 
 
 def rollout(layers: Tensor) -> Tensor:
-    """Path by path would be exact and slow: layer by layer, the last one leftmost."""
+    """Layer by layer, the last one leftmost."""
     mixed = with_residual(layers)
     rolled = torch.eye(layers.shape[-1], dtype=layers.dtype)
     for layer in range(len(layers)):
@@ -45,7 +43,7 @@ def _cases(draw: Draw) -> list[Case]:
     shapes = {SEVERAL: (3, sizes["T"]), TWO: (2, sizes["other"]), ONE: (1, sizes["T"]), DOUBLE: (5, sizes["other"])}
     made = {name: weights(*shape, causal=name == TWO) for name, shape in shapes.items()}
     made[DOUBLE] = draw.normal(made[DOUBLE].shape, 2.0).double().softmax(-1)
-    return [Case(n, {"layers": one}, dict(zip("LT", one.shape, strict=False))) for n, one in made.items()]
+    return [Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False))) for n, layers in made.items()]
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -140,8 +138,8 @@ MISTAKES = (
 
 
 def _gradients() -> Part:
-    """Rows keep their sum, so only what is left of a gradient without its rows' means counts: it is the same whether
-    the rows are normalised by a division or by the factor of one half."""
+    """Compares gradients without the mean of each row. Rows keep their sum, and normalising by a division instead of by
+    the factor one half changes only that mean."""
 
     def judge(session: Session) -> Finding | None:
         case = session.cases[SEVERAL]
@@ -152,7 +150,9 @@ def _gradients() -> Part:
         got = (outcome.gradients or {}).get("0")
         if got is None:
             return Finding("gradient-cut", f"No gradient reaches `layers`. {CUT}")
-        got, right = (one - one.mean(-1, keepdim=True) for one in (got, session.expected_gradients(case)["0"]))
+        got, right = (
+            gradient - gradient.mean(-1, keepdim=True) for gradient in (got, session.expected_gradients(case)["0"])
+        )
         if got.shape == right.shape and bool(FLOAT32.close(got, right).all()):
             return None
         return Finding("wrong-gradient", f"The gradient of `layers` is wrong, though the values are right. {CUT}")

@@ -57,21 +57,17 @@ PROBES: dict[str, dict[str, str]] = {
     },
 }
 
-
 _SHORT = ("sums", "influence", "company", "matters", "compared", "entropies", "single")
-
-
 _USUAL = ("rows", "past", "same", "all", "wrong", "another", "value and output")
 
 
 def _reading(**other: str) -> dict[str, str]:
-    """What the probes show, by their names: the usual, but for what is said here."""
-    found = dict(zip(_SHORT, _USUAL, strict=True)) | other
-    return dict(zip(PROBES, found.values(), strict=True))
+    """What the probes show, by name: the usual readings, except for those given here."""
+    readings = dict(zip(_SHORT, _USUAL, strict=True)) | other
+    return dict(zip(PROBES, readings.values(), strict=True))
 
 
 _RIGHT_WEIGHTS = {"compared": "weights right", "entropies": "right"}
-
 
 READINGS: dict[str, dict[str, str]] = {
     "no-scaling": _reading(entropies="lower"),
@@ -116,6 +112,5 @@ def _question(box: str) -> Question:
 
 
 QUESTIONS = tuple(_question(box) for box in DIGESTS)
-
 
 EXERCISE = quiz("bug_hunt", LESSON, 8, QUESTIONS)

@@ -1,5 +1,5 @@
-"""`classify_pattern`: a name for a table of weights. What is none of the patterns stays far from all of them, so that
-answers by thresholds and by distances are right alike.
+"""`classify_pattern`: a name for a table of weights. Tables without a pattern are far from every pattern, so that
+answers by thresholds and answers by distances are both right.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
 from grader.spec.session import Session
 
 PATTERN_NAMES = ("diagonal", "uniform", "first", "local", "other")
-
-
 NOISE = 0.05
 
 
@@ -29,7 +27,7 @@ def _uniform(seq_len: int) -> Tensor:
 
 
 def _shifted(seq_len: int, by: int) -> Tensor:
-    """Everybody looks `by` tokens ahead; who would fall off the end looks at the end."""
+    """Every token attends to the token `by` places to its right, or to the last token where that is off the end."""
     keys = (torch.arange(seq_len) + by).clamp(0, seq_len - 1)
     return torch.eye(seq_len, dtype=torch.float64)[keys]
 
@@ -50,16 +48,13 @@ def _last(seq_len: int) -> Tensor:
 
 
 def _weak(pattern: Tensor) -> Tensor:
-    """A third of a pattern: the largest weight of each row stays where it was."""
+    """One third of a pattern on a uniform table: the largest weight of each row stays where it was."""
     return pattern / 3 + 2 / 3 * _uniform(len(pattern))
 
 
-# By group, what a case is called, and its weights for a length.
+# In groups: a case's name, and its weights for a length.
 Patterns = dict[str, Callable[[int], Tensor]]
-
-
 LOCAL: Patterns = {"local, radius 1": partial(local, radius=1), "local, radius 2": partial(local, radius=2)}
-
 
 PLAIN: Patterns = {
     "diagonal": partial(torch.eye, dtype=torch.float64),
@@ -67,7 +62,6 @@ PLAIN: Patterns = {
     "first": first_token,
     "local, radius 1": LOCAL["local, radius 1"],
 }
-
 
 # All of these are "other".
 FOCUSED: Patterns = {
@@ -79,7 +73,6 @@ FOCUSED: Patterns = {
     "half on itself, half on the first token": lambda n: (torch.eye(n) + first_token(n)) / 2,
 }
 
-
 SPREAD: Patterns = {
     "a band of radius 3": partial(local, radius=3),
     "everybody so far, alike": _causal,
@@ -90,15 +83,12 @@ SPREAD: Patterns = {
     ),
 }
 
-
 WEAK_DIAGONAL, WEAK_FIRST = "a third on itself, the rest everywhere", "a third on the first token, the rest everywhere"
-
 
 WEAK: Patterns = {
     WEAK_DIAGONAL: lambda n: _weak(torch.eye(n, dtype=torch.float64)),
     WEAK_FIRST: lambda n: _weak(first_token(n)),
 }
-
 
 RANDOM = ("random weights", "other random weights")
 
@@ -113,18 +103,17 @@ def _double(name: str) -> str:
 
 _WORDS = {"diagonal": "diagonal", "uniform": "uniform", "first": "first", **dict.fromkeys(LOCAL, "local")}
 
-
-# What is right for a case; "other" for all that aren't here.
+# The right answers; "other" for all cases that aren't here.
 ANSWERS = {form(name): word for name, word in _WORDS.items() for form in (str, _noisy, _double)}
 
 
 def answer(name: str) -> str:
-    """What is right for a case."""
+    """The right answer for a case."""
     return ANSWERS.get(name, "other")
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """In an order of the seed's, and of sizes that don't tell."""
+    """In an order drawn from the seed, with sizes that give nothing away."""
     made: dict[str, Tensor] = {}
 
     def length(least: int = 6) -> int:
@@ -151,8 +140,8 @@ def _cases(draw: Draw) -> list[Case]:
 # --- the parts --------------------------------------------------------------------------------------------------------
 
 
-def said(session: Session, name: str) -> object:
-    """What the student's function says of a case; None if it says nothing."""
+def verdict(session: Session, name: str) -> object:
+    """The name that the student's function returns for a case; None if it returns no string."""
     outcome = session.call(session.cases[name])
     return outcome.value if outcome.ok and isinstance(outcome.value, str) else None
 
@@ -170,13 +159,13 @@ def _wrong(session: Session, name: str) -> Finding | None:
     if outcome.value == answer(name):
         return None
     size = session.cases[name].sizes["T"]
-    told = f"It says {outcome.value!r} of «{name}» (seq_len {size}), expected {answer(name)!r}."
-    return Finding("wrong-verdict", told)
+    message = f"It says {outcome.value!r} of «{name}» (seq_len {size}), expected {answer(name)!r}."
+    return Finding("wrong-verdict", message)
 
 
 def _names(title: str, weight: float, *names: str) -> Part:
     def judge(session: Session) -> Finding | None:
-        for name in (*names, *PLAIN):  # who can't tell the plain ones apart is right about others by chance
+        for name in (*names, *PLAIN):  # right by chance without the plain ones
             finding = _wrong(session, name)
             if finding is not None and name not in names:
                 return Finding("values-first", "Not judged yet: the plain patterns come first.")
@@ -190,10 +179,10 @@ def _names(title: str, weight: float, *names: str) -> Part:
 def _unchanged(weight: float) -> Part:
     def judge(session: Session) -> Finding | None:
         if any(session.call(case).changed for case in session.cases.values()):
-            told = (
+            message = (
                 "It changed its argument `weights` in place. Operations that end in `_`, `+=` and assignments such as "
             )
-            return Finding("changes-argument", told + "`weights[...] = ...` do that: make a new tensor instead.")
+            return Finding("changes-argument", message + "`weights[...] = ...` do that: make a new tensor instead.")
         if any(_wrong(session, name) is not None for name in PLAIN):
             return Finding("values-first", "Not judged yet: the plain patterns come first.")
         return None
@@ -205,44 +194,44 @@ def _unchanged(weight: float) -> Part:
 
 
 def _argmax_only(session: Session) -> bool:
-    """The largest weight of each row decides, however large it is."""
-    if said(session, "diagonal") != "diagonal":
+    """The largest weight of each row decides, whatever its size."""
+    if verdict(session, "diagonal") != "diagonal":
         return False
-    weak = [said(session, WEAK_DIAGONAL) == "diagonal"]
-    if said(session, "first") == "first":
-        weak.append(said(session, WEAK_FIRST) == "first")
+    weak = [verdict(session, WEAK_DIAGONAL) == "diagonal"]
+    if verdict(session, "first") == "first":
+        weak.append(verdict(session, WEAK_FIRST) == "first")
     return all(weak)
 
 
 def _uniform_called_local(session: Session) -> bool:
-    return said(session, "local, radius 1") == "local" and said(session, "uniform") == "local"
+    return verdict(session, "local, radius 1") == "local" and verdict(session, "uniform") == "local"
 
 
 def _exact(session: Session) -> bool:
-    """The plain ones are named, and none of them with a little noise."""
-    right = all(said(session, name) == answer(name) for name in PLAIN)
-    return right and all(said(session, _noisy(name)) == "other" for name in PLAIN)
+    """The plain patterns are named, but none of them with a little noise."""
+    right = all(verdict(session, name) == answer(name) for name in PLAIN)
+    return right and all(verdict(session, _noisy(name)) == "other" for name in PLAIN)
 
 
 def _one_radius(session: Session) -> bool:
-    found = [said(session, name) for name in LOCAL]
-    return sorted(map(str, found)) == ["local", "other"]
+    verdicts = [verdict(session, name) for name in LOCAL]
+    return sorted(map(str, verdicts)) == ["local", "other"]
 
 
 def _never_other(session: Session) -> bool:
-    """Always the likest of the four."""
-    right = all(said(session, name) == answer(name) for name in (*PLAIN, *LOCAL, *map(_noisy, PLAIN)))
-    others = [*FOCUSED, *SPREAD, *WEAK, *RANDOM]
-    return right and all(said(session, name) in PATTERN_NAMES[:4] for name in others)
+    """Always the most similar of the four patterns."""
+    right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL, *map(_noisy, PLAIN)))
+    other_cases = [*FOCUSED, *SPREAD, *WEAK, *RANDOM]
+    return right and all(verdict(session, name) in PATTERN_NAMES[:4] for name in other_cases)
 
 
 def _any_width(session: Session) -> bool:
-    """Bands of every radius are local."""
-    return all(said(session, name) == "local" for name in (*LOCAL, "a band of radius 3"))
+    """Bands of every radius count as local."""
+    return all(verdict(session, name) == "local" for name in (*LOCAL, "a band of radius 3"))
 
 
 def _last_called_first(session: Session) -> bool:
-    return said(session, "the last token") == "first" != said(session, "first")
+    return verdict(session, "the last token") == "first" != verdict(session, "first")
 
 
 MISTAKES = (
@@ -298,7 +287,6 @@ MISTAKES = (
         recognise=_last_called_first,
     ),
 )
-
 
 EXERCISE = Exercise(
     name="classify_pattern",

@@ -11,8 +11,6 @@ from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
-# --- first_token_pattern ----------------------------------------------------------------------------------------------
-
 
 def first_token(seq_len: int) -> Tensor:
     """Entry by entry: all of every row's weight on token 0."""
@@ -26,16 +24,6 @@ def _cases(draw: Draw) -> list[Case]:
         Case("another length", {"seq_len": sizes["other"]}, {"T": sizes["other"]}),
         Case("a single token", {"seq_len": 1}, {"T": 1}),
     ]
-
-
-def _one_row(seq_len: int) -> Tensor:
-    return torch.eye(seq_len)[:1]
-
-
-def _column_of_ones(seq_len: int, column: int, height: int) -> Tensor:
-    made = torch.zeros(seq_len, seq_len)
-    made[:height, column] = 1.0
-    return made
 
 
 EXERCISE = Exercise(

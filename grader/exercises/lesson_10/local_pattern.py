@@ -15,15 +15,11 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 Weigh = Callable[[int, int], Tensor]
-
-
-# --- local_pattern ----------------------------------------------------------------------------------------------------
-
 FEW, WIDE, REST = "radius 1", "a wider radius", ("radius 0", "a radius beyond the sequence", "a single token")
 
 
 def local(seq_len: int, radius: int) -> Tensor:
-    """Row by row: who is within the radius, each with the same share."""
+    """Row by row: the tokens within the radius, all with the same share."""
     rows = []
     for query in range(seq_len):
         near = [key for key in range(seq_len) if abs(query - key) <= radius]
@@ -32,7 +28,7 @@ def local(seq_len: int, radius: int) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    """Long enough for the middle rows to have all their neighbours, and more tokens than a wrapped band can fill."""
+    """Long enough for the middle rows to have all their neighbours, and for a wrapped band to leave tokens out."""
     radius = 2 + draw.integer(0, 2)
     sizes = draw.sizes("T", T2=2 * radius + 4 + draw.integer(0, 3))
     few = max(sizes["T"], 6)
@@ -43,7 +39,7 @@ def _cases(draw: Draw) -> list[Case]:
     return [
         case(FEW, few + (few == sizes["T2"]), 1),
         case(WIDE, sizes["T2"], radius),
-        case(REST[0], 5, 0, comparable=False),  # nobody is left where one leaves oneself out
+        case(REST[0], 5, 0, comparable=False),  # without the token itself no token is left
         case(REST[1], 4, 4 + draw.integer(0, 3), comparable=False),
         case(REST[2], 1, 1, comparable=False),
     ]
@@ -83,7 +79,7 @@ def _by(band: Weigh, count: Callable[[int], float]) -> Weigh:
 
 
 def _falling_off(seq_len: int, radius: int) -> Tensor:
-    """The range of Python's, which ends before its end: one neighbour too few on the right."""
+    """As with Python's `range`, the end is left out: one neighbour too few on the right."""
     distance = _distances(seq_len)
     return ((distance >= -radius) & (distance < radius)).double()
 

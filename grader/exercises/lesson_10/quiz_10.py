@@ -20,7 +20,7 @@ def _decimals(key: str, value: Callable[[], float], hint: str, wrong: Mapping[fl
 
 
 def _edge_sum() -> float:
-    """As the document writes it: 1/3 for each neighbour that is there."""
+    """As the question has it: 1/3 for each neighbour that exists."""
     band = torch.ones(8, 8).triu(-1).tril(1) / 3
     return float(band[0].sum())
 
@@ -132,6 +132,5 @@ QUESTIONS = (
         },
     ),
 )
-
 
 EXERCISE = quiz("quiz_10", LESSON, 2, QUESTIONS)
