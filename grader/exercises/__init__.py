@@ -1,1 +1,4 @@
-"""The specifications, one module a lesson."""
+"""The specifications: `lesson_NN/EXERCISE.py` binds `EXERCISE`, and `lesson_NN/__init__.py` lists the lesson's `NAMES`.
+
+What several exercises of a lesson share is in `lesson_NN/shared.py`.
+"""

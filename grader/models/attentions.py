@@ -1,7 +1,7 @@
 """Broken attentions that can be called and not read: lesson 10's hunt.
 
-Each claims to be lesson 04's `causal_multi_head_attention`. Which mistake it makes is known by a digest alone, the one
-that an answer is compared with, so that neither this page nor a look into a box tells.
+Each claims to be lesson 04's `causal_multi_head_attention`. Only a digest says which mistake it makes, the same one that
+an answer is compared with: neither this file nor the attributes of a box give it away.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ CANDIDATES: dict[str, Recipe] = {
     "no-output-projection": Recipe(projects=False),
     "batch-mixed": Recipe(keys_of=_pooled),
 }
-SEALED = {
+DIGESTS = {
     "alder": "ac41b3f8e928",
     "birch": "d206b16d40f6",
     "cedar": "11bf206dbe2e",
@@ -135,10 +135,10 @@ class BlackBox:
 
 @functools.cache
 def mistake_of(name: str) -> str:
-    """The id whose digest is the sealed one."""
-    return next(mistake for mistake in CANDIDATES if answer_digest(name, mistake) == SEALED[name])
+    """The id of the mistake, found by its digest."""
+    return next(mistake for mistake in CANDIDATES if answer_digest(name, mistake) == DIGESTS[name])
 
 
 def broken_attentions() -> dict[str, BlackBox]:
     """Eight black boxes by name, each with a mistake of its own."""
-    return {name: BlackBox(name) for name in SEALED}
+    return {name: BlackBox(name) for name in DIGESTS}

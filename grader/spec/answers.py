@@ -46,6 +46,11 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
     return Question(key, right, hint, **more)
 
 
+def whole(key: str, value: Callable[[], float], hint: str, wrong: Mapping[int, str]) -> Question:
+    """A whole number; `wrong` has the hints for wrong numbers."""
+    return number(key, value, 0, hint, wrong=written({float(answer): text for answer, text in wrong.items()}))
+
+
 def shape(key: str, value: Callable[[], tuple[int, ...]], hint: str, **more: Any) -> Question:
     """A shape: a tuple (or list) of whole numbers."""
 

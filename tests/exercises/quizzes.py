@@ -22,7 +22,7 @@ from tests.model_solutions import cells
 
 
 class QuizTests:
-    """Inherit as `class TestQuiz(QuizTests)`; `module` is the specification's, for example `lesson_03_quiz`."""
+    """Inherit as `class TestQuiz(QuizTests)`; `module` is the specification, for example `quiz_03`."""
 
     module: Any
     right: dict[str, Any]
@@ -37,7 +37,7 @@ class QuizTests:
 
     @property
     def quiz(self) -> Any:
-        return self.module.QUIZ
+        return self.module.EXERCISE
 
     @property
     def questions(self) -> list[answers.Question]:

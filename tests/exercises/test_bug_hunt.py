@@ -9,10 +9,10 @@ import math
 import pytest
 import torch
 
-from grader.exercises.lesson_10.hunt import BUG_HUNT, PROBES, QUESTIONS, READINGS, ruled_out
+from grader.exercises.lesson_10.bug_hunt import EXERCISE, PROBES, QUESTIONS, READINGS, ruled_out
 from grader.exercises.registry import exercises
 from grader.models import attentions
-from grader.models.attentions import CANDIDATES, RIGHT, SEALED, Recipe, broken_attentions
+from grader.models.attentions import CANDIDATES, DIGESTS, RIGHT, Recipe, broken_attentions
 from grader.spec.answers import answer_digest
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
@@ -30,7 +30,7 @@ TRUE = {
 
 
 def graded(given: object):
-    report = evaluate(BUG_HUNT, LocalSubject({"bug_hunt": given}))
+    report = evaluate(EXERCISE, LocalSubject({"bug_hunt": given}))
     assert not report.broken, report.broken
     return report
 
@@ -42,7 +42,7 @@ def message(box: str, answer: object) -> str:
 
 
 def test_all_named_is_eight_points():
-    assert exercises()["bug_hunt"] is BUG_HUNT
+    assert exercises()["bug_hunt"] is EXERCISE
     assert graded(TRUE).passed
     assert graded(TRUE).mark == 8
 
@@ -104,10 +104,10 @@ def test_boxes_do_not_tell_what_they_are():
     for name, box in boxes.items():
         told = f"{box!r} {dir(box)} {getattr(box, '__dict__', '')} {box.name} {inspect.getsource(type(box))}"
         assert not any(mistake in told for mistake in CANDIDATES)
-        assert TRUE[name] not in source.partition("SEALED")[2]
+        assert TRUE[name] not in source.partition("DIGESTS")[2]
         with pytest.raises(TypeError):
             inspect.getsource(box)
-    assert {name: answer_digest(name, true) for name, true in TRUE.items()} == SEALED
+    assert {name: answer_digest(name, true) for name, true in TRUE.items()} == DIGESTS
 
 
 B, T, E, H = 2, 5, 12, 3

@@ -8,9 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from grader.exercises.lesson_07 import EXERCISES
-from grader.exercises.lesson_07 import pytorch as pytorch
-from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Model, Stack
+from grader.exercises import lesson_07
+from grader.exercises.lesson_07 import shared
+from grader.exercises.lesson_07.Transformer import transformer
+from grader.exercises.lesson_07.TransformerBlock import transformer_block
+from grader.exercises.lesson_07.variants import Block, DecoderBlock, Model, Stack
 from grader.exercises.registry import exercises
 from grader.report.text import as_text
 from grader.spec.draw import Draw
@@ -20,7 +22,7 @@ from grader.subject.local import LocalSubject
 from tests.model_solutions import model_solution
 from tests.submissions import submissions
 
-KNOWN = {exercise.name: exercise for exercise in EXERCISES}
+KNOWN = {name: exercises()[name] for name in lesson_07.NAMES}
 RIGHT = {
     "TransformerBlock": Block(),
     "Encoder": Stack(Block()),
@@ -37,8 +39,8 @@ def solved(name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_the_machine_that_is_made_wrong_for_mistakes_is_right_otherwise(name):
-    for case in KNOWN[name].cases(Draw("machine")):
+def test_the_variants_are_right_where_nothing_is_made_wrong(name):
+    for case in KNOWN[name].cases(Draw("variants")):
         reference = KNOWN[name].reference(case.setup, *case.args.values())
         torch.testing.assert_close(RIGHT[name](case.setup, *case.args.values()), reference, atol=1e-4, rtol=1e-4)
 
@@ -47,10 +49,10 @@ def test_the_blocks_reference_is_pytorchs_encoder_layer_where_all_three_are_the_
     case = next(c for c in KNOWN["TransformerBlock"].cases(Draw("same")) if c.name == "two sequences")
     width, heads, inner = case.setup.init
     layer = nn.TransformerEncoderLayer(width, heads, inner, 0.0, batch_first=True)
-    layer.load_state_dict(pytorch.encoder_names(case.setup.state))
+    layer.load_state_dict(shared.encoder_names(case.setup.state))
     x = case.args["value"]
     mask = torch.ones(x.shape[1], x.shape[1]).tril().bool()
-    found = pytorch.transformer_block(case.setup, x, x, x, mask)
+    found = transformer_block(case.setup, x, x, x, mask)
     torch.testing.assert_close(found, layer(x, src_mask=~mask), atol=1e-5, rtol=1e-5)
 
 
@@ -63,8 +65,8 @@ def test_the_whole_reference_is_nn_transformer_without_its_last_norms():
         model = nn.Transformer(width, heads, layers, layers, inner, 0.0, batch_first=True)
     model.encoder.norm = model.decoder.norm = None
     for i in range(layers):
-        model.encoder.layers[i].load_state_dict(pytorch.encoder_names(pytorch.below(state, f"encoder.layers.{i}.")))
-        model.decoder.layers[i].load_state_dict(pytorch.decoder_names(pytorch.below(state, f"decoder.layers.{i}.")))
+        model.encoder.layers[i].load_state_dict(shared.encoder_names(shared.below(state, f"encoder.layers.{i}.")))
+        model.decoder.layers[i].load_state_dict(shared.decoder_names(shared.below(state, f"decoder.layers.{i}.")))
     sides = ((src, "encoder"), (trg, "decoder"))
     embedded = [
         state[f"{side}.token_embedding.weight"][tokens] + state[f"{side}.position_embedding.weight"][: tokens.shape[1]]
@@ -74,7 +76,7 @@ def test_the_whole_reference_is_nn_transformer_without_its_last_norms():
     padding = src == src_pad
     hidden = model(*embedded, tgt_mask=causal, src_key_padding_mask=padding, memory_key_padding_mask=padding)
     logits = hidden @ state["decoder.fc_out.weight"].T + state["decoder.fc_out.bias"]
-    torch.testing.assert_close(pytorch.transformer(case.setup, src, trg), logits, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(transformer(case.setup, src, trg), logits, atol=1e-4, rtol=1e-4)
 
 
 def test_dropping_everything_leaves_the_norms():
@@ -83,7 +85,7 @@ def test_dropping_everything_leaves_the_norms():
     x = query
     for name in ("norm1", "norm2"):
         x = torch.nn.functional.layer_norm(x, x.shape[-1:], state[f"{name}.weight"], state[f"{name}.bias"])
-    torch.testing.assert_close(pytorch.transformer_block(case.setup, *case.args.values()), x)
+    torch.testing.assert_close(transformer_block(case.setup, *case.args.values()), x)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,12 @@ def in_words(text: str) -> set[int]:
 
 def test_every_step_from_3_on_is_named_by_a_part():
     named = set().union(
-        *(in_words(part.name.split(":")[0]) for one in EXERCISES for part in one.parts if part.name.startswith("step"))
+        *(
+            in_words(part.name.split(":")[0])
+            for exercise in KNOWN.values()
+            for part in exercise.parts
+            if part.name.startswith("step")
+        )
     )
     assert named >= set(range(3, 20))
 

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import torch
 
-from grader.exercises import lesson_01_quiz
+from grader.exercises.lesson_01 import quiz_01
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_01_quiz
+    module = quiz_01
     right = {
         "scores_shape": (5, 7),
         "output_shape": (2, 6, 3),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from grader.exercises import lesson_02_quiz
+from grader.exercises.lesson_02 import quiz_02
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_02_quiz
+    module = quiz_02
     right = {
         "gram_shape": (3, 8, 8),
         "symmetric": "c",

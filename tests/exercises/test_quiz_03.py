@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from grader.exercises import lesson_03_quiz
+from grader.exercises.lesson_03 import quiz_03
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_03_quiz
+    module = quiz_03
     right = {
         "head_dim": 64,
         "weights_shape": (2, 3, 5, 7),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from grader.exercises import lesson_04_quiz
+from grader.exercises.lesson_04 import quiz_04
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_04_quiz
+    module = quiz_04
     right = {
         "hidden_scores": 45,
         "decoder_shape": (128, 1, 29, 29),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from grader.exercises import lesson_05_quiz
+from grader.exercises.lesson_05 import quiz_05
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_05_quiz
+    module = quiz_05
     right = {
         "layer_means": 10,
         "batch_statistics": (10,),

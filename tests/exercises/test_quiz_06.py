@@ -7,12 +7,12 @@ import math
 import numpy as np
 import torch
 
-from grader.exercises import lesson_06_quiz
+from grader.exercises.lesson_06 import quiz_06
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_06_quiz
+    module = quiz_06
     right = {
         "embedded_shape": (32, 20, 256),
         "learnt_numbers": 25600,

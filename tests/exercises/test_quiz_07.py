@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from grader.exercises import lesson_07_quiz
+from grader.exercises.lesson_07 import quiz_07
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_07_quiz
+    module = quiz_07
     right = {
         "cross_weights": (128, 8, 29, 28),
         "logits_shape": (32, 12, 7000),

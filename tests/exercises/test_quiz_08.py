@@ -7,12 +7,12 @@ import math
 import numpy as np
 import torch
 
-from grader.exercises import lesson_08_quiz
+from grader.exercises.lesson_08 import quiz_08
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_08_quiz
+    module = quiz_08
     right = {
         "labels_shape": (32, 14),
         "blind_loss": 3.91,

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import torch
 
-from grader.exercises import lesson_09_quiz
+from grader.exercises.lesson_09 import quiz_09
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_09_quiz
+    module = quiz_09
     right = {
         "table_entries": 12000000,
         "batched_shape": (4, 10, 6),

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import torch
 
-from grader.exercises import lesson_10_quiz
+from grader.exercises.lesson_10 import quiz_10
 from tests.exercises.quizzes import QuizTests
 
 
 class TestQuiz(QuizTests):
-    module = lesson_10_quiz
+    module = quiz_10
     right = {
         "edge_weight": 0.33,
         "edge_sum": 0.67,

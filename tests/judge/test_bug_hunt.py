@@ -9,7 +9,7 @@ import pytest
 from grader.exercises.registry import exercises
 from grader.judge.inside import grader_stub
 from grader.judge.outline import Outline
-from grader.models.attentions import SEALED
+from grader.models.attentions import DIGESTS
 from tests.judge import notebooks as nb
 from tests.model_solutions import cells
 
@@ -58,5 +58,5 @@ def test_partial_credit(judge, outline):
 
 
 def test_the_stub_knows_the_boxes_by_name_only():
-    assert tuple(SEALED) == grader_stub.BOXES
-    assert list(grader_stub.broken_attentions()) == list(SEALED)
+    assert tuple(DIGESTS) == grader_stub.BOXES
+    assert list(grader_stub.broken_attentions()) == list(DIGESTS)

@@ -1,105 +1,11 @@
-"""Lesson 01, self-attention by hand: `self_attention`, and all exercises of the lesson in order."""
+"""Lesson 01, self-attention by hand."""
 
-from __future__ import annotations
-
-import math
-from collections.abc import Callable
-
-import torch
-from torch import Tensor
-
-from grader.exercises.lesson_01.attention import (
-    ATTENTION_MISTAKES,
-    MORE_ATTENTION_MISTAKES,
-    SCALED_DOT_PRODUCT_ATTENTION,
-    SWAPPED,
-    attention,
-)
-from grader.exercises.lesson_01.common import LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
-from grader.exercises.lesson_01.projection import PROJECT_QKV, PROJECTION_MISTAKES, QKV, projections, qkv_cases
-from grader.exercises.lesson_01.quiz import QUIZ
-from grader.exercises.lesson_01.scores import ATTENTION_SCORES
-from grader.exercises.lesson_01.softmax import STABLE_SOFTMAX
-from grader.exercises.lesson_01.validate import VALIDATE_ATTENTION
-from grader.spec.exercise import Exercise, Mistake, Output
-
-__all__ = ["ATTENTION_MISTAKES", "EXERCISES", "PROJECTION_MISTAKES", "Pair", "Triple", "attention"]
-
-
-def attention_of(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
-    """Self-attention: project, then attend."""
-    return attention(*projections(x, w_query, w_key, w_value))
-
-
-def _after(project: Callable[..., Triple]) -> Callable[..., Pair]:
-    return lambda *args: attention(*project(*args))
-
-
-def _inside(attend: Callable[..., Pair]) -> Callable[..., Pair]:
-    return lambda *args: attend(*projections(*args))
-
-
-def _no_value_projection(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
-    weights = attention_of(x, w_query, w_key, w_value)[1]
-    return weights @ x, weights
-
-
-def _divided_by(size: Callable[[Tensor], int]) -> Callable[..., Pair]:
-    def wrong(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
-        query, key, value = projections(x, w_query, w_key, w_value)
-        weights = torch.softmax(query @ key.mT / math.sqrt(size(x)), -1)
-        return weights @ value, weights
-
-    return wrong
-
-
-def _wrapped(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:
-    return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
-
-
-SELF_ATTENTION = Exercise(
-    name="self_attention",
-    lesson=LESSON,
-    points=2,
-    signature=tuple(QKV),
-    outputs=(Output("output", "... T d_v"), Output("weights", "... T T")),
-    cases=qkv_cases,
-    reference=attention_of,
-    parts=usual("attends in one sequence", 4, leading=1.5),
-    mistakes=(
-        Mistake(
-            "no-value-projection",
-            "the weights are multiplied with x itself: the values are never made.",
-            (
-                "What does the attention take its average of?",
-                "Which of the three weight matrices is never used?",
-            ),
-            (_no_value_projection,),
-        ),
-        *_wrapped(PROJECTION_MISTAKES[:3], _after),
-        *_wrapped(ATTENTION_MISTAKES, _inside),
-        Mistake(
-            "scaled-by-d_model",
-            "the scores are divided by the square root of d_model, the width of x, not of d_k.",
-            (
-                "Which vectors enter the dot products: the tokens, or what the projections made of them?",
-                "Print the shapes of x and of your queries. Whose width stands in the formula?",
-            ),
-            (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1])),
-        ),
-        *_wrapped((*MORE_ATTENTION_MISTAKES, SWAPPED), _inside),
-        OVERFLOW,
-        TWO_AXES_ONLY,
-    ),
-    builds_on=("project_qkv", "attention_scores", "stable_softmax", "scaled_dot_product_attention"),
-)
-
-EXERCISES = (
-    PROJECT_QKV,
-    ATTENTION_SCORES,
-    STABLE_SOFTMAX,
-    SCALED_DOT_PRODUCT_ATTENTION,
-    SELF_ATTENTION,
-    VALIDATE_ATTENTION,
-    QUIZ,
+NAMES = (
+    "project_qkv",
+    "attention_scores",
+    "stable_softmax",
+    "scaled_dot_product_attention",
+    "self_attention",
+    "validate_attention",
+    "quiz_01",
 )

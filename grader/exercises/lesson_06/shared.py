@@ -1,4 +1,4 @@
-"""What the exercises of lesson 06 share: sizes and ids, calls that have to be refused, dtypes of what sizes make."""
+"""What the exercises of lesson 06 share: sizes and ids, and parts for calls that must raise and for dtypes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def token_ids(draw: Draw, batch: int, length: int, ids: int, last: bool) -> Tens
 
 @dataclass(frozen=True)
 class Refused:
-    """Arguments that must raise ValueError, told in words; `numbers` have to stand in the message."""
+    """A call that must raise ValueError: its arguments, the call in words, the numbers that the message must name."""
 
     args: tuple[Any, ...]
     words: str
@@ -46,7 +46,7 @@ class Refused:
 
 
 def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Sequence[Refused]]) -> Part:
-    """Every one of the calls raises ValueError. A function that always raises earns nothing: `case` has to run."""
+    """Every one of the calls raises ValueError. `case` has to run: a function that always raises earns nothing."""
 
     def judge(session: Session) -> Finding | None:
         for call in calls(session):
@@ -79,15 +79,15 @@ def _refused(session: Session, call: Refused) -> Finding | None:
 
 
 def default_dtype(case: str) -> Part:
-    """What is made from sizes alone has torch's default dtype. Waits for the values: any constant would pass it."""
+    """A tensor made from sizes alone has torch's default dtype. Judged after the values: any constant would pass."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases[case], FLOAT32) is not None:
             return Finding("values-first", "Not judged yet: the values come first.")
-        got, wanted = session.call(session.cases[case]).value.dtype, torch.get_default_dtype()
-        if got == wanted:
+        got, expected = session.call(session.cases[case]).value.dtype, torch.get_default_dtype()
+        if got == expected:
             return None
-        short = [str(dtype).removeprefix("torch.") for dtype in (got, wanted)]
+        short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
         return Finding(
             "dtype-changed",
             f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "
@@ -95,3 +95,10 @@ def default_dtype(case: str) -> Part:
         )
 
     return Part("has torch's default dtype", 0.5, judge)
+
+
+TIMES_ROOT = (
+    "multiplied-by-root",
+    "the vectors are multiplied by the square root of d_model, as the paper does; here they are taken as they are.",
+    ("Divide one number of your result by the expected one. What is the square root of the table's width?",),
+)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_07.shared import ALL_DROPPED, SOME_DROPPED, TRAIN, first_setup, parameter_names
-from grader.exercises.lesson_07.wrong import Block, DecoderBlock, Stack
+from grader.exercises.lesson_07.variants import Block, DecoderBlock, Stack
 from grader.spec import parts
 from grader.spec.diagnose import matches
 from grader.spec.exercise import Mistake
@@ -20,7 +20,8 @@ from grader.tolerance import FLOAT32
 
 Variant = Callable[..., Tensor]
 
-# --- dropout: told by the case in train mode, once everything is right in eval mode ----------------------------------
+
+# --- dropout: recognised by the case in train mode, once eval mode is right -------------------------------------------
 
 
 def in_training(*variants: Variant) -> Callable[[Session], bool]:
@@ -36,7 +37,7 @@ def in_training(*variants: Variant) -> Callable[[Session], bool]:
 
 
 def _same_half_dropped(session: Session, variant: Variant) -> bool:
-    """Whether module and variant agree where half is dropped, both with the same random numbers."""
+    """Whether module and variant agree when one half is dropped, both with the same random numbers."""
     case, seed = session.cases[TRAIN], 1
     assert case.setup is not None
     half = replace(case.setup, init=tuple(0.5 if number == ALL_DROPPED else number for number in case.setup.init))
@@ -51,7 +52,7 @@ def _same_half_dropped(session: Session, variant: Variant) -> bool:
 
 
 def _random_in_eval_mode(session: Session) -> bool:
-    """Whether a module that drops something gives other numbers with other random numbers, in eval mode."""
+    """Whether a module with dropout gives other numbers with other random numbers, in eval mode."""
     case = next(c for c in session.real_cases() if c.setup and not c.setup.training and SOME_DROPPED in c.setup.init)
     assert case.setup is not None
     if not session.build(case.setup, "random", session.dtype(case)).ok:
@@ -69,12 +70,14 @@ DROPOUT_IN_EVAL_MODE = Mistake(
 
 
 def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -> Mistake:
-    """`variants`: what is dropped is the norm's output. `doubtful`: others, that look like dropping the sum where
-    everything is dropped."""
+    """`variants` drop the norm's output. `doubtful` ones do too, but look like dropping the sum where everything is
+    dropped."""
     certain, perhaps = in_training(*variants), in_training(*doubtful)
 
     def recognise(session: Session) -> bool:
-        return certain(session) or (perhaps(session) and any(_same_half_dropped(session, one) for one in doubtful))
+        return certain(session) or (
+            perhaps(session) and any(_same_half_dropped(session, variant) for variant in doubtful)
+        )
 
     return Mistake(
         "dropout-after-norm",
@@ -88,7 +91,7 @@ def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -
 
 
 def dropout_on_the_sum(*variants: Variant) -> Mistake:
-    """`variants`: what is dropped is the sum, before the norm."""
+    """`variants` drop the sum, before the norm."""
     return Mistake(
         "dropout-on-the-sum",
         "dropout acts on the sum, so the input that should get past the sub-layer is dropped as well.",
@@ -98,7 +101,7 @@ def dropout_on_the_sum(*variants: Variant) -> Mistake:
 
 
 def dropout_forgotten(*variants: Variant) -> Mistake:
-    """`variants`: something is not dropped."""
+    """`variants` leave out a dropout."""
     return Mistake(
         "dropout-forgotten",
         "in train mode something is not dropped that should be.",
@@ -114,13 +117,13 @@ def dropout_forgotten(*variants: Variant) -> Mistake:
 
 
 def _layers_made(session: Session) -> int | None:
-    """How many layers' parameters are found in a new module of the first setup; None if it can't be made."""
+    """How many layers have parameters in a new module of the first setup; None if it can't be made."""
     names = parameter_names(session, first_setup(session))
     return sum(name.endswith("feed_forward.linear1.weight") for name in names) if names else None
 
 
 def _in_python_list(session: Session) -> bool:
-    """Whether a new module has parameters, but none as deep as those of blocks, `layers.0.norm1.weight`."""
+    """Whether a new module has parameters, but none as deep as those of a block, such as `layers.0.norm1.weight`."""
     names = parameter_names(session, first_setup(session))
     return bool(names) and all(name.count(".") <= 2 for name in names)
 
@@ -130,7 +133,7 @@ def _one_for_all(session: Session) -> bool:
 
 
 def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
-    """What goes wrong with layers and positions, in an encoder and in a decoder alike."""
+    """Mistakes with layers and positions, in an encoder or a decoder."""
     right = Stack(layer)
     return (
         Mistake(
@@ -205,14 +208,14 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
 
 
 def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> tuple[Mistake, ...]:
-    """`quiet`: the layer with no dropout in it, as when `dropout` is not passed on."""
+    """`quiet`: the layer without any dropout, as when `dropout` is not passed on."""
     right = Stack(layer)
     variants = (replace(right, drop=False), replace(right, layer=quiet), Stack(quiet, drop=False))
     return (dropout_forgotten(*variants), DROPOUT_IN_EVAL_MODE)
 
 
 def mask_ignored(*variants: Variant) -> Mistake:
-    """`variants`: a mask is not passed on."""
+    """`variants` don't pass a mask on."""
     return Mistake(
         "mask-ignored",
         "the mask makes no difference: hidden keys are looked at.",

@@ -1,17 +1,19 @@
-"""What the exercises of lesson 07 share: sizes, drawn parameters by name, masks, and parts that name their step."""
+"""What the exercises of lesson 07 share: sizes, parameters by name, masks, parts, and PyTorch's own Transformer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call
 
-from grader.exercises.lesson_03.module import drawn_mask
-from grader.exercises.lesson_03.shared import head_sizes
+from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -21,12 +23,12 @@ from grader.subject import Request
 LESSON = "07_transformer"
 EXCLUDED = (TRANSFORMER_MODULES, MULTIHEAD_ATTENTION)
 
-# Dropout so strong that nothing is left, without the 0 / 0 that a hand-written one makes of exactly 1.
+# Dropout so strong that nothing is left. Exactly 1 would give 0 / 0 in a hand-written dropout.
 ALL_DROPPED = 1 - 1e-9
 SOME_DROPPED = 0.4  # for cases in eval mode, where it must make no difference
 TRAIN = "train mode, everything dropped"
-
 State = dict[str, Tensor]
+
 
 # --- parameters by name -----------------------------------------------------------------------------------------------
 
@@ -37,7 +39,7 @@ def linear_state(draw: Draw, name: str, width: int, to: int) -> State:
 
 
 def norm_state(draw: Draw, name: str, width: int) -> State:
-    """Not ones and zeros, which hide a norm used twice."""
+    """Not ones and zeros, which would hide a norm that is used twice."""
     return {f"{name}.weight": draw.uniform((width,), 0.5, 1.5), f"{name}.bias": draw.normal((width,), 0.5)}
 
 
@@ -84,13 +86,13 @@ def stack_state(draw: Draw, name: str, sizes: Mapping[str, int], vocab: str, max
 
 
 def silenced(state: Mapping[str, Tensor], *ends: str) -> State:
-    """The same with zeros in the linear layers whose names end so: what they add is nothing then."""
+    """The same with zeros in the linear layers whose names end so: they add nothing."""
     silent = tuple(f"{end}.{kind}" for end in ends for kind in ("weight", "bias"))
     return {name: torch.zeros_like(t) if name.endswith(silent) else t for name, t in state.items()}
 
 
 def to_dtype(setup: Setup, dtype: torch.dtype) -> Setup:
-    """The same with a state of another dtype."""
+    """The same setup with a state of another dtype."""
     return replace(setup, state={name: tensor.to(dtype) for name, tensor in setup.state.items()})
 
 
@@ -111,12 +113,12 @@ def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], d
 
 
 def mask_of(draw: Draw, axes: str, sizes: Mapping[str, int]) -> Tensor:
-    """A mask in which every row shows a key and hides one."""
+    """A mask in which every row shows at least one key and hides at least one."""
     return drawn_mask(draw, shape_of(axes, sizes))
 
 
 def tokens_of(draw: Draw, axes: str, sizes: Mapping[str, int], vocab: str) -> Tensor:
-    """Token ids, with two that are the same, so that a token's place matters beside its id."""
+    """Token ids, two of them equal, so that positions matter as well as ids."""
     tokens = draw.integers(shape_of(axes, sizes), 0, sizes[vocab])
     tokens[:, -1] = tokens[:, 0]
     return tokens
@@ -126,7 +128,7 @@ def tokens_of(draw: Draw, axes: str, sizes: Mapping[str, int], vocab: str) -> Te
 
 
 def named(name: str, part: Part, weight: float | None = None) -> Part:
-    """The same part under a name that says which of the nineteen steps it looks at."""
+    """The same part, renamed after the steps (of nineteen) that it checks."""
     return replace(part, name=name, weight=part.weight if weight is None else weight)
 
 
@@ -134,11 +136,11 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
     """More tokens than `max_length`, which is the last number of the case's setup, raise `ValueError` naming both."""
 
     def judge(session: Session) -> Finding | None:
-        name, one = session.exercise.name, session.cases[case]
-        assert one.setup is not None
-        args = longer(one)
-        length, longest = args[0].shape[1], one.setup.init[-1]
-        outcome = session.build(one.setup, "short", session.dtype(one))
+        name, full = session.exercise.name, session.cases[case]
+        assert full.setup is not None
+        args = longer(full)
+        length, longest = args[0].shape[1], full.setup.init[-1]
+        outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
         asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
         raised = outcome.raised
@@ -149,15 +151,15 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
         if "ValueError" not in raised.types:
             return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
         if not {str(length), str(longest)} <= set(re.findall(r"\d+", raised.message)):
-            said = f"it says: {raised.message[:120]}"
-            return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {said}")
+            message = f"it says: {raised.message[:120]}"
+            return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {message}")
         return None
 
     return Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
 
 
 def one_more(tokens: Tensor) -> Tensor:
-    """The sentences with one token more."""
+    """The sentences with one more token."""
     return torch.cat([tokens, tokens[:, :1]], dim=1)
 
 
@@ -192,3 +194,127 @@ def with_setup(
         setup = to_dtype(setup, torch.float64)
         args = {key: arg.double() if arg.is_floating_point() else arg for key, arg in args.items()}
     return Case(name, args, sizes, comparable=not setup.training, setup=setup)
+
+
+Parameters = Mapping[str, Tensor]
+Mask = Tensor | None
+
+
+# --- the same parameters under PyTorch's names ------------------------------------------------------------------------
+
+
+def below(state: Parameters, prefix: str) -> dict[str, Tensor]:
+    """The parameters whose names begin with `prefix`, without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
+
+
+def stacked(state: Parameters, kind: str) -> Tensor:
+    """The three input projections, one below the other: `in_proj_weight` or `in_proj_bias`."""
+    return torch.cat([state[f"{name}.{kind}"] for name in ("q_proj", "k_proj", "v_proj")])
+
+
+def attention_names(state: Parameters, ours: str, theirs: str) -> dict[str, Tensor]:
+    """A `MultiHeadAttention` as `nn.MultiheadAttention`."""
+    own = below(state, f"{ours}.")
+    inputs = {f"{theirs}.in_proj_{kind}": stacked(own, kind) for kind in ("weight", "bias")}
+    return inputs | {f"{theirs}.out_proj.{kind}": own[f"out_proj.{kind}"] for kind in ("weight", "bias")}
+
+
+def renamed(state: Parameters, **pairs: str) -> dict[str, Tensor]:
+    """Weight and bias of each layer, `theirs="ours"`."""
+    return {f"{t}.{kind}": state[f"{ours}.{kind}"] for t, ours in pairs.items() for kind in ("weight", "bias")}
+
+
+def encoder_names(state: Parameters) -> dict[str, Tensor]:
+    """A `TransformerBlock` as `nn.TransformerEncoderLayer`."""
+    layers = {"norm1": "norm1", "norm2": "norm2", "linear1": "feed_forward.linear1", "linear2": "feed_forward.linear2"}
+    return attention_names(state, "attention", "self_attn") | renamed(state, **layers)
+
+
+def decoder_names(state: Parameters) -> dict[str, Tensor]:
+    """A `DecoderBlock` as `nn.TransformerDecoderLayer`."""
+    norms = {"norm1": "norm", "norm2": "block.norm1", "norm3": "block.norm2"}
+    layers = {"linear1": "block.feed_forward.linear1", "linear2": "block.feed_forward.linear2"}
+    attentions = attention_names(state, "attention", "self_attn")
+    return attentions | attention_names(state, "block.attention", "multihead_attn") | renamed(state, **norms, **layers)
+
+
+@cache
+def _layer(decoder: bool, width: int, heads: int, inner: int, dropped: bool) -> nn.Module:
+    """One of PyTorch's layers, only for its `forward`: on the meta device, so that making it draws no random numbers
+    from the learner's generator. In train mode: in eval mode it may take its fast path, which gives no gradients.
+    Everything is dropped, or nothing."""
+    kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
+    with torch.device("meta"):
+        return kind(width, heads, inner, float(dropped), batch_first=True).train()
+
+
+def hidden(mask: Mask, batch: int, heads: int, rows: int, columns: int) -> Mask:
+    """Our mask in PyTorch's convention: True where attention is not allowed, a table for each sequence and head."""
+    return None if mask is None else ~mask.expand(batch, heads, rows, columns).flatten(0, 1)
+
+
+# --- what each exercise should give -----------------------------------------------------------------------------------
+
+
+def drops(setup: Setup, position: int) -> bool:
+    """Whether the setup drops everything; `position` is dropout's among the constructor's arguments."""
+    return setup.training and len(setup.init) > position and setup.init[position] >= ALL_DROPPED
+
+
+def feed_forward(setup: Setup, x: Tensor) -> Tensor:
+    """What `FeedForward` should give."""
+    state = setup.state
+    inner = F.relu(F.linear(x, state["linear1.weight"], state["linear1.bias"]))
+    return F.linear(inner, state["linear2.weight"], state["linear2.bias"])
+
+
+def decoder_block(setup: Setup, x: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
+    """What `DecoderBlock` should give."""
+    width, heads, inner, *_ = setup.init
+    layer = _layer(True, width, heads, inner, drops(setup, 3))
+    size, sources = x.shape[:2], memory.shape[1]
+    masks = {
+        "tgt_mask": hidden(trg_mask, size[0], heads, size[1], size[1]),
+        "memory_mask": hidden(src_mask, size[0], heads, size[1], sources),
+    }
+    return functional_call(layer, decoder_names(setup.state), (x, memory), masks)
+
+
+def _embedded(setup: Setup, tokens: Tensor) -> Tensor:
+    state = setup.state
+    embedded = F.embedding(tokens, state["token_embedding.weight"])
+    embedded = embedded + state["position_embedding.weight"][: tokens.shape[1]]
+    return torch.zeros_like(embedded) if drops(setup, 5) else embedded
+
+
+def encoder(setup: Setup, tokens: Tensor, mask: Mask) -> Tensor:
+    """What `Encoder` should give."""
+    _, width, layers, heads, inner, *_ = setup.init
+    x, length = _embedded(setup, tokens), tokens.shape[1]
+    layer = _layer(False, width, heads, inner, drops(setup, 5))
+    masks = {"src_mask": hidden(mask, tokens.shape[0], heads, length, length)}
+    for i in range(layers):
+        x = functional_call(layer, encoder_names(below(setup.state, f"layers.{i}.")), (x,), masks)
+    return x
+
+
+def decoder(setup: Setup, tokens: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
+    """What `Decoder` should give."""
+    _, width, layers, heads, inner, *_ = setup.init
+    x = _embedded(setup, tokens)
+    dropped = (ALL_DROPPED,) if drops(setup, 5) else ()
+    for i in range(layers):
+        block = Setup((width, heads, inner, *dropped), below(setup.state, f"layers.{i}."), setup.training)
+        x = decoder_block(block, x, memory, src_mask, trg_mask)
+    return F.linear(x, setup.state["fc_out.weight"], setup.state["fc_out.bias"])
+
+
+def source_mask(src: Tensor, pad: int) -> Tensor:
+    """True for tokens that are not padding, (B, 1, 1, Ts)."""
+    return src.ne(pad)[:, None, None, :]
+
+
+def target_mask(trg: Tensor, pad: int) -> Tensor:
+    """True for tokens that are neither padding nor in the future, (B, 1, Tt, Tt)."""
+    return source_mask(trg, pad) & torch.ones(trg.shape[1], trg.shape[1]).tril().bool()

@@ -1,9 +1,9 @@
-"""What the exercises of lesson 09 share: sizes with a piece to cut, long cases, a look at the largest tensor made."""
+"""What the exercises of lesson 09 share: sizes, long cases, the largest tensor made, and numbers of bytes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import torch
@@ -16,6 +16,7 @@ from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part
 from grader.spec.session import Session
+from grader.subject import Opaque
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
@@ -34,7 +35,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, _size: int = 0) -> Tens
 
 
 def one_of(draw: Draw, *numbers: int) -> int:
-    """One of some numbers."""
+    """One of these numbers, drawn."""
     return numbers[draw.integer(0, len(numbers))]
 
 
@@ -51,8 +52,8 @@ def piece_cases(draw: Draw, cut: str, name: str) -> list[Case]:
         short |= {"Tq": short["Tk"], "Tk": 6}
     return [
         *usual,
-        _cut(tensors(draw, LARGER, ATTEND, uneven), name, length + 3),
-        _cut(tensors(draw, ONES, ATTEND, short), name, 1),
+        cut_into(tensors(draw, LARGER, ATTEND, uneven), name, length + 3),
+        cut_into(tensors(draw, ONES, ATTEND, short), name, 1),
     ]
 
 
@@ -60,7 +61,7 @@ def _axes(cut: str) -> tuple[str, ...]:
     return tuple(axis for axis in ("Tq", "Tk", "D", "d_v") if axis != cut)
 
 
-def _cut(case: Case, name: str, size: int) -> Case:
+def cut_into(case: Case, name: str, size: int) -> Case:
     return replace(case, args={**case.args, name: size})
 
 
@@ -73,29 +74,15 @@ def long_case(
     leading: tuple[int, ...] = (),
     inputs: Axes = ATTEND,
 ) -> Case:
-    """A case in which the whole table is far larger than everything that has to be made."""
-    return _cut(tensors(draw, title, inputs, sizes, leading), name, piece)
-
-
-def offset_cases(draw: Draw, name: str) -> list[Case]:
-    """Rows of scores that share an offset of 1000 or of -1000, in float64: exponentials overflow there or vanish."""
-    sizes = draw.sizes("Tq", "d_v", Tk=5, D=3)
-    strong = math.sqrt(1000 * math.sqrt(sizes["D"]))  # 41.6: entries up to 50 are promised
-
-    def make(sign: int) -> Case:
-        case = tensors(draw, OFFSET if sign > 0 else NEGATIVE, ATTEND, sizes, dtype=torch.float64)
-        case.args["query"][:, -1] = sign * strong
-        case.args["key"][:, -1] = strong
-        return _cut(case, name, 2)
-
-    return [make(1), make(-1)]
+    """A case whose whole table is far larger than any tensor that has to be made."""
+    return cut_into(tensors(draw, title, inputs, sizes, leading), name, piece)
 
 
 # --- the largest tensor made ------------------------------------------------------------------------------------------
 
 
 def table_size(case: Case) -> int:
-    """How many scores all queries with all keys would be."""
+    """The number of scores of all queries with all keys."""
     return math.prod(case.leading) * case.sizes["Tq"] * case.sizes["Tk"]
 
 
@@ -107,7 +94,7 @@ def full_table(session: Session, name: str) -> bool:
 
 
 def small_tensors(title: str, weight: float, *names: str) -> Part:
-    """No tensor as large as the whole table is made; asked once the values are right."""
+    """No tensor as large as the whole table is made. Judged after the values."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -115,13 +102,13 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
             if parts.inspect_call(session, case, FLOAT32) is not None:
                 return Finding("values-first", "Not judged yet: the values come first.")
             if full_table(session, name):
-                return Finding("full-matrix", _told(session, case))
+                return Finding("full-matrix", _size_finding(session, case))
         return None
 
     return Part(title, weight, judge)
 
 
-def _told(session: Session, case: Case) -> str:
+def _size_finding(session: Session, case: Case) -> str:
     outcome = session.call(case)
     shape, total = outcome.largest_shape, table_size(case)
     held = "" if math.prod(shape) == outcome.largest else " (seen through a view)"
@@ -142,17 +129,17 @@ def right_on(session: Session, *names: str) -> bool:
 
 
 def finite_on(session: Session, name: str) -> bool:
-    """Whether a call gave tensors without NaN and inf."""
+    """Whether a call returned tensors without NaN and inf."""
     outcome = session.call(session.cases[name])
     return outcome.ok and all(bool(torch.isfinite(tensor).all()) for tensor in tensors_in(outcome.value))
 
 
 def overflow(*names: str) -> Mistake:
-    """Right at ordinary entries, NaN or inf on one of the named cases."""
+    """The mistake of being right at ordinary entries, and NaN or inf on one of the named cases."""
 
     def recognise(session: Session) -> bool:
-        ran = all(session.call(session.cases[name]).ok for name in names)
-        return ran and right_on(session, "one sequence") and not all(finite_on(session, name) for name in names)
+        returned = all(session.call(session.cases[name]).ok for name in names)
+        return returned and right_on(session, "one sequence") and not all(finite_on(session, name) for name in names)
 
     return Mistake(
         "overflow",
@@ -166,7 +153,7 @@ def overflow(*names: str) -> Mistake:
 
 
 def no_scaling(*variants: Attend) -> Mistake:
-    """Scores that are not divided."""
+    """The mistake of scores that are not divided."""
     return Mistake(
         "no-scaling",
         "the scores go into the softmax without being divided by the square root of their vectors' width.",
@@ -176,3 +163,111 @@ def no_scaling(*variants: Attend) -> Mistake:
         ),
         variants,
     )
+
+
+def blocks_apart(mean: bool) -> Attend:
+    """A softmax for each block of keys; the results are added up, or averaged."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+        pairs = zip(key.split(size, -2), value.split(size, -2), strict=True)
+        outputs = torch.stack([attention(query, k, v) for k, v in pairs])
+        return outputs.mean(0) if mean else outputs.sum(0)
+
+    return wrong
+
+
+# --- numbers of bytes -------------------------------------------------------------------------------------------------
+
+DTYPES = {1: torch.int8, 2: torch.float16, 4: torch.float32, 8: torch.float64}
+Count = Callable[..., float]
+
+
+def bytes_of(bytes_per_element: int, *shape: int) -> int:
+    """The bytes of a tensor, as torch counts them. On the meta device nothing is allocated."""
+    return torch.empty(shape, dtype=DTYPES[bytes_per_element], device="meta").nbytes
+
+
+def number(session: Session, name: str) -> float | None:
+    """The number that was returned, whole or not; None for anything else."""
+    value = session.call(session.cases[name]).value
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _right(session: Session, case: Case) -> int:
+    assert session.exercise.reference is not None
+    return int(session.evaluate(case, session.exercise.reference))
+
+
+def _wrong(session: Session, name: str) -> Finding | None:
+    case = session.cases[name]
+    outcome = session.call(case)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    if outcome.value is None:
+        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
+    got = number(session, name)
+    if got is None:
+        returned = _in_words(outcome.value)
+        return Finding("wrong-type", f"`{session.exercise.name}` returned {returned}, expected a whole number.")
+    if got != _right(session, case):
+        message = f"`{session.exercise.name}` returned {got:,}, expected {_right(session, case):,} bytes ({name})."
+        return Finding("wrong-values", f"{message} {compare.arguments_in_words(case, session.exercise)}")
+    return None
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Tensor) and value.dim() == 0:
+        return "a tensor with one number"
+    return f"a value of type {value.type_name}" if isinstance(value, Opaque) else compare.in_words(value)
+
+
+def counts(title: str, weight: float, *names: str) -> Part:
+    """The numbers are right on the named cases."""
+    return Part(title, weight, lambda s: next((f for name in names if (f := _wrong(s, name))), None))
+
+
+def is_whole(weight: float, *names: str) -> Part:
+    """The result is an int, not a float that happens to be whole."""
+
+    def judge(session: Session) -> Finding | None:
+        for name in names:
+            if _wrong(session, name) is not None:
+                return Finding("values-first", "Not judged yet: the number comes first.")
+            if not isinstance(number(session, name), int):
+                message = (
+                    f"`{session.exercise.name}` returned {number(session, name)!r}, a float; bytes are counted in int."
+                )
+                return Finding("wrong-type", f"{message} `/`, `**` of a float and `math.pow` give floats.")
+        return None
+
+    return Part("gives an int", weight, judge, compares_values=False)
+
+
+def matches_any(*variants: Count) -> Callable[[Session], bool]:
+    """Whether all numbers are right or those of one variant, and at least one is the variant's only."""
+
+    def recognise(session: Session) -> bool:
+        got = {name: number(session, name) for name in session.cases}
+        if any(value is None for value in got.values()):
+            return False
+        right = {name: _right(session, case) for name, case in session.cases.items()}
+        wrong = {name for name in got if got[name] != right[name]}
+
+        def explains(variant: Count) -> bool:
+            return all(math.isclose(got[n] or 0, variant(**session.cases[n].args), rel_tol=1e-9) for n in wrong)
+
+        return bool(wrong) and any(explains(variant) for variant in variants)
+
+    return recognise
+
+
+def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -> list[Case]:
+    # Element sizes that the real models don't have, so that a fixed 2 or 4 is wrong more than once.
+    small, other = ({**draw.sizes(*names[:-1]), names[-1]: size} for size in (8, 1))
+    return [
+        Case("small sizes", small),
+        Case("other sizes", other),
+        Case("one token", {**small, "seq_len": 1}),
+        Case("a real model", dict(typical)),
+    ]

@@ -1,0 +1,223 @@
+"""`stable_softmax`: the softmax of every row, whatever the row's size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_01.shared import LESSON, TWO_AXES_ONLY, cases, usual
+from grader.spec import parts
+from grader.spec.cases import Make, equal_sizes, tensors
+from grader.spec.draw import Draw
+from grader.spec.exclusions import SOFTMAX_FAMILY
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.tolerance import COARSE, FLOAT32
+
+SCORES = {"scores": "... Tq Tk"}
+FAR_APART = "rows far apart"
+MIXED = "rows near 10000, near -10000 and in between"
+HIGH = "all rows near 10000"
+LOW = "all rows near -10000"
+
+
+def reference(scores: Tensor) -> Tensor:
+    """PyTorch's own."""
+    return torch.softmax(scores, dim=-1)
+
+
+def _far_apart(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    """A common offset of +1000 or -1000 for every row."""
+    offsets = torch.tensor([1000.0, -1000.0]).repeat(shape[-2])[: shape[-2]]
+    return draw.normal(shape) + offsets.unsqueeze(-1)
+
+
+def _near(level: float) -> Make:
+    return lambda draw, _name, shape: (draw.normal(shape) + level).clamp(-1e4, 1e4)
+
+
+def _mixed(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+    """The first row near 10000, the last over the whole range, those between them near -10000."""
+    scores = _near(-9995.0)(draw, name, shape)
+    scores[..., 0, :] += 19990
+    scores[..., -1, :] = draw.uniform((*shape[:-2], shape[-1]), -10000, 10000)
+    return scores.clamp(-1e4, 1e4)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """Scores far from zero are not comparable: a wrong function may overflow there instead of giving its variant's
+    values."""
+    usual_cases = cases(draw, SCORES)
+    sizes = {**usual_cases[0].sizes, "Tq": 4}
+    for name, make in ((FAR_APART, _far_apart), (HIGH, _near(9995.0)), (LOW, _near(-9995.0)), (MIXED, _mixed)):
+        usual_cases.append(replace(tensors(draw, name, SCORES, sizes, (sizes["B"],), make), comparable=False))
+    return usual_cases + equal_sizes(draw, SCORES, ("Tq", "Tk"))
+
+
+# --- recognised by where it fails -------------------------------------------------------------------------------------
+
+
+def _rows(session: Session, name: str) -> tuple[Tensor, Tensor] | None:
+    """Which rows of a case are right, and which are lost: NaN, inf or all zeros, as when `exp` leaves its range."""
+    case = session.cases[name]
+    value = session.call(case).value
+    if not isinstance(value, Tensor) or value.shape != case.args["scores"].shape:
+        return None
+    right = COARSE.close(value, session.expected(case)[0]).all(-1)
+    return right, ~torch.isfinite(value).all(-1) | (value == 0).all(-1)
+
+
+def _extremes(session: Session) -> tuple[Tensor, ...] | None:
+    """The right and the lost rows of HIGH, LOW and MIXED; None if small scores are wrong already."""
+    if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
+        return None
+    pairs = [_rows(session, name) for name in (HIGH, LOW, MIXED)]
+    return tuple(tensor for pair in pairs if pair is not None for tensor in pair) if None not in pairs else None
+
+
+def _overflows(session: Session) -> bool:
+    """High rows are lost, alone or next to others; or a row over the whole range is lost, though low rows are right."""
+    extremes = _extremes(session)
+    if extremes is None:
+        return False
+    _, high_lost, low_right, _, mixed_right, mixed_lost = extremes
+    if bool(high_lost.all()):
+        return True
+    wide = bool(mixed_lost[..., -1].any()) and bool(mixed_right[..., 1:-1].all())
+    return bool(low_right.all()) and (bool(mixed_lost[..., 0].any()) or wide)
+
+
+def _underflows(session: Session) -> bool:
+    """Rows on one level are right, high or low; low rows next to high ones are lost."""
+    extremes = _extremes(session)
+    if extremes is None:
+        return False
+    high_right, _, low_right, _, _, mixed_lost = extremes
+    return bool(high_right.all()) and bool(low_right.all()) and bool(mixed_lost[..., 1:-1].all())
+
+
+# --- recognised by its values -----------------------------------------------------------------------------------------
+
+
+def _raised(scores: Tensor) -> Tensor:
+    return (scores - scores.amax(-1, keepdim=True)).exp()
+
+
+def _over_all(scores: Tensor) -> Tensor:
+    return torch.softmax(scores.flatten(), 0).reshape(scores.shape)
+
+
+def _over_matrix(scores: Tensor) -> Tensor:
+    return torch.softmax(scores.flatten(-2), -1).reshape(scores.shape)
+
+
+def _shared(scores: Tensor) -> Tensor:
+    return scores / scores.sum(-1, keepdim=True)
+
+
+def _max_without_keepdim(scores: Tensor) -> Tensor:
+    return (scores - scores.amax(-1)).exp()
+
+
+MISTAKES = (
+    Mistake(
+        "softmax-over-queries",
+        "the weights are shared out along the wrong axis: a row does not sum to one.",
+        (
+            "Sum your result over the last axis. What should every row give?",
+            "Count the axis from the end: -1 is the last one, whatever comes before.",
+        ),
+        tuple(lambda scores, d=d: torch.softmax(scores, d) for d in (-2, 0, 1)),
+    ),
+    Mistake(
+        "softmax-over-all",
+        "everything together sums to one; every single row should.",
+        (
+            "Over what does your `sum` add up? Over all entries, if it is told no axis.",
+            "Each row has a sum of its own. Look up `dim` and `keepdim` of `Tensor.sum`.",
+        ),
+        (
+            _over_all,
+            _over_matrix,
+            lambda scores: _raised(scores) / _raised(scores).sum(),
+            lambda scores: _raised(scores) / _raised(scores).sum((-2, -1), keepdim=True),
+        ),
+    ),
+    Mistake(
+        "overflow",
+        "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
+        (
+            "Try `torch.exp(torch.tensor(100.0))`. What comes out?",
+            "Softmax stays the same if a whole row loses the same number. Which number makes `exp` harmless?",
+        ),
+        recognise=_overflows,
+    ),
+    Mistake(
+        "not-exponentiated",
+        "the scores are divided by their sum as they are; the exponential is missing.",
+        (
+            "A weight may not be negative. Can yours be?",
+            "Compare with the formula: what is done to every score before anything is added up?",
+        ),
+        (
+            _shared,
+            lambda scores: scores.abs() / scores.abs().sum(-1, keepdim=True),
+            lambda scores: scores / scores.abs().sum(-1, keepdim=True),
+            lambda scores: _shared(scores - scores.amax(-1, keepdim=True)),
+            lambda scores: _shared(scores - scores.amin(-1, keepdim=True)),
+            lambda scores: _shared(scores.relu()),
+        ),
+    ),
+    Mistake(
+        "global-max-underflow",
+        "one maximum is taken of everything, so rows far below it underflow: every exponential in them is 0.",
+        (
+            "Think of two rows, one near 0 and one near 1000. What is left of the first if you take 1000 away?",
+            "Rows don't share their weights. Should they share a maximum?",
+        ),
+        recognise=_underflows,
+    ),
+    Mistake(
+        "keepdim-forgotten",
+        "a maximum or a sum over an axis removes that axis, and the wrong axes then meet.",
+        (
+            "Print the shapes of your scores and of what you subtract or divide by.",
+            "Look up `keepdim` of `Tensor.sum` and `Tensor.amax`.",
+        ),
+        (
+            lambda scores: _raised(scores) / _raised(scores).sum(-1),
+            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1, keepdim=True),
+            lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1),
+        ),
+    ),
+    TWO_AXES_ONLY,
+)
+
+
+def _parts() -> tuple[Part, ...]:
+    shape, values, leading, finite, *rest = usual("turns every row of one matrix into weights", 3)
+    return (
+        shape,
+        values,
+        leading,
+        finite,
+        parts.offsets("does not mind a large common offset", 1.5, FAR_APART),
+        parts.offsets("is finite and right up to 10000", 2, HIGH, LOW, MIXED),
+        *rest,
+    )
+
+
+EXERCISE = Exercise(
+    name="stable_softmax",
+    lesson=LESSON,
+    points=3,
+    signature=tuple(SCORES),
+    outputs=(Output("weights", "... Tq Tk"),),
+    cases=_cases,
+    reference=reference,
+    parts=_parts(),
+    mistakes=MISTAKES,
+    excluded=(SOFTMAX_FAMILY,),
+)

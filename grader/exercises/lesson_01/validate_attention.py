@@ -1,0 +1,316 @@
+"""`validate_attention`: are these attention weights? Finite first, then within [0, 1], then rows that sum to one."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_01.shared import LESSON
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
+from grader.subject import Outcome
+
+# --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
+
+SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and heads", "float64 weights")
+ROUNDED = ("a row whose sum is off by the last digit", "entries of -0.0000002 and 1.0000002")
+NEARLY = ("a row that sums to one but for 0.00005", "an entry of -0.00002", "an entry of 1.00003")
+
+# Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
+BROKEN = {
+    "finite": ("one NaN", "one inf", "one -inf", "a NaN beside a negative weight", "a NaN in one matrix of a batch"),
+    "within": (
+        "a negative weight in a row that sums to one",
+        "a weight of 1.5",
+        "a weight of -0.002 in a row that sums to one",
+        "a negative weight beside a row of zeros",
+    ),
+    "sum": (
+        "a row that sums to 0.9",
+        "a row that sums to 1.001",
+        "rows that sum to 0.9 and to 1.1",
+        "a row of zeros",
+        "a short row in one matrix of a batch",
+    ),
+}
+
+COLUMNS = "columns that sum to one"
+
+
+def matrices(draw: Draw) -> list[Case]:
+    """A case for every name above. In a broken matrix the first row is never the broken one."""
+    first = draw.integer(2, 4)
+    sizes = draw.sizes("Tq", "Tk", B=first, H=5 - first)
+    batch, heads, queries, keys = sizes["B"], sizes["H"], sizes["Tq"], sizes["Tk"]
+    soft = torch.softmax(draw.normal((batch, heads, queries, keys)), -1)
+    row = draw.integer(1, queries)
+
+    def with_rows(*rows: list[float]) -> Tensor:
+        """A sound matrix in which `row` and rows before it are replaced by these, padded with zeros."""
+        weights = soft[0, 0].clone()
+        for i, values in enumerate(rows):
+            weights[row - i] = torch.tensor(values + [0.0] * (keys - len(values)))
+        return weights
+
+    def in_a_batch(matrix: Tensor) -> Tensor:
+        weights = soft.clone()
+        weights[-1, -1] = matrix
+        return weights
+
+    made = {
+        "halves and quarters": torch.tensor([[0.5, 0.25, 0.25] + [0.0] * (keys - 3)]).repeat(queries, 1),
+        "weights of a softmax": soft[0, 0],
+        "weights with batch and heads": soft,
+        "float64 weights": torch.softmax(draw.normal((queries, keys)).double(), -1),
+        "a row whose sum is off by the last digit": with_rows([0.5, 0.5000002]),
+        "entries of -0.0000002 and 1.0000002": with_rows([1.0000002, -0.0000002]),
+        "a row that sums to one but for 0.00005": with_rows([0.5, 0.50005]),
+        "an entry of -0.00002": with_rows([0.5, 0.50002, -0.00002]),
+        "an entry of 1.00003": with_rows([1.00003]),
+        "one NaN": with_rows([0.5, math.nan, 0.5]),
+        "one inf": with_rows([0.5, math.inf]),
+        "one -inf": with_rows([1.0, -math.inf]),
+        "a NaN beside a negative weight": with_rows([-0.5, math.nan]),
+        "a NaN in one matrix of a batch": in_a_batch(with_rows([0.5, math.nan, 0.5])),
+        "a negative weight in a row that sums to one": with_rows([0.75, 0.5, -0.25]),
+        "a weight of 1.5": with_rows([1.5]),
+        "a weight of -0.002 in a row that sums to one": with_rows([0.502, 0.5, -0.002]),
+        "a negative weight beside a row of zeros": with_rows([0.75, 0.5, -0.25], [0.0]),
+        "a row that sums to 0.9": with_rows([0.5, 0.4]),
+        "a row that sums to 1.001": with_rows([0.5, 0.501]),
+        "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),
+        "a row of zeros": with_rows([0.0]),
+        "a short row in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
+        COLUMNS: torch.softmax(draw.normal((queries, keys)), -2),
+    }
+    return [Case(name, {"weights": weights}) for name, weights in made.items()]
+
+
+PLAIN = SOUND[0]
+
+
+def _value_error(outcome: Outcome) -> bool:
+    return outcome.raised is not None and "ValueError" in outcome.raised.types
+
+
+def verdict(session: Session, name: str) -> str:
+    """What the student's function does on a case: "accepted", "other", or the message of its ValueError."""
+    outcome = session.call(session.cases[name])
+    if outcome.ok:
+        return "accepted" if outcome.value is None else "other"
+    return outcome.raised.message.lower() if outcome.raised is not None and _value_error(outcome) else "other"
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
+    def judge(session: Session) -> Finding | None:
+        for name in cases:
+            outcome = session.call(session.cases[name])
+            if _value_error(outcome) and outcome.raised is not None:
+                message = outcome.raised.message
+                return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{message}».")
+            finding = compare.run_error(outcome, session.exercise)
+            if finding is not None:
+                return finding
+            if outcome.value is not None:
+                returned = compare.in_words(outcome.value)
+                return Finding(
+                    "wrong-type",
+                    f"It returned {returned} for sound weights, expected None: no `return` is needed.",
+                )
+        if _rejects_nothing(session):
+            return Finding(
+                "wrong-verdict", "It rejects nothing at all: say `raise ValueError(...)` where a rule is broken."
+            )
+        return None
+
+    return Part(title, weight, judge)
+
+
+def _rejects_nothing(session: Session) -> bool:
+    broken = (name for names in BROKEN.values() for name in names)
+    return not any(_value_error(session.call(session.cases[name])) for name in broken)
+
+
+def _rejects(word: str, weight: float) -> Part:
+    def judge(session: Session) -> Finding | None:
+        plain = session.call(session.cases[PLAIN])
+        if not plain.ok and not _value_error(plain):
+            return compare.run_error(plain, session.exercise)
+        if word in verdict(session, PLAIN):  # a function that rejects everything finds nothing
+            return Finding("wrong-verdict", f"It finds the rule `{word}` broken by sound weights ({PLAIN}) too.")
+        for name in BROKEN[word]:
+            finding = _rejected(session, name, word)
+            if finding is not None:
+                return finding
+        return _tells_rules_apart(session)
+
+    return Part(f"rejects what breaks the rule `{word}`", weight, judge)
+
+
+def _rejected(session: Session, name: str, word: str) -> Finding | None:
+    outcome = session.call(session.cases[name])
+    if outcome.ok and outcome.value is None:
+        return Finding("wrong-verdict", f"It accepted weights with {name}, which breaks the rule `{word}`.")
+    if _value_error(outcome) and outcome.raised is not None:
+        if word in outcome.raised.message.lower():
+            return None
+        return Finding(
+            "wrong-verdict",
+            f"For weights with {name} the message should hold the word `{word}`, "
+            f"the first rule broken; it is «{outcome.raised.message}».",
+        )
+    error = compare.run_error(outcome, session.exercise)
+    what_happened = (
+        error.message if error is not None else f"It returned {compare.in_words(outcome.value)}: `raise` is needed."
+    )
+    return Finding("wrong-verdict", f"For weights with {name} a ValueError is expected. {what_happened}")
+
+
+def _tells_rules_apart(session: Session) -> Finding | None:
+    verdicts = [verdict(session, cases[0]) for cases in BROKEN.values()]
+    if len(set(verdicts)) > 1 and not all(word in text for text in verdicts for word in BROKEN):
+        return None
+    return Finding("wrong-verdict", "The message is the same whichever rule is broken: it should tell the first one.")
+
+
+def _unchanged(weight: float) -> Part:
+    def judge(session: Session) -> Finding | None:
+        for case in session.real_cases():
+            if session.call(case).changed:
+                return Finding(
+                    "changes-argument",
+                    f"`{session.exercise.name}` changed its argument `weights` in place ({case.name}). Operations that "
+                    "end in `_`, `+=` and assignments such as `weights[...] = ...` do that: make a new tensor instead.",
+                )
+        if not session.call(session.cases[PLAIN]).ok or _rejects_nothing(session):
+            return Finding("values-first", "Not judged yet: the verdicts come first.")
+        return None
+
+    return Part("leaves its argument as it was", weight, judge, compares_values=False)
+
+
+# --- recognised by their verdicts -------------------------------------------------------------------------------------
+
+
+def _columns(session: Session) -> bool:
+    return "sum" in verdict(session, "weights of a softmax") and verdict(session, COLUMNS) == "accepted"
+
+
+def _nan_passes(session: Session) -> bool:
+    """NaN is accepted by a function that rejects something, or slips through a finiteness test that does find inf."""
+    on_nan = verdict(session, "one NaN")
+    if on_nan == "accepted":
+        return not _rejects_nothing(session)
+    return on_nan != "other" and "finite" not in on_nan and "finite" in verdict(session, "one inf")
+
+
+def _infinity_passes(session: Session) -> bool:
+    """NaN is found by the first rule, inf isn't."""
+    on_infinity = verdict(session, "one inf")
+    nan_first = all("finite" in verdict(session, name) for name in ("one NaN", "a NaN beside a negative weight"))
+    return nan_first and on_infinity != "other" and "finite" not in on_infinity
+
+
+def _finite_too_late(session: Session) -> bool:
+    verdicts = [verdict(session, name) for name in BROKEN["finite"]]
+    return all(text != "accepted" for text in verdicts) and any(
+        "finite" not in text and ("sum" in text or "within" in text) for text in verdicts
+    )
+
+
+def _negative_passes(session: Session) -> bool:
+    """A negative weight is accepted by a function that rejects something else."""
+    return verdict(session, BROKEN["within"][0]) == "accepted" and not _rejects_nothing(session)
+
+
+def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
+    return any(verdict(session, name) not in ("accepted", "other") for name in names)
+
+
+def _exact(session: Session) -> bool:
+    """Rounding errors in the last digit count as a broken rule."""
+    return verdict(session, PLAIN) == "accepted" and not _columns(session) and _rejects_some(session, ROUNDED)
+
+
+def _too_tight(session: Session) -> bool:
+    sound = all(verdict(session, name) == "accepted" for name in (*SOUND, *ROUNDED))
+    return sound and _rejects_some(session, NEARLY)
+
+
+MISTAKES = (
+    Mistake(
+        "columns-instead-of-rows",
+        "the columns are added up; it is the rows that should sum to one.",
+        (
+            "Along which axis does your `sum` go? Try it on a matrix with 2 rows and 3 columns.",
+            "One row belongs to one query, and the query shares out 1 among the keys, along the last axis.",
+        ),
+        recognise=_columns,
+    ),
+    Mistake(
+        "nan-passes",
+        "a NaN gets past the test for finite numbers.",
+        (
+            "What does Python answer to `float('nan') < 0`? And to `float('nan') > 1`?",
+            "A comparison with NaN is always False, so none finds it. torch has a function that asks for finiteness.",
+        ),
+        recognise=_nan_passes,
+    ),
+    Mistake(
+        "infinity-passes",
+        "the first rule finds NaN, but not infinity.",
+        ("Finite means neither NaN nor infinite. Is there a function that asks for both at once?",),
+        recognise=_infinity_passes,
+    ),
+    Mistake(
+        "finite-tested-too-late",
+        "another rule is tested before finiteness, so its message comes first.",
+        ("A row with NaN in it never sums to one. Which of your tests sees it first?",),
+        recognise=_finite_too_late,
+    ),
+    Mistake(
+        "negative-passes",
+        "a negative weight is accepted when its row sums to one.",
+        ("The sum can be right although an entry is not. Which two bounds does every weight have?",),
+        recognise=_negative_passes,
+    ),
+    Mistake(
+        "exact-equality",
+        "sums (or bounds) are compared exactly, so weights that are off by a rounding error are rejected.",
+        (
+            "Print the row sums of a softmax with `.tolist()`. Are they all exactly 1.0?",
+            "Ask how far a number is from where it should be, and whether that is more than the tolerance.",
+        ),
+        recognise=_exact,
+    ),
+    Mistake(
+        "tolerance-too-tight",
+        "there is a tolerance, but a smaller one than the exercise asks for.",
+        ("Look up the tolerance in the exercise. If you use `torch.allclose`: which one has it when you give none?",),
+        recognise=_too_tight,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="validate_attention",
+    lesson=LESSON,
+    points=2,
+    signature=("weights",),
+    cases=matrices,
+    parts=(
+        _accepts("accepts attention weights", 2, SOUND),
+        _rejects("finite", 2),
+        _rejects("within", 2),
+        _rejects("sum", 2),
+        _accepts("minds no rounding errors up to 0.0001", 1, ROUNDED + NEARLY),
+        _unchanged(0.5),
+    ),
+    mistakes=MISTAKES,
+)

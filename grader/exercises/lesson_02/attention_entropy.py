@@ -1,0 +1,225 @@
+"""`attention_entropy`: how widely every query spreads its attention (Shannon 1948, section 6), in nats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_01.shared import OTHER_SIZES, TWO_AXES_ONLY, cases
+from grader.spec import parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32, Tolerance
+
+WEIGHTS = {"weights": "... Tq Tk"}
+ZEROS = "rows with zeros"
+TINY = "weights down to 1e-40"
+
+# An epsilon of up to 1e-6 in the logarithm counts as right, in float64 too.
+DOUBLE = Tolerance(relative=1e-5, absolute=1e-5)
+
+
+def reference(weights: Tensor) -> Tensor:
+    """PyTorch's own -w ln w, which is 0 at 0."""
+    return torch.special.entr(weights).sum(-1)
+
+
+def _soft(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    return torch.softmax(draw.normal(shape, 2.0), -1)
+
+
+def _with_zeros(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    """A one-hot row, a uniform one, and rows in which one or more keys are hidden."""
+    scores = draw.normal(shape, 2.0)
+    hidden = draw.uniform(shape) < 0.3
+    hidden[..., :2] = False
+    hidden[..., 2] = True
+    weights = torch.softmax(scores.masked_fill(hidden, -math.inf), -1)
+    weights[..., 0, :] = 0.0
+    weights[..., 0, 1] = 1.0
+    weights[..., 1, :] = 1 / shape[-1]
+    return weights
+
+
+def _tiny(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
+    """Rows that are nearly one-hot: the other weights are too small for `1 - w` to show them."""
+    scores = -draw.uniform(shape, 10, 90)
+    scores[..., 0] = 0.0
+    return torch.softmax(scores, -1)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = {"Tq": 0, "Tk": 0}
+    while min(sizes["Tq"], sizes["Tk"]) < 3:  # with two keys ln Tk is ln 2; and three kinds of rows are needed
+        usual = cases(draw, WEIGHTS, _soft)[:-1]  # without entries up to 50: weights lie in [0, 1]
+        sizes = dict(usual[0].sizes)
+    more = ((ZEROS, _with_zeros, (sizes["B"],)), (TINY, _tiny, ()))
+    return usual + [tensors(draw, name, WEIGHTS, sizes, leading, make) for name, make, leading in more]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _zeros_judged(session: Session) -> Finding | None:
+    """Right on rows with zeros. For NaN the message says which weight caused it."""
+    case = session.cases[ZEROS]
+    finding = parts.inspect_call(session, case, FLOAT32)
+    if finding is None or finding.kind != "not-finite":
+        return finding
+    value = session.call(case).value
+    assert isinstance(value, Tensor)
+    bad = int((~torch.isfinite(value)).sum())
+    return Finding(
+        "not-finite",
+        f"{bad} of {value.numel()} entropies are NaN or inf: those of rows in which a weight is exactly 0.",
+    )
+
+
+def _unchanged(session: Session) -> Finding | None:
+    """On rows with zeros too: replacing zeros in place is one way to avoid log(0)."""
+    finding = parts.unchanged(ZEROS).judge(session)
+    return finding if finding is not None and finding.kind == "changes-argument" else parts.unchanged().judge(session)
+
+
+def _gradients(session: Session) -> Finding | None:
+    """Compares gradients without the mean of each row. Rows sum to one, so a constant added to a row's gradient means
+    nothing; right answers that divide by the sum first differ by such a constant."""
+    case = session.cases["one sequence"]
+    finding = parts.gradients().judge(session)
+    if finding is None or finding.kind != "wrong-gradient":
+        return finding
+    got = (session.call(case, gradients=True).gradients or {}).get("0")
+    right = session.expected_gradients(case)["0"]
+    if got is None or got.shape != right.shape:
+        return finding
+    return None if bool(FLOAT32.close(_centred(got), _centred(right)).all()) else finding
+
+
+def _centred(gradient: Tensor) -> Tensor:
+    gradient = gradient.to(torch.float64)
+    return gradient - gradient.mean(-1, keepdim=True)
+
+
+def _float64(session: Session) -> Finding | None:
+    finding = parts.float64().judge(session)
+    if finding is None or finding.kind != "wrong-values":
+        return finding
+    return parts.values("", 0, "float64", tolerance=DOUBLE).judge(session)
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _bare(weights: Tensor) -> Tensor:
+    """-w ln w, NaN at a weight of 0, as in most first attempts."""
+    return -weights * weights.log()
+
+
+def _both(finish: Callable[[Tensor], Tensor]) -> tuple[Callable[[Tensor], Tensor], ...]:
+    """Variants of a mistake after the terms -w ln w, with and without care for a weight of 0."""
+    return (lambda weights: finish(torch.special.entr(weights)), lambda weights: finish(_bare(weights)))
+
+
+def _log_of_zero(session: Session) -> bool:
+    """Right where every weight is positive, NaN or inf in rows with a zero, and in no others."""
+    if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
+        return False
+    case = session.cases[ZEROS]
+    value, weights = session.call(case).value, case.args["weights"]
+    if not isinstance(value, Tensor) or value.shape != weights.shape[:-1] or not value.is_floating_point():
+        return False
+    bad = ~torch.isfinite(value)
+    return bool(bad.any()) and not bool((bad & (weights > 0).all(-1)).any())
+
+
+EXERCISE = Exercise(
+    name="attention_entropy",
+    lesson="02_trainable_attention",
+    points=3,
+    signature=tuple(WEIGHTS),
+    outputs=(Output("entropy", "... Tq"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(),
+        parts.values("the entropy of every row of one matrix", 3, "one sequence", OTHER_SIZES),
+        parts.values("takes any leading axes", 1, "a batch", "batch and heads"),
+        Part("gives 0 for a one-hot row, and no NaN where a weight is 0", 2, _zeros_judged),
+        parts.values("is right where weights are tiny", 0.5, TINY),
+        Part("keeps the dtype, float32 and float64", 0.5, _float64),
+        Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
+        Part("lets gradients flow", 1, _gradients),
+    ),
+    mistakes=(
+        Mistake(
+            "bits-instead-of-nats",
+            "the logarithm is taken to base 2, so the entropy comes out in bits.",
+            (
+                "What do you get for two weights of 0.5 each? In nats it is 0.6931.",
+                "`log2` has a sibling to base e.",
+            ),
+            _both(lambda terms: terms.sum(-1) / math.log(2)),
+        ),
+        Mistake(
+            "sign-flipped",
+            "the sign is wrong: your entropies are negative.",
+            (
+                "The logarithm of a number below 1 is negative. Can an entropy be?",
+                "There is a minus sign in front of the whole sum.",
+            ),
+            _both(lambda terms: -terms.sum(-1)),
+        ),
+        Mistake(
+            "averaged-not-summed",
+            "the terms of a row are averaged; they should be added up.",
+            (
+                "For four equal weights the entropy is ln 4 = 1.3863. What do you get, and what is the factor?",
+                "The weights in front of the logarithms are the weights of the average already.",
+            ),
+            _both(lambda terms: terms.mean(-1)),
+        ),
+        Mistake(
+            "summed-over-queries",
+            "the terms are added up along the wrong axis: a row of weights belongs to one query.",
+            (
+                "How many entropies should come out for 3 queries and 5 keys?",
+                "The keys are the last axis, whatever axes come before.",
+            ),
+            (
+                *_both(lambda terms: terms.sum(-2)),
+                *_both(lambda terms: terms.sum(0)),
+                *_both(lambda terms: terms.sum(1)),
+            ),
+        ),
+        Mistake(
+            "one-number-for-all",
+            "one number comes back for many rows; every query has an entropy of its own.",
+            (
+                "How many entropies should come out for 3 queries and 5 keys?",
+                "Which axis does your `sum` (or `mean`) reduce if it is told none?",
+            ),
+            (
+                *_both(lambda terms: terms.sum()),
+                *_both(lambda terms: terms.sum(-1).mean()),
+                *_both(lambda terms: terms.mean()),
+                *_both(lambda terms: terms.sum((-2, -1))),
+                *_both(lambda terms: terms.sum(-1).mean(-1)),
+            ),
+        ),
+        Mistake(
+            "log-of-zero",
+            "a weight of exactly 0 gives NaN: its logarithm is -inf, and 0 times -inf is not a number.",
+            (
+                "What does `torch.tensor(0.0) * torch.tensor(0.0).log()` give? And what should such a weight add?",
+                "As w goes to 0, w · ln w goes to 0 too. Keep the logarithm away from zero, or put the 0 in yourself.",
+            ),
+            recognise=_log_of_zero,
+        ),
+        TWO_AXES_ONLY,
+    ),
+)

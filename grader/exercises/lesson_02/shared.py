@@ -1,0 +1,6 @@
+"""What the exercises of lesson 02 share."""
+
+from __future__ import annotations
+
+LESSON = "02_trainable_attention"
+X = {"x": "... T E"}

@@ -1,0 +1,161 @@
+"""`trainable_self_attention`: weights as `nn.Linear` stores them (Vaswani et al. 2017, section 3.2.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import combinations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_01.project_qkv import PROJECTION_MISTAKES
+from grader.exercises.lesson_01.scaled_dot_product_attention import (
+    ATTENTION_MISTAKES,
+    MORE_ATTENTION_MISTAKES,
+    SWAPPED,
+    attention,
+)
+from grader.exercises.lesson_01.shared import TWO_AXES_ONLY, Pair, Triple, cases, usual
+from grader.exercises.lesson_02.shared import LESSON, X
+from grader.spec.cases import equal_sizes
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
+
+
+def trained(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
+    """`F.linear`, which stores its weight as here, then PyTorch's own attention."""
+    return attention(F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value))
+
+
+def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+    """Small weights, so that the attention spreads over several keys and a mistake shows everywhere."""
+    return draw.normal(shape, shape[-1] ** -0.5 if name in XU and name != "x" else 1.0)
+
+
+def _projecting(project: Callable[..., Triple]) -> Callable[..., Pair]:
+    """A variant of lesson 01's projections. They apply `x @ w`, so they get the transposed weights."""
+    return lambda x, *u: attention(*project(x, *(weight.mT for weight in u)))
+
+
+def _attending(attend: Callable[..., Pair]) -> Callable[..., Pair]:
+    return lambda x, *u: attend(*(F.linear(x, weight) for weight in u))
+
+
+def _as_they_lie(*which: int) -> Callable[..., Pair]:
+    """`x @ u`, without a transpose, for these weights: 0 query, 1 key, 2 value."""
+    return lambda x, *u: attention(*(x @ m if i in which else x @ m.mT for i, m in enumerate(u)))
+
+
+def _divided(divisor: Callable[[Tensor], float]) -> Callable[..., Pair]:
+    def wrong(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
+        weights = torch.softmax(x @ u_query.mT @ (x @ u_key.mT).mT / divisor(x), -1)
+        return weights @ (x @ u_value.mT), weights
+
+    return wrong
+
+
+def _in_columns(axis: int) -> Callable[..., Pair]:
+    """`u @ x.mT` as it comes out: one column for every token."""
+
+    def wrong(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> Pair:
+        query, key, value = u_query @ x.mT, u_key @ x.mT, u_value @ x.mT
+        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[axis]), -1)
+        return weights @ value, weights
+
+    return wrong
+
+
+def _in_order(*order: int) -> Callable[..., Pair]:
+    """The three weights in other roles: 0 query, 1 key, 2 value."""
+    return lambda x, *u: trained(x, *(u[i] for i in order))
+
+
+def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -> Pair:
+    weights = trained(x, u_query, u_key, u_key)[1]
+    return weights @ x, weights
+
+
+NOT_TRANSPOSED = Mistake(
+    "weights-not-transposed",
+    "a weight matrix is used as it lies, `x @ u`, though it is stored (d_out, d_in).",
+    (
+        "Write the two shapes beside each other: which axes meet in the product?",
+        "`nn.Linear` stores its weight the same way, and its formula is written with a transpose.",
+    ),
+    tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n)),
+)
+
+BY_D_MODEL = Mistake(
+    "scaled-by-d_model",
+    "the scores are divided by the square root of d_model, the width of x, not of d_k, the width of a query.",
+    (
+        "Which vectors enter the dot product: the tokens, or what the projections made of them? How wide are those?",
+        "In the worked example both widths are 16. Take the size from the queries or keys.",
+    ),
+    (_divided(lambda x: math.sqrt(x.shape[-1])), _divided(lambda x: x.shape[-1])),
+)
+
+IN_COLUMNS = Mistake(
+    "tokens-in-columns",
+    "the projections come out with one column for every token, and the attention then runs over features.",
+    (
+        "Print the shape of your queries: is the token axis still the last but one?",
+        "`u @ x.mT` puts the tokens last. Turn the result round, or multiply from the other side.",
+    ),
+    (_in_columns(-2), _in_columns(-1)),
+)
+
+NO_VALUES = Mistake(
+    "no-value-projection",
+    "the weights are multiplied with x itself: the values are never made.",
+    (
+        "What does the attention take its average of?",
+        "The average is taken of the values, and `u_value` makes them from x.",
+    ),
+    (_tokens_mixed,),
+)
+
+ROLES_SWAPPED = Mistake(
+    "roles-swapped",
+    "the three weights are all used, but not each in its own role.",
+    ("Look at each line: the name on the left and the weight on the right should belong together.",),
+    tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0))),
+)
+
+
+def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:
+    return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
+
+
+def _trained_cases(draw: Draw) -> list[Case]:
+    groups = ("E", "d_k", "d_v"), ("E", "d_k"), ("E", "d_v"), ("d_k", "d_v")
+    return cases(draw, XU, _gentle) + equal_sizes(draw, XU, *groups, make=_gentle)
+
+
+EXERCISE = Exercise(
+    name="trainable_self_attention",
+    lesson=LESSON,
+    points=3,
+    signature=tuple(XU),
+    outputs=(Output("output", "... T d_v"), Output("weights", "... T T")),
+    cases=_trained_cases,
+    reference=trained,
+    parts=usual("attends in one sequence", 4, leading=1.5),
+    mistakes=(
+        NOT_TRANSPOSED,
+        NO_VALUES,
+        *_inherited(
+            tuple(m for m in PROJECTION_MISTAKES if m.id in ("value-from-key", "same-projection")), _projecting
+        ),
+        ROLES_SWAPPED,
+        BY_D_MODEL,
+        *_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending),
+        IN_COLUMNS,
+        TWO_AXES_ONLY,
+    ),
+    builds_on=("pairwise_dot_products", "context_vectors"),
+)

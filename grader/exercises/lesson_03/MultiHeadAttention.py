@@ -1,0 +1,314 @@
+"""`MultiHeadAttention` (Vaswani et al. 2017, section 3.2.2): a module that attends to another sequence, with a mask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import (
+    FURTHER,
+    LESSON,
+    MERGE_WITHOUT_TRANSPOSE,
+    NO_OUTPUT_PROJECTION,
+    NO_SCALING,
+    ONE_HEAD_ONLY,
+    SCALED_BY_D_MODEL,
+    VIEW_WITHOUT_CONTIGUOUS,
+    VIEW_WITHOUT_TRANSPOSE,
+    Core,
+    Pair,
+    core,
+    drawn_mask,
+    pytorch_attention,
+    two_head_sizes,
+    wrapped,
+)
+from grader.spec import compare, parts
+from grader.spec.draw import Draw
+from grader.spec.exclusions import MULTIHEAD_ATTENTION
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
+from grader.spec.session import Session
+from grader.subject import Request
+from grader.tolerance import FLOAT32
+
+PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
+INPUTS = {"query": "B Tq E", "key": "B Tk E", "value": "B Tk E"}
+OUTPUTS = (Output("output", "B Tq E"), Output("weights", "B H Tq Tk"))
+
+
+# --- reference --------------------------------------------------------------------------------------------------------
+
+
+def reference(setup: Setup, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Pair:
+    """PyTorch's own, which stacks the three input projections."""
+    state = setup.state
+    return pytorch_attention(
+        (query, key, value),
+        torch.cat([state[f"{name}.weight"] for name in PROJECTIONS[:3]]),
+        torch.cat([state[f"{name}.bias"] for name in PROJECTIONS[:3]]),
+        state["out_proj.weight"],
+        state["out_proj.bias"],
+        setup.init[1],
+        mask,
+    )
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
+    """Random weights and biases: with a bias of zero a forgotten one doesn't show."""
+    state = {}
+    for name in PROJECTIONS:
+        state[f"{name}.weight"] = draw.normal((width, width), 1.2 * width**-0.5)
+        state[f"{name}.bias"] = draw.normal((width,), 0.5)
+    return state
+
+
+MASKS = {
+    "a mask for all": "Tq Tk",
+    "a mask of keys": "B 1 1 Tk",
+    "a mask for each sequence and head": "B H Tq Tk",
+}
+
+ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes, others = two_head_sizes(draw, "Tq", "Tk")
+    same = others | {"Tk": others["Tq"]}
+    states = {width: drawn_state(draw, width) for width in (sizes["E"], others["E"])}
+
+    def case(
+        name: str,
+        sizes: Mapping[str, int],
+        mask: str = "",
+        scale: float = 0,
+        double: bool = False,
+        training: bool = False,
+    ) -> Case:
+        dtype = torch.float64 if double else torch.float32
+        shapes = {arg: shape_of(axes, sizes) for arg, axes in INPUTS.items()}
+        args: dict[str, Any] = {
+            arg: (draw.uniform(shape, -scale, scale) if scale else draw.normal(shape)).to(dtype)
+            for arg, shape in shapes.items()
+        }
+        if mask:
+            args["mask"] = drawn_mask(draw, shape_of(mask, sizes))
+        state = {key: tensor.to(dtype) for key, tensor in states[sizes["E"]].items()}
+        return Case(name, args, sizes, comparable=not scale, setup=Setup((sizes["E"], sizes["H"]), state, training))
+
+    return [
+        case("two sequences", sizes),
+        case("train mode", others, training=True),
+        *(case(name, sizes, axes) for name, axes in MASKS.items()),
+        case(ONE_LENGTH, same, "B 1 Tq Tk"),
+        case("float64", sizes, double=True),
+        case("entries up to 50", sizes, scale=50),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+Source = tuple[int, str]  # which of query, key and value is projected, and by what
+
+
+def of_module(
+    attend: Core, query: Source = (0, "q_proj"), key: Source = (1, "k_proj"), value: Source = (2, "v_proj")
+) -> Callable[..., Pair]:
+    """A variant of `MultiHeadAttention`."""
+
+    def forward(setup: Setup, *args: Any) -> Pair:
+        def project(x: Tensor, name: str) -> Tensor:
+            return F.linear(x, setup.state[f"{name}.weight"], setup.state[f"{name}.bias"])
+
+        q, k, v = (project(args[position], name) for position, name in (query, key, value))
+        mask = args[3] if len(args) > 3 else None
+        return attend(q, k, v, lambda merged: project(merged, "out_proj"), setup.init[1], mask)
+
+    return forward
+
+
+def _added(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores + mask
+
+
+def _multiplied(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores * mask
+
+
+def _struck_out(weights: Tensor, mask: Tensor | None) -> Tensor:
+    return weights if mask is None else weights * mask
+
+
+def _unmasked(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores
+
+
+ARGUMENT_MISTAKES = (
+    Mistake(
+        "key-used-as-value",
+        "what is averaged comes from the key: its argument, its projection or both stand where the value's belong.",
+        (
+            "The weights are right, the output isn't. What are the weights multiplied with?",
+            "Follow `value` through your code: is it used, and does `v_proj` get it?",
+        ),
+        tuple(of_module(core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
+    ),
+    Mistake(
+        "query-used-as-key",
+        "the scores compare the query with itself: its argument, its projection or both stand where the key's belong.",
+        (
+            "How many columns should the weights have for 3 queries and 5 keys?",
+            "Follow `key` through your code: is it used, and does `k_proj` get it?",
+        ),
+        tuple(of_module(core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
+    ),
+)
+
+INPUTS_MIXED_UP = (
+    Mistake(
+        "self-attention-only",
+        "query, key and value are all made from one argument; the three may be different sequences.",
+        ("In cross-attention the keys and values come from another sequence. Which arguments does your code use?",),
+        tuple(of_module(core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)),
+    ),
+    Mistake(
+        "value-used-as-key",
+        "the keys are made from the value: its argument, its projection or both stand where the key's belong.",
+        ("Follow `key` through your code: is it used, and does `k_proj` get it?",),
+        tuple(of_module(core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
+    ),
+    Mistake(
+        "arguments-in-another-order",
+        "the arguments are right but stand in another order; `forward` takes query, key, value, mask.",
+        ("Look at the line with `def forward`: which argument comes first?",),
+        tuple(
+            of_module(core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
+            for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
+        ),
+    ),
+)
+
+MASK_MISTAKES = (
+    Mistake(
+        "mask-inverted",
+        "the mask is read the wrong way round: what it allows is hidden, what it forbids is seen.",
+        (
+            "True means: may attend. Where are your weights zero, at the mask's True or at its False?",
+            "`masked_fill` fills where *its* mask is True. What must be filled here?",
+        ),
+        tuple(
+            of_module(core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
+            for fill in (-math.inf, -1e9)
+        ),
+    ),
+    Mistake(
+        "mask-ignored",
+        "the mask makes no difference: hidden keys get weight.",
+        (
+            "Call it twice, with a mask and without. Do the weights differ?",
+            "The mask has its place between scores and softmax; and `masked_fill` without `_` returns a new tensor.",
+        ),
+        (of_module(core(hide=_unmasked)),),
+    ),
+)
+
+FURTHER_MASK_MISTAKES = (
+    Mistake(
+        "mask-after-softmax",
+        "the hidden weights are set to zero after the softmax, so a row no longer sums to one.",
+        (
+            "Add up a row of your weights where the mask hides something.",
+            "Hide the scores before the softmax, so that the visible keys share out all of the 1.",
+        ),
+        (of_module(core(hide=_unmasked, after=_struck_out)),),
+    ),
+    Mistake(
+        "zero-instead-of-minus-infinity",
+        "hidden scores are set to 0, and exp(0) is 1: hidden keys still get weight.",
+        ("Which score gives a weight of exactly zero after the softmax? Not 0.",),
+        (
+            of_module(core(hide=_multiplied)),
+            of_module(core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
+        ),
+    ),
+    Mistake(
+        "mask-added",
+        "the mask is added to the scores as 0 and 1, which only nudges them.",
+        ("A mask of True and False says where to look, not how much to add. What is added at a hidden key: 0.",),
+        (of_module(core(hide=_added)),),
+    ),
+)
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+
+def _leaves_no_trace(session: Session) -> Finding | None:
+    """Calls one module with a mask and then without: the second result must not depend on the first call."""
+    masked, plain = session.cases["a mask for all"], session.cases["two sequences"]
+    finding = parts.inspect_call(session, plain, FLOAT32)
+    if finding is not None:
+        return Finding("values-first", "Not judged yet: the values come first.")
+    assert plain.setup is not None
+    name = session.exercise.name
+    outcome = session.build(plain.setup, name)
+    for case in (masked, plain):
+        if outcome.ok:
+            outcome = session.ask(Request("call", "@" + name, tuple(case.args.values())))
+    values = compare.leaves(outcome.value, len(OUTPUTS)) or []
+    if not outcome.ok or not values or compare.shapes(values, session.exercise, plain) is not None:
+        return Finding("remembers", f"`{name}` fails in its second call, after a call with a mask.")
+    if compare.values_close(values, session.expected(plain), session.exercise, plain, FLOAT32) is not None:
+        return Finding(
+            "remembers",
+            f"`{name}` was called with a mask and then without one, and the second result is not what it is in a fresh "
+            "module. Keep nothing of a call in `self`.",
+        )
+    return None
+
+
+EXERCISE = Exercise(
+    name="MultiHeadAttention",
+    lesson=LESSON,
+    points=5,
+    kind="module",
+    signature=("d_model", "num_heads"),
+    outputs=OUTPUTS,
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape("two sequences"),
+        parts.values("attends from one sequence to another", 4, "two sequences", "train mode"),
+        parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH),
+        Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),
+        parts.float64(single="two sequences", weight=0.5),
+        parts.unchanged("a mask for all", weight=0.5),
+        parts.gradients("two sequences"),
+    ),
+    mistakes=(
+        *MASK_MISTAKES,
+        *ARGUMENT_MISTAKES,
+        *wrapped(of_module, SCALED_BY_D_MODEL, NO_SCALING),
+        *wrapped(
+            of_module,
+            NO_OUTPUT_PROJECTION,
+            VIEW_WITHOUT_TRANSPOSE,
+            MERGE_WITHOUT_TRANSPOSE,
+            ONE_HEAD_ONLY,
+            *FURTHER,
+        ),
+        *INPUTS_MIXED_UP,
+        *FURTHER_MASK_MISTAKES,
+        VIEW_WITHOUT_CONTIGUOUS,
+    ),
+    excluded=(MULTIHEAD_ATTENTION,),
+    builds_on=("split_heads", "merge_heads"),
+)

@@ -1,0 +1,135 @@
+"""`multi_head_attention` (Vaswani et al. 2017, section 3.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import (
+    FURTHER,
+    LESSON,
+    MERGE_WITHOUT_TRANSPOSE,
+    NO_OUTPUT_PROJECTION,
+    NO_SCALING,
+    ONE_HEAD_ONLY,
+    SCALED_BY_D_MODEL,
+    VIEW_WITHOUT_CONTIGUOUS,
+    VIEW_WITHOUT_TRANSPOSE,
+    Core,
+    Pair,
+    core,
+    pytorch_attention,
+    two_head_sizes,
+    usual,
+    with_leading_axes,
+    wrapped,
+)
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+
+def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
+    """PyTorch's own, with all leading axes as one batch. Its weights are the transposes of ours."""
+    batch = x.reshape(-1, *x.shape[-2:])
+    no_bias = x.new_zeros(4 * x.shape[-1])
+    stacked = torch.cat([w.mT for w in (w_q, w_k, w_v)])
+    output, weights = pytorch_attention(
+        (batch, batch, batch), stacked, no_bias[: len(stacked)], w_o.mT, no_bias[len(stacked) :], num_heads
+    )
+    return output.reshape(x.shape), weights.reshape(*x.shape[:-2], *weights.shape[1:])
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def of_function(attend: Core) -> Callable[..., Pair]:
+    """A variant of `multi_head_attention`."""
+    return lambda x, w_q, w_k, w_v, w_o, num_heads: attend(
+        x @ w_q, x @ w_k, x @ w_v, lambda mixed: mixed @ w_o, num_heads, None
+    )
+
+
+def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., Pair]:
+    """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
+
+    def wrong(x: Tensor, *rest: Any) -> Pair:
+        weights = [w.mT if i in turned else w for i, w in enumerate(rest[:4])]
+        return of_function(core())(x, *(weights[i] for i in order), rest[4])
+
+    return wrong
+
+
+def _values_are_x(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
+    return core()(x @ w_q, x @ w_k, x, lambda mixed: mixed @ w_o, num_heads, None)
+
+
+PROJECTION_MISTAKES = (
+    Mistake(
+        "weights-transposed",
+        "a weight matrix is used the wrong way round, as `x @ w.T`. All are square here, so no error tells.",
+        ("The weights are applied as `x @ w` in this exercise; only `nn.Linear` stores them the other way round.",),
+        tuple(_from_weights(0, 1, 2, 3, turned=turned) for turned in ((0, 1, 2, 3), (0, 1, 2), (3,), (0,), (1,), (2,))),
+    ),
+    Mistake(
+        "value-from-key",
+        "the values are made with the key's weights.",
+        ("One of the three lines was copied and not changed to the end.",),
+        (_from_weights(0, 1, 1, 3),),
+    ),
+    Mistake(
+        "same-projection",
+        "one and the same weight matrix makes more than one of query, key and value.",
+        ("Each of the three has a weight matrix of its own. Is every argument used?",),
+        tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0), (1, 0, 2))),
+    ),
+    Mistake(
+        "no-value-projection",
+        "the weights are multiplied with x itself: the values are never made.",
+        ("The average is taken of the values, and `w_v` makes them from x.",),
+        (_values_are_x,),
+    ),
+)
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+INPUTS = {"x": "... T E", "w_q": "E E", "w_k": "E E", "w_v": "E E", "w_o": "E E"}
+
+
+def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+    """Weights small enough that attention spreads over several keys and a mistake shows everywhere."""
+    return draw.normal(shape, 1.0 if name == "x" else 1.2 * shape[0] ** -0.5)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"})
+
+
+EXERCISE = Exercise(
+    name="multi_head_attention",
+    lesson=LESSON,
+    points=4,
+    signature=(*INPUTS, "num_heads"),
+    outputs=(Output("output", "... T E"), Output("weights", "... H T T")),
+    cases=_cases,
+    reference=reference,
+    parts=usual("attends in one sequence", 4, leading=1.5),
+    mistakes=(
+        *wrapped(
+            of_function,
+            SCALED_BY_D_MODEL,
+            NO_OUTPUT_PROJECTION,
+            VIEW_WITHOUT_TRANSPOSE,
+            MERGE_WITHOUT_TRANSPOSE,
+            ONE_HEAD_ONLY,
+            NO_SCALING,
+            *FURTHER,
+        ),
+        *PROJECTION_MISTAKES,
+        VIEW_WITHOUT_CONTIGUOUS,
+    ),
+    builds_on=("split_heads", "merge_heads", "multi_head_scores"),
+)

@@ -1,0 +1,116 @@
+"""`split_heads`: from (T, E) to (H, T, D) (Vaswani et al. 2017, section 3.2.2)."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.subject import Request
+
+
+def reference(x: Tensor, num_heads: int) -> Tensor:
+    """Head h is a run of columns: cut, then stack."""
+    return torch.stack(x.chunk(num_heads, -1), -3)
+
+
+def _heads_last(x: Tensor, num_heads: int) -> Tensor:
+    return x.reshape(*x.shape[:-1], x.shape[-1] // num_heads, num_heads)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = two_head_sizes(draw, "T")
+    return with_leading_axes(draw, {"x": "... T E"}, sizes, first=numbered, numbers={"num_heads": "H"})
+
+
+# d_model and num_heads that don't fit, and a sequence length that is neither.
+MISFITS = ((10, 4, 3), (15, 6, 7), (7, 2, 5), (5, 10, 8))
+
+
+def _refuses_misfits(session: Session) -> Finding | None:
+    for width, heads, length in MISFITS:
+        outcome = session.ask(Request("call", "split_heads", (session.draw.normal((length, width)), heads)))
+        asked = f"`split_heads` was called with x of shape ({length}, {width}) and num_heads = {heads}"
+        raised = outcome.raised
+        if not outcome.ok and raised is None:
+            return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
+        if raised is None:
+            return Finding(
+                "wrong-error", f"{asked}, which does not divide {width}. Expected a ValueError, got a result."
+            )
+        if "ValueError" not in raised.types:
+            return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
+        if not {str(width), str(heads)} <= set(re.findall(r"\d+", raised.message)):
+            return Finding(
+                "wrong-error",
+                f"{asked}. The message should name both numbers, {width} and {heads}; it says: {raised.message[:120]}",
+            )
+    return None
+
+
+EXERCISE = Exercise(
+    name="split_heads",
+    lesson=LESSON,
+    points=2,
+    signature=("x", "num_heads"),
+    outputs=(Output("heads", "... H T D"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        *usual("splits one sequence", 3, finite=False),
+        Part("raises ValueError where num_heads does not divide d_model", 1, _refuses_misfits, compares_values=False),
+    ),
+    mistakes=(
+        Mistake(
+            "view-without-transpose",
+            "the shape is right, but each head holds pieces of several tokens: `view` went straight to "
+            "(num_heads, seq_len, head_dim) and moved nothing.",
+            (
+                "`view` never moves a number; it only cuts the same row of numbers elsewhere. Compare got and "
+                "expected: which token do the first rows of head 0 come from?",
+                "First cut the last axis into heads, and leave the token axis where it is. Then swap two axes.",
+            ),
+            (split_by_view,),
+        ),
+        Mistake(
+            "heads-last",
+            "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
+            (
+                "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
+                "Head 0 owns the first head_dim features: in the cut the heads are the slow axis, head_dim the fast.",
+            ),
+            (
+                lambda x, n: _heads_last(x, n).movedim(-1, -3),
+                _heads_last,
+                lambda x, n: _heads_last(x, n).transpose(-3, -2),
+                lambda x, n: _heads_last(x, n).transpose(-3, -1),
+                lambda x, n: _heads_last(x, n).movedim(-1, -3).mT,
+                lambda x, n: _heads_last(x, n).mT,
+            ),
+        ),
+        Mistake(
+            "head-dim-first",
+            "tokens and features are swapped inside each head: its axes are (head_dim, seq_len).",
+            (
+                "Each head is a little sequence of its own: a row for every token.",
+                "Only one pair of axes has to change places, and head_dim stays last.",
+            ),
+            (lambda x, n: reference(x, n).mT,),
+        ),
+        Mistake(
+            "transpose-forgotten",
+            "the features are cut into heads, but the heads still stand behind the tokens: "
+            "(seq_len, num_heads, head_dim).",
+            (
+                "Compare the shape you got with the one expected: which two axes should change places?",
+                "`transpose` swaps two axes. Count them from the end, and leading axes won't matter.",
+            ),
+            (lambda x, n: reference(x, n).transpose(-3, -2),),
+        ),
+    ),
+)

@@ -1,0 +1,416 @@
+"""`leaks_future`: a detector is run on attentions that it can only call. The judge answers its calls."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
+from grader.subject import Callback
+
+# --- the attentions that a detector is tried on -----------------------------------------------------------------------
+
+# Maps from (T, E) to (T, E). Their outputs are bounded sums over the tokens they see. So a change in a visible token
+# shows, and a sound attention's earlier outputs stay the same to the bit whatever becomes of a later token, even NaN.
+Attention = Callable[[Tensor, "Weights"], Tensor]
+Visible = Callable[[int], Tensor]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Projections for one width, with biases, so that tokens of zeros work too."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    other: Tensor
+    bias: Tensor
+
+    @classmethod
+    @functools.lru_cache(maxsize=16)
+    def draw(cls, seed: int, width: int) -> Weights:
+        generator = torch.Generator().manual_seed(seed + width)
+
+        def matrix() -> Tensor:
+            return torch.randn(width, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
+
+        identity = torch.eye(width, dtype=torch.float64)
+        bias = torch.rand(width, generator=generator, dtype=torch.float64) + 0.5
+        return cls(matrix(), matrix(), identity + 0.2 * matrix(), 2 * identity + 0.2 * matrix(), bias)
+
+    def values(self, x: Tensor) -> Tensor:
+        return x @ self.value + self.bias
+
+    def likeness(self, x: Tensor) -> Tensor:
+        """How much each key counts for each query, from 1/e to e, so that every visible token matters."""
+        scores = (x @ self.query + self.bias) @ (x @ self.key + self.bias).mT / math.sqrt(x.shape[-1])
+        return torch.exp(torch.tanh(scores))
+
+
+def mix(counts: Tensor, values: Tensor, visible: Tensor, total: Tensor | None = None) -> Tensor:
+    """The weighted mean of the visible values; `total` is what the weights are divided by, if not their own sum."""
+    counted = torch.where(visible, counts, 0.0)
+    total = counted.sum(-1, keepdim=True).clamp(min=1e-9) if total is None else total
+    weighted = (counted / total).unsqueeze(-1) * values
+    return torch.where(visible.unsqueeze(-1), weighted, 0.0).sum(-2)
+
+
+def seeing(visible: Visible) -> Attention:
+    """Attention in which output t sees the tokens of row t."""
+    return lambda x, w: mix(w.likeness(x), w.values(x), visible(len(x)))
+
+
+def offsets(length: int) -> Tensor:
+    """Key minus query."""
+    positions = torch.arange(length)
+    return positions - positions.unsqueeze(-1)
+
+
+def past(length: int) -> Tensor:
+    """The tokens so far, the present one included."""
+    return offsets(length) <= 0
+
+
+def pair(query: Callable[[int], int], key: Callable[[int], int]) -> Attention:
+    """Each output sees its own token only, but one output sees one token more. The length tells which two these are."""
+
+    def attend(x: Tensor, w: Weights) -> Tensor:
+        i, j = query(len(x)), key(len(x))
+        alone = w.values(x)
+        if not (0 <= i < len(x) and 0 <= j < len(x)):
+            return alone
+        more = torch.zeros(len(x), 1, dtype=torch.float64)
+        more[i] = 1.0
+        return torch.where(more > 0, alone + x[j] @ w.other, alone)
+
+    return attend
+
+
+def _hidden_too_late(x: Tensor, w: Weights) -> Tensor:
+    """Softmax over all keys, then the mask: later tokens take their share."""
+    counts = w.likeness(x)
+    return mix(counts, w.values(x), past(len(x)), total=counts.sum(-1, keepdim=True))
+
+
+def _soft(x: Tensor, w: Weights) -> Tensor:
+    """Future scores lowered by 2 only."""
+    everything = torch.ones(len(x), len(x), dtype=torch.bool)
+    return mix(torch.where(past(len(x)), 1.0, math.exp(-2)) * w.likeness(x), w.values(x), everything)
+
+
+def _centred(x: Tensor, w: Weights) -> Tensor:
+    return seeing(past)(x - x.mean(0), w)
+
+
+PLAIN, UNMASKED = "causal attention", "attention without a mask"
+ALONE, LATER_ONLY = "a layer in which every token sees only itself", "attention that sees nothing but later tokens"
+BACKWARDS = "attention with the mask the wrong way round"
+
+# Few, because a detector makes all its calls on each, and every call is answered from outside its process.
+SOUND: dict[str, Attention] = {
+    PLAIN: seeing(past),
+    ALONE: lambda x, w: w.values(x),
+    "attention that sees only what came before a token": seeing(lambda n: offsets(n) < 0),
+    "attention in which output 2 alone looks back, at token 0": pair(lambda n: 2, lambda n: 0),
+}
+
+PLACES: dict[str, Attention] = {
+    "attention in which output 0 sees token 1, and no other output leaks": pair(lambda n: 0, lambda n: 1),
+    "attention in which output 1 sees token 2, and no other output leaks": pair(lambda n: 1, lambda n: 2),
+    "attention in which the first output sees the last token, and no other leaks": pair(lambda n: 0, lambda n: n - 1),
+    "attention in which the last output but one sees the last token": pair(lambda n: n - 2, lambda n: n - 1),
+    "attention that leaks in the middle only": pair(lambda n: (n - 1) // 2, lambda n: (n - 1) // 2 + 1),
+}
+
+KINDS: dict[str, Attention] = {
+    BACKWARDS: seeing(lambda n: offsets(n) >= 0),
+    LATER_ONLY: seeing(lambda n: offsets(n) > 0),
+    "attention that sees one token too far": seeing(lambda n: offsets(n) <= 1),
+    "attention that sees the second token ahead, but not the next": seeing(lambda n: past(n) | (offsets(n) == 2)),
+    "attention that is masked after the softmax": _hidden_too_late,
+    "attention whose hidden scores are only a little lower": _soft,
+    "attention whose input loses its mean over all tokens first": _centred,
+}
+
+BROKEN: dict[str, Attention] = {UNMASKED: seeing(lambda n: torch.ones(n, n, dtype=torch.bool)), **PLACES, **KINDS}
+
+# For diagnosis only: the verdicts on these show what a detector looks at.
+CONSTANT = "a layer whose output is always the same"
+LONGER, LONGER_LATER = "outputs longer than the input", "outputs longer from the second call on"
+
+
+def one_row_more(x: Tensor, w: Weights) -> Tensor:
+    """One row too many."""
+    return torch.cat([w.values(x), x[:1]])
+
+
+PROBES: dict[str, Attention] = {
+    CONSTANT: lambda x, w: torch.ones_like(x) * w.bias,
+    LONGER: one_row_more,
+    LONGER_LATER: one_row_more,
+}
+
+ATTENTIONS = {**SOUND, **BROKEN, **PROBES}
+
+# --- answers to the detector's calls ----------------------------------------------------------------------------------
+
+# Elements of the largest tensor that one answer may need: the detector chooses the sizes, the judge has the memory.
+ROOM = 2**22
+WIDEST = 512
+CALLS_KEPT = 64
+
+
+class Calls:
+    """Answers a detector's calls of one attention. Keeps the inputs, and the first misuse."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self.seed = seed
+        self.seen: list[Tensor] = []
+        self.misuse = ""
+
+    def answer(self, args: tuple[Any, ...]) -> Any:
+        """The output; for ("gradient", x, cotangent) the gradient of x. TypeError for what no attention takes."""
+        gradient = len(args) == 3 and args[0] == "gradient"
+        wrong = _misuse(args[1:2] if gradient else args)
+        if wrong:
+            self.misuse = self.misuse or wrong
+            raise TypeError(wrong)
+        if gradient:
+            return self._each(args[1], args[2])
+        if len(self.seen) < CALLS_KEPT:
+            self.seen.append(args[0])
+        return self._each(args[0])
+
+    def _each(self, x: Tensor, cotangent: Tensor | None = None) -> Tensor:
+        """Leading axes work too, though the exercise promises none."""
+        if x.numel() == 0:
+            return x
+        matrices = x.to(torch.float64).reshape(-1, *x.shape[-2:])
+        attend = partial(self._attend, w=Weights.draw(self.seed, x.shape[-1]))
+        if cotangent is None:
+            outputs = torch.stack([attend(matrix) for matrix in matrices])
+        else:
+            weights = cotangent.to(torch.float64).reshape(matrices.shape)
+            outputs = torch.stack([_gradient(attend, *both) for both in zip(matrices, weights, strict=True)])
+        return outputs.reshape(*x.shape[:-2], *outputs.shape[-2:]).to(x.dtype)
+
+    def _attend(self, x: Tensor, w: Weights) -> Tensor:
+        attention = ATTENTIONS[self.name]
+        if self.name == LONGER_LATER and len(self.seen) == 1:
+            attention = ATTENTIONS[ALONE]
+        return attention(x, w)
+
+
+def _gradient(attend: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) -> Tensor:
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        gradient = torch.autograd.grad((attend(x) * cotangent).sum(), x, allow_unused=True)[0]
+    return torch.zeros_like(x) if gradient is None else gradient
+
+
+def _misuse(args: tuple[Any, ...]) -> str:
+    expected = "It takes one float tensor of shape (T, E)."
+    if len(args) != 1:
+        return f"Your detector called `attention` with {len(args)} arguments. {expected}"
+    x = args[0]
+    if not isinstance(x, Tensor):
+        return f"Your detector called `attention` with {compare.in_words(x)}. {expected}"
+    if not x.is_floating_point() or x.dim() < 2:
+        dtype = str(x.dtype).removeprefix("torch.")
+        return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
+    if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST:
+        return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens of a few numbers will do."
+    return ""
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """In an order drawn from the seed: counting calls or reading a number must not tell which attention comes."""
+    seed = draw.integer(0, 2**40)
+    names = [*SOUND, *BROKEN]
+    order = torch.randperm(len(names), generator=draw.generator).tolist()
+    mixed = [names[i] for i in order] + list(PROBES)
+    return [
+        Case(name, {"attention": Callback(number)}, {"seed": seed}, diagnostic=name in PROBES)
+        for number, name in enumerate(mixed)
+    ]
+
+
+def _calls(session: Session) -> dict[int, Calls]:
+    """The `Calls` that answer each callback, by its number."""
+    calls = {case.args["attention"].number: Calls(case.name, case.sizes["seed"]) for case in session.cases.values()}
+    session.subject.answer_with(lambda callback, args: calls[callback.number].answer(args))
+    return calls
+
+
+def _ask(session: Session, name: str) -> Calls:
+    """Runs the detector on all attentions up to this one, in the seed's order, and returns this one's calls."""
+    calls = session.once("calls", lambda: _calls(session))
+    for case in session.cases.values():
+        session.call(case)
+        if case.name == name:
+            break
+    return calls[session.cases[name].args["attention"].number]
+
+
+def verdict(session: Session, name: str) -> bool | None:
+    """What the detector returns for an attention; None if it is neither True nor False."""
+    _ask(session, name)
+    value = session.call(session.cases[name]).value
+    if isinstance(value, Tensor) and value.dim() == 0 and value.dtype == torch.bool:
+        return bool(value)
+    return value if isinstance(value, bool) else None
+
+
+def _wrong(session: Session, name: str) -> Finding | None:
+    answer, leaks = verdict(session, name), name in BROKEN
+    if answer is leaks:
+        return None
+    outcome, misuse = session.call(session.cases[name]), _ask(session, name).misuse
+    if misuse:
+        return Finding("wrong-call", misuse)
+    finding = compare.run_error(session.stopped or outcome, session.exercise)
+    if finding is not None:
+        return finding
+    if outcome.value is None:
+        return Finding("returns-nothing", "`leaks_future` returned None. Does every way through it end in a `return`?")
+    if answer is None:
+        returned = compare.in_words(outcome.value)
+        return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
+    claim = "It found no leak in" if leaks else "It says True of"
+    why = "" if leaks else ", whose outputs never depend on later tokens"
+    return Finding("wrong-verdict", f"{claim} {name}{why}.")
+
+
+def _judges(title: str, weight: float, *names: str) -> Part:
+    def judge(session: Session) -> Finding | None:
+        for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
+            finding = _wrong(session, name)
+            if finding is not None:
+                return finding
+        return None
+
+    return Part(title, weight, judge)
+
+
+# --- recognised by their verdicts -------------------------------------------------------------------------------------
+
+
+def _all(session: Session, names: dict[str, Any], answer: bool | None) -> bool:
+    return all(verdict(session, name) is answer for name in names)
+
+
+def _inverted(session: Session) -> bool:
+    return _all(session, SOUND, True) and _all(session, BROKEN, False)
+
+
+def _changes_nothing(session: Session) -> bool:
+    """The two calls of each pair got the same input."""
+    seen = _ask(session, UNMASKED).seen
+    pairs = list(zip(seen[::2], seen[1::2], strict=False))
+    return bool(pairs) and all(torch.equal(*pair) for pair in pairs) and _all(session, {**SOUND, **BROKEN}, False)
+
+
+def _compares_shapes(session: Session) -> bool:
+    first = verdict(session, PLAIN)
+    if first is None or not _all(session, {**SOUND, **BROKEN}, first):
+        return False
+    return any(verdict(session, name) is (not first) for name in (LONGER, LONGER_LATER))
+
+
+def _perturbs_the_past(session: Session) -> bool:
+    """It reports what looks back. Where nothing does, the verdict depends on whether it counts the changed token's own
+    output."""
+    looks_back = verdict(session, PLAIN) is True and verdict(session, UNMASKED) is True
+    own = verdict(session, ALONE)
+    return looks_back and verdict(session, LATER_ONLY) is False and _all(session, {**PLACES, BACKWARDS: None}, own)
+
+
+def _counts_later_outputs(session: Session) -> bool:
+    return verdict(session, ALONE) is True and _all(session, BROKEN, True) and verdict(session, CONSTANT) is False
+
+
+def _one_position(session: Session) -> bool:
+    if verdict(session, UNMASKED) is not True or not _all(session, SOUND, False):
+        return False
+    return any(verdict(session, name) is False for name in PLACES)
+
+
+EXERCISE = Exercise(
+    name="leaks_future",
+    lesson="04_masking",
+    points=4,
+    signature=("attention",),
+    seconds=30,  # every call of `attention` is a question to the judge
+    cases=_cases,
+    parts=(
+        _judges("tells causal attention from attention without a mask", 3),
+        _judges("finds a leak between any two positions", 4, *PLACES),
+        _judges("finds leaks of every kind", 2, *KINDS),
+        _judges("clears all that keep to the past", 2, *SOUND),
+    ),
+    mistakes=(
+        Mistake(
+            "verdict-inverted",
+            "it answers the other way round: True where nothing leaks.",
+            ("Read the name of the function as a question. What is the answer for an attention without a mask?",),
+            recognise=_inverted,
+        ),
+        Mistake(
+            "changes-nothing",
+            "every call got the same input, so nothing could ever move.",
+            (
+                "Print what you pass, each time just before the call.",
+                "After `y = x` there is one tensor with two names. How do you get a second one?",
+            ),
+            recognise=_changes_nothing,
+        ),
+        Mistake(
+            "compares-shapes",
+            "it compares shapes; a leak moves values and leaves the shape as it is.",
+            (
+                "What does an attention with a leak return that a sound one doesn't? Print both outputs.",
+                "Change a later token and look at the numbers of the outputs before it.",
+            ),
+            recognise=_compares_shapes,
+        ),
+        Mistake(
+            "perturbs-the-past",
+            "it changes an earlier token and watches later outputs, which are free to move.",
+            (
+                "Which outputs may see token 0? Are they doing anything wrong when they move?",
+                "Change a token, then watch the outputs that come before it.",
+            ),
+            recognise=_perturbs_the_past,
+        ),
+        Mistake(
+            "later-outputs-counted",
+            "the output of the changed token itself, or of one after it, counts as a leak; those may move.",
+            (
+                "You change token t. Write down the positions of the outputs that must not move.",
+                "Does your slice of the outputs end before position t?",
+            ),
+            recognise=_counts_later_outputs,
+        ),
+        Mistake(
+            "checks-one-position-only",
+            "it looks for a leak in some places only; elsewhere one goes unseen.",
+            (
+                "Which token do you change, which outputs do you watch? Think of a leak between two others.",
+                "Every token may be the one that is seen too early, and every output before it the one that sees it. "
+                "Take more than two tokens.",
+            ),
+            recognise=_one_position,
+        ),
+    ),
+)

@@ -1,0 +1,73 @@
+"""`padding_mask`: no token attends to padding."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from grader.exercises.lesson_04.shared import (
+    INVERTED,
+    LESSON,
+    NO_PADDING,
+    NOT_BOOL,
+    NOTHING,
+    ON_QUERY_AXIS,
+    PAD_IDX_IGNORED,
+    TOKENS,
+    ZERO,
+    as_key,
+    batches,
+    is_bool,
+    is_padding,
+    padding,
+)
+from grader.spec import parts
+from grader.spec.exercise import Exercise, Mistake, Output
+
+
+def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
+    return tokens != pad_idx
+
+
+EXERCISE = Exercise(
+    name="padding_mask",
+    lesson=LESSON,
+    points=2,
+    signature=("tokens", "pad_idx"),
+    outputs=(Output("mask", "B 1 1 T"),),
+    cases=batches,
+    reference=padding,
+    parts=(
+        parts.shape(TOKENS),
+        parts.values("is True for tokens, False for padding", 3, TOKENS, NO_PADDING),
+        parts.values("works for any pad_idx, wherever the padding stands", 2, TOKENS, ZERO, NOTHING),
+        is_bool(TOKENS),
+        parts.unchanged(TOKENS, weight=0.5),
+    ),
+    mistakes=(
+        Mistake(
+            "mask-inverted",
+            "the mask is True for padding and False for tokens.",
+            ("In this course True means *may attend*. May one attend to padding?", INVERTED[1]),
+            (as_key(is_padding),),
+        ),
+        Mistake(
+            *ON_QUERY_AXIS,
+            tuple(lambda tokens, pad_idx, f=f: f(tokens, pad_idx)[:, None, :, None] for f in (is_token, is_padding)),
+        ),
+        Mistake(
+            "missing-axes",
+            "the right places are marked, but the axes for heads and queries are missing.",
+            (
+                "Scores are (B, H, Tq, Tk). Write your mask's shape under it, right-aligned: what meets what?",
+                "An axis of length 1 stretches to any length. `unsqueeze`, or indexing with `None`, adds one.",
+            ),
+            tuple(
+                lambda tokens, pad_idx, f=f, axes=axes: f(tokens, pad_idx).reshape(len(tokens), *axes, tokens.shape[1])
+                for f in (is_token, is_padding)
+                for axes in ((), (1,))
+            ),
+        ),
+        Mistake(*PAD_IDX_IGNORED, (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))),
+        NOT_BOOL,
+    ),
+)

@@ -1,0 +1,142 @@
+"""The quiz of lesson 04: numbers and shapes are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.spec.answers import choice, number, quiz, shape, written
+
+
+def _hidden_scores() -> float:
+    return int(torch.ones(10, 10).triu(diagonal=1).sum())
+
+
+def _decoder_shape() -> tuple[int, ...]:
+    padding, triangle = torch.ones(128, 1, 1, 29, dtype=torch.bool), torch.ones(29, 29, dtype=torch.bool)
+    return tuple((padding & triangle).shape)
+
+
+def _first_weight() -> float:
+    scores = torch.tensor([0.2, 0.3, 0.5]).log()
+    scores[2] = -torch.inf
+    return float(scores.softmax(-1)[0])
+
+
+WITHOUT_A_MASK = "Look at the table of section 8: which line is for this dtype, and what does it hold?"
+
+QUESTIONS = (
+    number(
+        "hidden_scores",
+        _hidden_scores,
+        0,
+        "Count row by row: how many keys does query 0 not see, how many does query 9 not see?",
+        wrong=written(
+            {
+                55.0: "Those are the visible ones, the diagonal among them.",
+                50.0: "Half of all cells? The diagonal belongs to one of the two halves only.",
+                90.0: "That is all but the diagonal. The past is visible too.",
+                100.0: "Those are all scores.",
+                36.0: "Look at query 0 once more: which is the first key that it doesn't see?",
+                9.0: "That is the first row alone.",
+                10.0: "Rows hide different numbers of keys. Count them one by one.",
+            }
+        ),
+    ),
+    shape(
+        "decoder_shape",
+        _decoder_shape,
+        "It stretches to scores of shape (B, H, Tq, Tk), in a decoder that attends to itself.",
+        wrong={
+            "(128, 1, 1, 29)": "That is the padding's mask. Do all queries see the same keys here?",
+            "(128, 29, 29)": "The scores have one more axis, between the batch and the queries.",
+            "(29, 29)": "That is the triangle. Each sentence has padding of its own.",
+            "(1, 1, 29, 29)": "Each sentence has padding of its own, so the batch can't be missing.",
+            "(128, 8, 29, 29)": "The mask is the same for every head, so one will stretch to all.",
+            "(128, 1, 28, 29)": "28 is the source. Here the target looks at itself.",
+            "(128, 1, 29, 28)": "28 is the source. Here the target looks at itself.",
+        },
+    ),
+    number(
+        "first_weight",
+        _first_weight,
+        0.005,
+        "The two visible weights keep their ratio, and they have to sum to one.",
+        wrong=written(
+            {
+                0.2: "That is its share while the hidden key still has one. What do the visible shares sum to?",
+                0.45: "The hidden share is not dealt out in equal parts: the ratio of the two stays.",
+                0.5: "The ratio of the two visible weights is not one to one.",
+                0.6: "That is the second weight.",
+                0.6667: "That is the ratio of the two, not yet the share.",
+            }
+        ),
+    ),
+    choice(
+        "when_causal",
+        "abcd",
+        "d4035f64f382",
+        "What goes wrong if a token sees the one after it? For which task would that be cheating?",
+        wrong={
+            "a": "That calls for another mask. Which one?",
+            "c": "Neither size plays a part. What is the answer that must not be seen?",
+            "d": "In use, what comes later doesn't exist yet. When does it?",
+        },
+    ),
+    choice(
+        "which_mask",
+        "abcd",
+        "852412e9019d",
+        "Find both in the table of section 3. What does True mean to each?",
+        wrong={
+            "a": "The two read a bool mask in different ways: look at the table of section 3.",
+            "b": "It is not rows and columns that differ, it is the meaning of True.",
+            "d": "Floats are added to the scores. What would adding 1 to a score do?",
+        },
+    ),
+    choice(
+        "row_float32",
+        "abcd",
+        "2d69391cac5e",
+        WITHOUT_A_MASK,
+        wrong={
+            "a": "1e10 is a number like any other in float32. In which dtype is it too large?",
+            "b": "A softmax always sums to one.",
+            "c": "That needs enough digits to tell 4 - 1e10 from 8 - 1e10. Does float32 have them?",
+        },
+    ),
+    choice(
+        "row_float64",
+        "abcd",
+        "e750a562d635",
+        WITHOUT_A_MASK,
+        wrong={
+            "a": "1e10 is a number like any other in float64. In which dtype is it too large?",
+            "b": "A softmax always sums to one.",
+            "d": "That takes three equal scores. Is 4 - 1e10 equal to 8 - 1e10 in float64?",
+        },
+    ),
+    choice(
+        "which_padding",
+        "abcd",
+        "76e4c8a6a1a8",
+        "A real token sees everything up to its own position. Where would padding have to stand?",
+        wrong={
+            "a": "Look at the sentence that is padded at the end: what do its real tokens give to padding?",
+            "c": "What comes after a token is its future. Does it see that?",
+            "d": "Look at the sentence that is padded at the front: what do its real tokens give to padding?",
+        },
+    ),
+    choice(
+        "proof",
+        "abcd",
+        "7568309ff821",
+        "Which outputs may move when token 3 is changed? And which pairs of positions has this one change tried?",
+        wrong={
+            "a": "Token 3 is the present for output 3, and the past for outputs 4 to 7. May they move?",
+            "b": "Was token 5 changed? Then how could output 4 have told that it sees it?",
+            "d": "How far they move depends on the weights. Are they to be equal?",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_04", "04_masking", 2, QUESTIONS)

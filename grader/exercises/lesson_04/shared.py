@@ -1,0 +1,170 @@
+"""What the masks of lesson 04 share. They are bool, True where a query may attend to a key, as in
+`F.scaled_dot_product_attention`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Finding, Mistake, Part
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+LESSON = "04_masking"
+Make = Callable[[int], Tensor]
+
+
+# --- references -------------------------------------------------------------------------------------------------------
+
+
+def causal(seq_len: int) -> Tensor:
+    """PyTorch's own additive mask, which holds 0 where a query may attend and -inf where it may not."""
+    return nn.Transformer.generate_square_subsequent_mask(seq_len).isfinite()
+
+
+def padding(tokens: Tensor, pad_idx: int) -> Tensor:
+    """Token by token: padding or not."""
+    batch, seq_len = tokens.shape
+    real = [[int(token) != pad_idx for token in row] for row in tokens]
+    return torch.tensor(real).reshape(batch, 1, 1, seq_len)
+
+
+# --- parts and mistakes that all masks share --------------------------------------------------------------------------
+
+
+def is_bool(case: str) -> Part:
+    def judge(session: Session) -> Finding | None:
+        finding = parts.inspect_call(session, session.cases[case], FLOAT32)
+        if finding is not None:
+            return Finding("values-first", "Not judged yet: the values come first.")
+        value = session.call(session.cases[case]).value
+        if value.dtype == torch.bool:
+            return None
+        dtype = str(value.dtype).removeprefix("torch.")
+        return Finding("dtype-changed", f"The result of `{session.exercise.name}` has dtype {dtype}, expected bool.")
+
+    return Part("is a bool mask", 1.5, judge)
+
+
+def _means_the_same(value: Tensor, right: Tensor) -> bool:
+    """Whether numbers stand for the right mask: 1 and 0, or 0 and a large negative number to add to scores."""
+    additive = (value == 0) == right
+    return bool(((value != 0) == right).all()) or bool((additive & (right | (value <= -1e3))).all())
+
+
+def _not_bool(session: Session) -> bool:
+    for case in session.real_cases():
+        value, right = session.call(case).value, session.expected(case)[0]
+        if not isinstance(value, Tensor) or value.dtype == torch.bool or value.shape != right.shape:
+            return False
+        if not _means_the_same(value, right):
+            return False
+    return True
+
+
+NOT_BOOL = Mistake(
+    "not-bool",
+    "the right places are marked, but with numbers; the mask should be of dtype bool.",
+    (
+        "Print `mask.dtype`. What is it for the mask in the worked example?",
+        "A comparison gives bool, `.bool()` turns 1 and 0 into it, and `torch.ones` and others take `dtype=`.",
+    ),
+    recognise=_not_bool,
+)
+
+INVERTED = (
+    "Take token 0 of your mask: which keys may it attend to? In this course True means *may attend*.",
+    "The other convention, True = hide, is its negation. Where does your mask turn from one to the other?",
+)
+
+
+def triangle(diagonal: int, upper: bool = False) -> Make:
+    def make(seq_len: int) -> Tensor:
+        ones = torch.ones(seq_len, seq_len, dtype=torch.bool)
+        return torch.triu(ones, diagonal) if upper else torch.tril(ones, diagonal)
+
+    return make
+
+
+DIAGONAL_HIDDEN = (
+    "diagonal-hidden",
+    "no token may attend to itself, and the first one to nothing at all.",
+    (
+        "Look at the first row of your mask: how many True does it hold? How many should it?",
+        "The diagonal is the present, neither past nor future. On which side of your cut does it fall?",
+    ),
+)
+
+ONE_FUTURE = (
+    "one-future-token-visible",
+    "every token may attend to the token right after it.",
+    (
+        "Look at the first row of your mask: how many True does it hold? How many should it?",
+        "Your cut runs one diagonal too high. What does the argument `diagonal` count from?",
+    ),
+)
+
+LOOKS_AHEAD = "the mask shows the future and hides the past."
+
+
+# --- padding -----------------------------------------------------------------------------------------------------
+
+TOKENS, NO_PADDING, ZERO, NOTHING = "padded at the end", "no padding", "pad_idx 0, padding anywhere", "all padding"
+
+
+def batches(draw: Draw) -> list[Case]:
+    """Token ids above and below the padding's, among them 0 where it isn't padding; one sentence has no padding."""
+    sizes = draw.sizes("T", B=3, too_short=2)
+    batch, length = sizes["B"], sizes["T"]
+    pad = draw.integer(3, 6)
+
+    def ids(pad_idx: int) -> Tensor:
+        tokens = draw.integers((batch, length), 0, 12)
+        tokens = torch.where(tokens == pad_idx, pad_idx + 1, tokens)
+        tokens[:, 0], tokens[1, 1] = pad_idx + 2, max(pad_idx - 2, 1)
+        return tokens
+
+    ends = torch.tensor([max(length // 2, 1), length, max(length - 2, 1)])
+    zero_elsewhere = ids(pad)
+    zero_elsewhere[1, 1] = 0  # an id like any other here
+    at_the_end = zero_elsewhere.masked_fill(torch.arange(length) >= ends.unsqueeze(1), pad)
+    anywhere = ids(0)
+    anywhere[0, -1] = anywhere[2, 0] = 0
+    return [
+        Case(TOKENS, {"tokens": at_the_end, "pad_idx": pad}, sizes),
+        Case(NO_PADDING, {"tokens": ids(pad), "pad_idx": pad}, sizes),
+        Case(ZERO, {"tokens": anywhere, "pad_idx": 0}, sizes),
+        Case(NOTHING, {"tokens": torch.full((batch, length), pad), "pad_idx": pad}, sizes),
+    ]
+
+
+Masking = Callable[[Tensor, int], Tensor]
+
+
+def as_key(visible: Callable[[Tensor, int], Tensor]) -> Masking:
+    return lambda tokens, pad_idx: visible(tokens, pad_idx)[:, None, None, :]
+
+
+def is_padding(tokens: Tensor, pad_idx: int) -> Tensor:
+    return tokens == pad_idx
+
+
+ON_QUERY_AXIS = (
+    "mask-on-query-axis",
+    "the padding is marked along the queries: padded keys are still attended to.",
+    (
+        "Which of the last two axes of the scores belongs to the keys? Where does your mask have length T?",
+        "What nobody should look at are the padded keys, so a column of the scores has to go, not a row.",
+    ),
+)
+
+PAD_IDX_IGNORED = (
+    "pad-idx-ignored",
+    "only the id 0 counts as padding, whatever `pad_idx` says.",
+    ("Call it with `pad_idx=1`. Where does your code use the argument?",),
+)

@@ -1,0 +1,296 @@
+"""`BatchNorm`: a module with running statistics (Ioffe and Szegedy 2015, section 3.1), as `nn.BatchNorm1d`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_05.running_state import STATS, drawn_state, first_wrong, named, observed
+from grader.exercises.lesson_05.shared import (
+    EPS,
+    LESSON,
+    OFFSET,
+    bare,
+    batch_sizes,
+    fixed,
+    inside,
+    outside,
+    with_offset,
+)
+from grader.spec import compare, parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exclusions import BATCHNORM_MODULES
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
+from grader.spec.session import Session
+from grader.subject import Request
+from grader.tolerance import COARSE, FLOAT32
+
+INITIAL = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
+TRAIN, EVAL = "train mode", "eval mode"
+
+
+def reference(setup: Setup, x: Tensor) -> Tensor:
+    """PyTorch's own, for one batch. The statistics get no gradient: they are not parameters."""
+    state, eps = setup.state, setup.init[1] if len(setup.init) > 1 else 1e-5
+    mean, var = (None if setup.training else state[name].detach() for name in STATS)
+    return F.batch_norm(x, mean, var, state["weight"], state["bias"], setup.training, 0.0, eps)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = batch_sizes(draw)
+    width, state = sizes["E"], drawn_state(draw, sizes["E"])
+
+    def case(name: str, training: bool, rows: int = sizes["B"], *init: float, double: bool = False) -> Case:
+        dtype = torch.float64 if double else torch.float32
+        made = tensors(draw, name, {"x": "B E"}, {"B": rows, "E": width}, dtype=dtype)
+        own = {key: tensor.to(dtype) for key, tensor in state.items()}
+        return replace(made, setup=Setup((width, *init), own, training))
+
+    offset, large = case(OFFSET, True), case("entries up to 50", True)
+    return [
+        case(TRAIN, True),
+        case("a batch of two", True, 2),
+        case(EVAL, False),
+        case("train mode, eps of 0.1", True, sizes["B"], EPS),
+        case("eval mode, eps of 0.1", False, sizes["B"], EPS),
+        case("float64", True, double=True),
+        replace(offset, args={"x": with_offset(draw, offset.args["x"], 0)}, comparable=False),
+        replace(large, args={"x": draw.uniform(large.args["x"].shape, -50, 50)}, comparable=False),
+    ]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def fresh_state(session: Session) -> dict[str, Any]:
+    """The state of a new module, or the `finding` that says why there is none."""
+
+    def ask() -> dict[str, Any]:
+        built = session.build(Setup((6,)), "fresh")
+        outcome = session.ask(Request("state", "@fresh")) if built.ok else built
+        return outcome.value if outcome.ok else {"finding": compare.run_error(outcome, session.exercise)}
+
+    return session.once("fresh", ask)
+
+
+def _registers(session: Session) -> Finding | None:
+    state = fresh_state(session)
+    if "finding" in state:
+        return state["finding"]
+    places = {"weight": "parameters", "bias": "parameters", "running_mean": "buffers", "running_var": "buffers"}
+    for name, place in places.items():
+        other = "buffers" if place == "parameters" else "parameters"
+        if name not in state[place]:
+            place_found = (
+                f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
+            )
+            return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
+        value = state[place][name]
+        if not isinstance(value, Tensor) or value.shape != (6,) or not bool((value == INITIAL[name]).all()):
+            shown = compare.in_words(value)
+            if isinstance(value, Tensor) and value.shape == (6,):
+                shown = ", ".join(map(compare.in_digits, value.tolist()))
+            return Finding(
+                "wrong-start",
+                f"`{name}` of a new module of 6 features is {shown}; expected {INITIAL[name]:g} for every feature.",
+            )
+    return None
+
+
+def _left_alone(session: Session) -> Finding | None:
+    """A batch in eval mode leaves the statistics as they were. Judged only if training moves them."""
+    moved = False
+    for run, seen, finding in observed(session):
+        before = tuple(run.setup.state[name] for name in STATS)
+        for step, now in zip(run.steps, seen, strict=False):
+            after = (now.mean, now.var)
+            same = all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+            if not step.training and not same:
+                return Finding("moves-in-eval", "A batch in eval mode changed the running statistics.")
+            moved, before = moved or not same, after
+        if finding is not None:
+            return finding
+    return None if moved else Finding("values-first", "Not judged yet: training has to move them first.")
+
+
+def _several(title: str, weight: float, which: Sequence[str], training: bool | None, upto: int | None = None) -> Part:
+    return Part(title, weight, lambda session: first_wrong(session, which, training, upto))
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def _are_parameters(session: Session) -> bool:
+    state = fresh_state(session)
+    return any(name in state.get("parameters", ()) for name in STATS)
+
+
+def _not_registered(session: Session) -> bool:
+    state = fresh_state(session)
+    return "finding" not in state and not any(n in state["buffers"] or n in state["parameters"] for n in STATS)
+
+
+def _cancels(session: Session) -> bool:
+    small, large = session.cases[TRAIN], session.cases[OFFSET]
+    if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
+        return False
+    return parts.inspect_call(session, large, COARSE) is not None
+
+
+BOTH = ("mean", "var")
+EACH = (BOTH, ("mean",), ("var",))
+
+# What the variants of each mistake change, in order of precedence.
+WRONG: dict[str, tuple[dict[str, Any], ...]] = {
+    "eval-uses-batch-statistics": ({"eval_uses_batch": True}, {"eval_uses_batch": True, "moves_in_eval": "after"}),
+    "running-stats-not-updated": tuple({"still": which} for which in EACH),
+    "running-stats-updated-in-eval": ({"moves_in_eval": "after"}, {"moves_in_eval": "before"}),
+    "momentum-swapped": tuple({"swapped": which} for which in EACH),
+    "momentum-ignored": ({"momentum": 0.1},),
+    "running-var-biased": ({"biased": True},),
+    "train-uses-running-statistics": ({"train_uses_running": "after"}, {"train_uses_running": "before"}),
+    "unbiased-variance": ({"correction": 1},),
+    "no-affine": ({"scaled": False, "shifted": False}, {"scaled": False}, {"shifted": False}),
+    "eps-outside-root": ({"divide": outside},),
+    "eps-ignored": tuple({"divide": divide} for divide in (bare, fixed(inside, 1e-5), fixed(outside, 1e-7))),
+    "wrong-axis": ({"axis": -1},),
+}
+
+
+def _mistake(name: str, symptom: str, *hints: str) -> Mistake:
+    return Mistake(name, symptom, hints, recognise=lambda session: named(session, WRONG) == name)
+
+
+MISTAKES = (
+    Mistake(
+        "stats-are-parameters",
+        "the running statistics are parameters, so an optimiser would train them.",
+        (
+            "Print the names in `BatchNorm(3).named_parameters()`. Which of these should gradient descent move?",
+            "A module can own tensors that are saved with it but not trained: look up `register_buffer`.",
+        ),
+        recognise=_are_parameters,
+    ),
+    Mistake(
+        "stats-not-registered",
+        "the module doesn't own its running statistics under the names `running_mean` and `running_var`.",
+        (
+            "Print `BatchNorm(3).state_dict().keys()`. What isn't in it is neither saved nor moved to another device.",
+            "A tensor that is merely assigned to `self` isn't registered: look up `register_buffer`.",
+        ),
+        recognise=_not_registered,
+    ),
+    _mistake(
+        "eval-uses-batch-statistics",
+        "in eval mode the batch's own mean and variance are used.",
+        "In eval mode, give your module one row alone, then the same row in a batch. Should the results differ?",
+        "`self.training` tells the mode. In eval mode the running statistics stand in for the batch's.",
+    ),
+    _mistake(
+        "running-stats-not-updated",
+        "training leaves the running mean, the running variance or both as they were.",
+        "Print `running_mean` and `running_var` before and after a batch in train mode. Which of them should move?",
+        "Is what you computed stored in the module, or only in a local variable?",
+    ),
+    _mistake(
+        "running-stats-updated-in-eval",
+        "a batch in eval mode moves the running statistics.",
+        "Print `running_mean` before and after a batch in eval mode. Should evaluating a model change it?",
+        "Which of your lines may run in train mode only?",
+    ),
+    _mistake(
+        "momentum-swapped",
+        "the old statistics and the batch's have changed shares: with momentum 0.1 the batch should count 0.1.",
+        "Start from 0, with momentum 0.1, and give it a batch whose mean is 10. Where should the running mean be now?",
+        "In PyTorch's convention momentum is the share of the new, not of the old.",
+    ),
+    _mistake(
+        "momentum-ignored",
+        "the argument momentum is not used: a fixed number stands in its place.",
+        "Make one module with momentum 0.1 and one with 0.5, and give both the same batch.",
+    ),
+    _mistake(
+        "running-var-biased",
+        "the running variance is fed with the variance divided by B; it is kept with the one divided by B - 1.",
+        "Your outputs in train mode are right, the running variance is too small: by how much for a batch of two rows?",
+        "Two variances are needed: one divided by B to normalise with, one divided by B - 1 to remember.",
+    ),
+    _mistake(
+        "train-uses-running-statistics",
+        "in train mode the running statistics are used; there it is the batch's own.",
+        "Take the mean of each column of your output in train mode, with weight 1 and bias 0. What should it be?",
+        "The running statistics are collected in train mode but used in eval mode only.",
+    ),
+    _mistake(
+        "unbiased-variance",
+        "the batch is normalised with the variance divided by B - 1; that one is for the running variance only.",
+        "A batch of two rows comes out as ±1 if weight is 1 and bias 0. What does yours give?",
+        "`var` and `std` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
+    ),
+    _mistake(
+        "no-affine",
+        "`weight`, `bias` or both are missing from the result.",
+        "Where do `weight` and `bias` come in? Both modes need them.",
+    ),
+    _mistake(
+        "eps-outside-root",
+        "eps is added to the standard deviation; it belongs to the variance, under the root.",
+        "Compare your divisor with the formula for eps = 0.1. Which comes first, adding eps or taking the root?",
+    ),
+    _mistake(
+        "eps-ignored",
+        "the argument eps is not used: it is missing or a fixed number stands in its place.",
+        "Make one module with eps = 0.1 and one with eps = 10. Should the results be the same?",
+    ),
+    _mistake(
+        "wrong-axis",
+        "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
+        "The batch is the first axis: that is the one to average away.",
+    ),
+    Mistake(
+        "cancellation",
+        "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
+        (
+            "The mean of the squares minus the square of the mean subtracts two numbers near 1 000 000 to find one "
+            "near 1. Subtract the mean first, then square.",
+        ),
+        recognise=_cancels,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="BatchNorm",
+    lesson=LESSON,
+    points=5,
+    kind="module",
+    signature=("num_features", "eps=1e-5", "momentum=0.1"),
+    outputs=(Output("result", "B E"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(TRAIN),
+        Part("owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False),
+        parts.values("normalises with the batch's statistics in train mode", 2.5, TRAIN, "a batch of two"),
+        parts.values("normalises with the running statistics in eval mode", 2.5, EVAL),
+        parts.values("has eps in its place, as given", 1, "train mode, eps of 0.1", "eval mode, eps of 0.1"),
+        _several("moves the running mean in train mode", 2, ("mean",), True, 2),
+        _several("moves the running variance in train mode", 2, ("var",), True, 2),
+        Part("leaves the running statistics alone in eval mode", 2, _left_alone),
+        _several("does as nn.BatchNorm1d over several batches", 1.5, ("output", "mean", "var"), None),
+        parts.offsets("does not mind a common offset of 1000", 1, OFFSET),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=TRAIN),
+        parts.float64(single=TRAIN, weight=0.5),
+        parts.unchanged(TRAIN, weight=0.5),
+        parts.gradients(TRAIN),
+        replace(parts.gradients(EVAL, weight=0.5), name="lets gradients flow in eval mode"),
+    ),
+    mistakes=MISTAKES,
+    excluded=(BATCHNORM_MODULES,),
+    builds_on=("batch_norm",),
+)

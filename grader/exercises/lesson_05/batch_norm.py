@@ -1,0 +1,92 @@
+"""`batch_norm` (Ioffe and Szegedy 2015, algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_05.shared import (
+    LESSON,
+    bare,
+    batch_sizes,
+    inside,
+    norm_mistakes,
+    norm_parts,
+    outside,
+    recipes,
+    special_cases,
+    square,
+    wrong_axis,
+)
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exclusions import NORMALISATION_KERNELS
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+INPUTS = {"x": "B E", "gamma": "E", "beta": "E"}
+
+
+def reference(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """PyTorch's own, with the batch's statistics."""
+    return F.batch_norm(x, None, None, gamma, beta, True, 0.0, eps)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = batch_sizes(draw)
+
+    def fifty(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+        return draw.uniform(shape, -50, 50) if name == "x" else draw.normal(shape)
+
+    double = tensors(draw, "float64", INPUTS, sizes)
+    return [
+        tensors(draw, "one batch", INPUTS, sizes),
+        tensors(draw, "a batch of two", INPUTS, {**sizes, "B": 2, "E": sizes["E"] + 1}),
+        tensors(draw, "fewer rows than columns", INPUTS, {"B": sizes["E"], "E": sizes["B"]}),
+        replace(double, args={name: arg.double() for name, arg in double.args.items()}),
+        tensors(draw, "entries up to 50", INPUTS, sizes, make=fifty, comparable=False),
+        *special_cases(draw, INPUTS, sizes, 0),
+        square(draw, INPUTS, "E", "B"),
+    ]
+
+
+EXERCISE = Exercise(
+    name="batch_norm",
+    lesson=LESSON,
+    points=3,
+    signature=(*INPUTS, "eps=1e-5"),
+    outputs=(Output("result", "B E"),),
+    cases=_cases,
+    reference=reference,
+    parts=norm_parts(
+        "normalises every feature over the batch",
+        "one batch",
+        "takes a batch of two, and fewer rows than columns",
+        "a batch of two",
+        "fewer rows than columns",
+        offset="does not mind a common offset of 1000",
+    ),
+    mistakes=(
+        Mistake(
+            "over-whole-tensor",
+            "one mean and one variance are taken over the whole batch and all features; every feature has its own.",
+            (
+                "How many means should there be for a batch with 3 features?",
+                "A mean that is told no axis runs over everything. Name the axis of the batch.",
+            ),
+            recipes([None], (inside, outside, bare)),
+        ),
+        wrong_axis(
+            "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
+            (
+                "Take the mean of each column of your result, with gamma 1 and beta 0. What should it be?",
+                "The batch is the first axis: that is the one to average away.",
+            ),
+            (-1,),
+            lost=(-1,),
+        ),
+        *norm_mistakes((0,), "one batch"),
+    ),
+    excluded=(NORMALISATION_KERNELS,),
+)

@@ -1,0 +1,80 @@
+"""`layer_norm` (Ba, Kiros and Hinton 2016, section 3)."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_05.shared import (
+    LESSON,
+    all_but_first,
+    all_but_last,
+    bare,
+    inside,
+    norm_mistakes,
+    norm_parts,
+    outside,
+    recipes,
+    square,
+    with_leading_axes,
+    wrong_axis,
+)
+from grader.spec.exclusions import NORMALISATION_KERNELS
+from grader.spec.exercise import Exercise, Mistake, Output
+
+INPUTS = {"x": "... E", "gamma": "E", "beta": "E"}
+
+
+def reference(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
+    """PyTorch's own."""
+    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+
+
+EXERCISE = Exercise(
+    name="layer_norm",
+    lesson=LESSON,
+    points=3,
+    signature=(*INPUTS, "eps=1e-5"),
+    outputs=(Output("result", "... E"),),
+    cases=lambda draw: [*with_leading_axes(draw, INPUTS), square(draw, INPUTS, "E")],
+    reference=reference,
+    parts=norm_parts(
+        "normalises every token of one sequence",
+        "one sequence",
+        "takes any leading axes, none included",
+        "a batch",
+        "three leading axes",
+        "a single token",
+        offset="does not mind a common offset of 1000",
+    ),
+    mistakes=(
+        Mistake(
+            "over-whole-tensor",
+            "one mean and one variance are taken over several axes at once; every token has its own.",
+            (
+                "How many means should there be for a batch of 2 sequences with 3 tokens each?",
+                "A mean that is told no axis runs over everything. Name the axis of the features, the last one.",
+            ),
+            recipes([None, (-2, -1), all_but_first], (inside, outside, bare)),
+        ),
+        wrong_axis(
+            "the mean and the variance are taken over tokens (or over the batch), not over a token's features.",
+            (
+                "Change one token of a sequence: do the others' results move? In LayerNorm they must not.",
+                "Features are the last axis, whatever comes before: count from the end.",
+            ),
+            *((-2,), (0,), (1,), all_but_last),
+        ),
+        Mistake(
+            "keepdim-forgotten",
+            "the mean (or the variance) has lost its axis, so it lines up with the wrong one.",
+            (
+                "Print the shapes of x and of the mean, one under the other, aligned on the right.",
+                "A reduction can keep its axis with length 1: look for `keepdim`.",
+            ),
+            recipes([(-1,)], keepdim=False),
+        ),
+        *norm_mistakes((-1,), "one sequence"),
+    ),
+    excluded=(NORMALISATION_KERNELS,),
+)

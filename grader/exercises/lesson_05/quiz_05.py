@@ -1,0 +1,178 @@
+"""The quiz of lesson 05: numbers and shapes are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader.exercises.lesson_05.shared import LESSON
+from grader.spec.answers import choice, number, quiz, shape, written
+
+HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
+
+
+def _remembered(*batches: list[list[float]]) -> nn.BatchNorm1d:
+    module = nn.BatchNorm1d(1, momentum=0.1)
+    for batch in batches:
+        module(torch.tensor(batch))
+    return module
+
+
+def _first(tensor: Tensor | None) -> float:
+    assert tensor is not None
+    return float(tensor[0])
+
+
+def _by_hand() -> float:
+    return float(F.layer_norm(torch.tensor([0.0, 0.0, 3.0, 5.0]), (4,), eps=0)[3])
+
+
+def _large_eps() -> float:
+    return float(F.layer_norm(torch.tensor([-2.0, 2.0]), (2,), eps=5)[1])
+
+
+QUESTIONS = (
+    number(
+        "layer_means",
+        lambda: torch.empty(2, 5, 8)[..., 0].numel(),
+        0,
+        "Every token has a mean of its own. How many tokens are there in the whole batch?",
+        wrong=written(
+            {
+                8.0: "That is one for every feature, which would be BatchNorm.",
+                80.0: "That is how many numbers there are. Each mean is taken of several.",
+                16.0: "Which axis disappears when LayerNorm takes its means?",
+                40.0: "Which axis disappears when LayerNorm takes its means?",
+                5.0: "That counts the tokens of one sequence. How many sequences are there?",
+                2.0: "That would be one mean for every sequence: are its tokens averaged together?",
+                1.0: "That would be one mean of everything.",
+            }
+        ),
+    ),
+    shape(
+        "batch_statistics",
+        lambda: tuple(nn.BatchNorm1d(10).running_mean.shape),  # type: ignore[union-attr]
+        "There is one running mean for each feature, whatever the size of the batch.",
+        wrong={
+            "(16,)": "That would be a mean for every sample, as LayerNorm takes it. Nobody remembers samples.",
+            "(16, 10)": "That is the shape of the batch. The axis that is averaged over disappears.",
+            "(1, 10)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
+            "(10, 1)": "Nearly: the axis of the batch is gone altogether. Print it if you like.",
+            "()": "That would be one mean of everything.",
+        },
+    ),
+    number(
+        "by_hand",
+        _by_hand,
+        HALF_A_HUNDREDTH,
+        "Mean, centred numbers, their squares, the mean of these, its root: write the five lines down.",
+        wrong=written(
+            {
+                1.2247: "That divides the squares by d - 1. What does LayerNorm divide by?",
+                0.6667: "That divides by the variance itself. What does the formula take of it?",
+                2.357: "The mean was not subtracted from the 5.",
+                1.71499: "That is RMSNorm's result: no mean was subtracted.",
+                3.0: "That is the centred number. By what is it divided?",
+                2.1213: "That is the standard deviation, the divisor.",
+                4.5: "That is the variance.",
+                0.4714: "That is what becomes of the 3.",
+            }
+        ),
+    ),
+    number(
+        "large_eps",
+        _large_eps,
+        HALF_A_HUNDREDTH,
+        "The variance of -2 and 2 is no fraction, and after adding eps its root isn't one either.",
+        wrong=written(
+            {
+                0.2857: "That adds eps outside the root.",
+                1.0: "That is the result without eps. Here it is too large to be left out.",
+                0.5547: "That divides the squares by d - 1. What does LayerNorm divide by?",
+                0.2222: "That divides by variance plus eps. A root is missing.",
+                2.0: "That is the centred number. By what is it divided?",
+                3.0: "That is the divisor.",
+            }
+        ),
+    ),
+    number(
+        "running_mean",
+        lambda: _first(_remembered([[3.0], [5.0]], [[5.0], [7.0]]).running_mean),
+        HALF_A_HUNDREDTH,
+        "It starts at 0. Do one step, write down where it is, then do the second from there.",
+        wrong=written(
+            {
+                5.0: "That is the mean of both batches. A running mean moves only a tenth of the way with each.",
+                0.4: "That is after the first batch.",
+                0.6: "The first batch isn't forgotten: start the second step from where the first one ended.",
+                1.0: "Before the second step, nine tenths of the old value are kept, not all of it.",
+                5.76: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
+                3.6: "With momentum 0.1 the new value counts a tenth; and there are two batches.",
+                1.86: "A new running mean doesn't start at 1.",
+                4.2: "It does not start at the first batch's mean.",
+            }
+        ),
+    ),
+    number(
+        "running_var",
+        lambda: _first(_remembered([[0.0], [2.0]]).running_var),
+        HALF_A_HUNDREDTH,
+        "Two things to look up: where `running_var` starts, and by what the batch's squares are divided.",
+        wrong=written(
+            {
+                1.0: "Which of the two variances is remembered, the one with N or the one with N - 1?",
+                0.2: "It does not start at 0.",
+                0.1: "It does not start at 0, and another variance is remembered.",
+                2.0: "That is the batch's variance. How far does one batch move the running one?",
+                1.9: "With momentum 0.1 the new value counts a tenth, not nine tenths.",
+            }
+        ),
+    ),
+    choice(
+        "batch_of_two",
+        "abcd",
+        "031d9e1deedc",
+        "Normalise two numbers of your choice by hand, then two others that lie farther apart.",
+        wrong={
+            "b": "Try 1 and 3, then 0 and 100. What is left of the distance?",
+            "c": "In eval mode it is the running statistics that count. Look at the cell with `pair`.",
+            "d": "One sample is too few. The cell with `pair` gives it two.",
+        },
+    ),
+    choice(
+        "padding",
+        "abcd",
+        "7e9031088a97",
+        "Look at the cell that pads the same sentence by 0, 3 and 12 tokens.",
+        wrong={
+            "a": "Are padded zeros part of its mean?",
+            "c": "One of the two has a mean in which padded zeros take part.",
+            "d": "For one of the two, a token is normalised by its own features alone.",
+        },
+    ),
+    choice(
+        "pre_norm_gradient",
+        "abcd",
+        "2d4c675faed4",
+        "Draw the path from the last layer back to the first, and write down what stands on it.",
+        wrong={
+            "a": "A norm acts on the numbers on the way forward; post-norm stacks have as many.",
+            "c": "Both stacks in the picture have 48 layers.",
+            "d": "It is one factor, the same for all layers. What is different from layer to layer?",
+        },
+    ),
+    choice(
+        "slip",
+        "abcd",
+        "3d9eadfadc95",
+        "Solve for v once more in the cell under `Spot the slip`, and compare it with what the output was divided by.",
+        wrong={
+            "a": "Compute the variance with N of an output in train mode: what is it?",
+            "b": "In eval mode no variance of the batch is taken at all.",
+            "c": "Read section 5 again: which variance went into `running_var`?",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_05", LESSON, 2, QUESTIONS)

@@ -1,0 +1,268 @@
+"""BatchNorm over several batches: what the student's module gives, what `nn.BatchNorm1d` gives, and wrong variants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.exercises.lesson_05.shared import EPS, Divide, batch_sizes, inside
+from grader.spec import compare
+from grader.spec.diagnose import ALIKE, RIGHT
+from grader.spec.draw import Draw
+from grader.spec.exercise import Finding, Setup
+from grader.spec.session import Session
+from grader.subject import Outcome, Request
+from grader.tolerance import FLOAT32, Tolerance
+
+MODES = {True: "train", False: "eval"}
+STATS = ("running_mean", "running_var")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One batch in one mode."""
+
+    training: bool
+    x: Tensor
+
+
+@dataclass(frozen=True)
+class Run:
+    """A module that is built once and called with several batches."""
+
+    setup: Setup
+    steps: tuple[Step, ...]
+
+    @property
+    def eps(self) -> float:
+        return float(self.setup.init[1]) if len(self.setup.init) > 1 else 1e-5
+
+    @property
+    def momentum(self) -> float:
+        return float(self.setup.init[2]) if len(self.setup.init) > 2 else 0.1
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one step gave: its output and the running statistics after it."""
+
+    output: Tensor
+    mean: Tensor
+    var: Tensor
+
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.output, self.mean, self.var
+
+
+def drawn_state(draw: Draw, width: int) -> dict[str, Tensor]:
+    """No value is the initial one: a weight of one hides a missing weight."""
+    return {
+        "weight": draw.normal((width,)),
+        "bias": draw.normal((width,)),
+        "running_mean": draw.normal((width,), 2),
+        "running_var": draw.uniform((width,), 0.5, 4),
+    }
+
+
+def runs(draw: Draw) -> tuple[Run, Run]:
+    """A module with its defaults, and one with its own eps and momentum that gets batches of two."""
+    sizes = batch_sizes(draw)
+    width = sizes["E"]
+
+    def steps(rows: int, modes: str) -> tuple[Step, ...]:
+        return tuple(Step(mode == "t", draw.normal((rows, width), 1.5) + draw.normal((width,))) for mode in modes)
+
+    usual = Run(Setup((width,), drawn_state(draw, width), True), steps(sizes["B"], "tteet"))
+    own = Run(Setup((width, EPS, 0.3), drawn_state(draw, width), True), steps(2, "ttete"))
+    return usual, own
+
+
+# --- the student's ----------------------------------------------------------------------------------------------------
+
+
+def observed(session: Session) -> tuple[tuple[Run, tuple[Observed, ...], Finding | None], ...]:
+    """Every run with what the student's module gave, step by step, up to the first failure and its finding."""
+    return session.once("runs", lambda: tuple((run, *_observe(session, run)) for run in runs(session.draw)))
+
+
+def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding | None]:
+    handle = "several batches"
+    outcome = session.build(run.setup, handle)
+    seen: list[Observed] = []
+    if not outcome.ok:
+        return (), compare.run_error(outcome, session.exercise)
+    for step in run.steps:
+        outcome = session.ask(Request("mode", f"@{handle}", (step.training, "float32")))
+        outcome = session.ask(Request("call", f"@{handle}", (step.x,))) if outcome.ok else outcome
+        state = session.ask(Request("state", f"@{handle}")) if outcome.ok else outcome
+        finding = compare.run_error(state, session.exercise) or _mismatch(outcome, state, step, session)
+        if finding is not None:
+            return tuple(seen), finding
+        own = {**state.value["parameters"], **state.value["buffers"]}
+        seen.append(Observed(outcome.value, *(own[name] for name in STATS)))
+    return tuple(seen), None
+
+
+def _mismatch(outcome: Outcome, state: Outcome, step: Step, session: Session) -> Finding | None:
+    """Why a step's output or statistics can't be compared."""
+    finding = compare.structure(outcome.value, session.exercise)
+    if finding is not None:
+        return finding
+    own = {**state.value["parameters"], **state.value["buffers"]}
+    for name, tensor, shape in (
+        ("the result", outcome.value, step.x.shape),
+        *((n, own.get(n), step.x.shape[1:]) for n in STATS),
+    ):
+        if not isinstance(tensor, Tensor) or tensor.shape != shape:
+            got = compare.in_words(tensor)
+            return Finding(
+                "wrong-shape", f"After a batch in {MODES[step.training]} mode {name} is {got}, expected {tuple(shape)}."
+            )
+    return None
+
+
+def pytorch_steps(run: Run) -> tuple[Observed, ...]:
+    """What `nn.BatchNorm1d` gives, in float64."""
+    module = nn.BatchNorm1d(run.setup.init[0], run.eps, run.momentum).to(torch.float64)
+    module.load_state_dict({**run.setup.state, "num_batches_tracked": torch.tensor(0)})
+    seen = []
+    with torch.no_grad():
+        for step in run.steps:
+            output = module.train(step.training)(step.x.to(torch.float64))
+            seen.append(Observed(output, module.running_mean.clone(), module.running_var.clone()))  # type: ignore[union-attr]
+    return tuple(seen)
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BatchNormVariant:
+    """A BatchNorm with the given parts changed. `swapped`: the statistics whose old and new shares are exchanged;
+    `still`: those that don't move. `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: the
+    statistics "before" or "after" the update."""
+
+    swapped: tuple[str, ...] = ()
+    still: tuple[str, ...] = ()
+    biased: bool = False
+    momentum: float | None = None
+    eval_uses_batch: bool = False
+    moves_in_eval: str = ""
+    train_uses_running: str = ""
+    correction: int = 0
+    axis: int = 0
+    divide: Divide = inside
+    scaled: bool = True
+    shifted: bool = True
+
+    def walk(self, run: Run) -> Iterator[Observed]:
+        """What it gives, in float64, step by step: the first step already rules out most variants."""
+        state = {name: tensor.to(torch.float64) for name, tensor in run.setup.state.items()}
+        for step in run.steps:
+            yield self._step(run, state, step)
+
+    def _step(self, run: Run, state: dict[str, Tensor], step: Step) -> Observed:
+        x = step.x.to(torch.float64)
+        old = (state["running_mean"], state["running_var"])
+        new = old
+        if step.training or self.moves_in_eval:
+            new = self._moved(run, old, x)
+            state["running_mean"], state["running_var"] = new
+        mean, var = x.mean(self.axis, keepdim=True), x.var(self.axis, correction=self.correction, keepdim=True)
+        if step.training and self.train_uses_running:
+            mean, var = new if self.train_uses_running == "after" else old
+        if not step.training and not self.eval_uses_batch:
+            mean, var = new if self.moves_in_eval == "before" else old
+        result = (x - mean) / self.divide(var, run.eps)
+        result = result * state["weight"] if self.scaled else result
+        return Observed(result + state["bias"] if self.shifted else result, *new)
+
+    def _moved(self, run: Run, old: tuple[Tensor, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
+        momentum = run.momentum if self.momentum is None else self.momentum
+        news = (x.mean(0), x.var(0, correction=0 if self.biased else 1))
+
+        def moved(name: str, before: Tensor, now: Tensor) -> Tensor:
+            share = 1 - momentum if name in self.swapped else momentum
+            return before if name in self.still else (1 - share) * before + share * now
+
+        return moved("mean", old[0], news[0]), moved("var", old[1], news[1])
+
+
+def named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The first mistake with a variant that gives what the student's module gave wherever that is wrong, alone or
+    combined with another mistake's variant; empty if there is none. `wrong` holds what the variants of each mistake
+    change."""
+    return session.once("named mistake", lambda: _named(session, wrong))
+
+
+def _named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    if any(finding is not None for _, _, finding in observed(session)):
+        return ""
+    if first_wrong(session, ("output", "mean", "var"), None) is None:
+        return ""
+    changes = [(name, change) for name, several in wrong.items() for change in several]
+    for name, change in changes:
+        if _fits(session, BatchNormVariant(**change)):
+            return name
+    for (name, change), (other, more) in combinations(changes, 2):
+        if name != other and _fits(session, BatchNormVariant(**{**more, **change})):
+            return name
+    return ""
+
+
+def _fits(session: Session, variant: BatchNormVariant) -> bool:
+    wrong = False
+    for run, seen, _ in observed(session):
+        for got, right, wrong_step in zip(seen, expected_steps(session, run), variant.walk(run), strict=True):
+            for a, b, c in zip(got.tensors(), right.tensors(), wrong_step.tensors(), strict=True):
+                if _close(a, b, RIGHT):
+                    continue
+                if not _close(a, c, ALIKE):
+                    return False
+                wrong = True
+    return wrong
+
+
+def expected_steps(session: Session, run: Run) -> tuple[Observed, ...]:
+    """`pytorch_steps`, computed once for a run."""
+    return session.once(id(run), lambda: pytorch_steps(run))
+
+
+def _close(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
+    return bool((tolerance.close(left, right) | (torch.isnan(left) & torch.isnan(right))).all())
+
+
+def first_wrong(
+    session: Session, which: Sequence[str], training: bool | None, upto: int | None = None
+) -> Finding | None:
+    """The first step after which an output or a statistic is wrong. `which`: "output", "mean", "var"; `training` picks
+    the mode (None: both), `upto` the first steps."""
+    for run, seen, finding in observed(session):
+        for number, (step, got_step, expected_step) in enumerate(
+            zip(run.steps, seen, expected_steps(session, run), strict=False), 1
+        ):
+            if training not in (None, step.training) or (upto is not None and number > upto):
+                continue
+            for name in which:
+                got, expected = getattr(got_step, name), getattr(expected_step, name)
+                if not _close(got, expected, FLOAT32):
+                    return _wrong_values(run, number, step, name, got, expected)
+        if finding is not None:
+            return finding
+    return None
+
+
+def _wrong_values(run: Run, number: int, step: Step, name: str, got: Tensor, expected: Tensor) -> Finding:
+    subject = "the result is" if name == "output" else f"`running_{name}` is"
+    return Finding(
+        "wrong-values",
+        f"After batch {number}, of {step.x.shape[0]} rows, in {MODES[step.training]} mode {subject} not that of "
+        f"`nn.BatchNorm1d` (momentum {run.momentum:g}, eps {run.eps:g}).",
+        got=got[:8, :8] if got.dim() > 1 else got[:8],
+        expected=(expected[:8, :8] if expected.dim() > 1 else expected[:8]).to(got.dtype),
+    )

@@ -1,0 +1,238 @@
+"""`apply_rope`: rotary positions (Su et al. 2021, section 3.2), pairs of neighbouring columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import LESSON
+from grader.spec import parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+X = {"x": "... T D"}
+Variant = Callable[..., Tensor]
+Angles = Callable[[Tensor, Tensor, float], Tensor]
+
+
+def reference(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """As complex numbers: turning is multiplying by e^(i theta)."""
+    width = x.shape[-1]
+    rates = torch.tensor([base ** (-2 * i / width) for i in range(width // 2)], dtype=torch.float64)
+    angles = torch.outer(positions.double(), rates)
+    turned = torch.view_as_complex(x.double().unflatten(-1, (-1, 2)).contiguous()) * torch.polar(
+        torch.ones_like(angles), angles
+    )
+    return torch.view_as_real(turned).flatten(-2).to(x.dtype)
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _angles(exponent: Callable[[int, int], float] = lambda i, d: 2 * i / d) -> Angles:
+    """(T, D / 2): the angle of every pair."""
+
+    def angles(x: Tensor, positions: Tensor, base: float) -> Tensor:
+        width = x.shape[-1]
+        rates = torch.tensor([base ** -exponent(i, width) for i in range(width // 2)], dtype=x.dtype)
+        return positions.to(x.dtype).unsqueeze(-1) * rates
+
+    return angles
+
+
+RIGHT = _angles()
+
+
+def _turned(angles: Angles = RIGHT, reverse: bool = False, positions_used: bool = True) -> Variant:
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        places = positions if positions_used else torch.arange(x.shape[-2])
+        theta = angles(x, places, base)
+        cos, sin = theta.cos(), -theta.sin() if reverse else theta.sin()
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+    return variant
+
+
+def _halves_turned(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Columns i and i + D / 2 are a pair, as in Llama's code."""
+    theta = RIGHT(x, positions, base)
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * theta.cos() - b * theta.sin(), a * theta.sin() + b * theta.cos()), -1)
+
+
+def _halves_returned(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Neighbours turned, and put back as halves."""
+    right = _turned()(x, positions, base)
+    return torch.cat((right[..., 0::2], right[..., 1::2]), -1)
+
+
+def _halves_read(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Halves turned, and put back as neighbours."""
+    return torch.stack(_halves_turned(x, positions, base).chunk(2, -1), -1).flatten(-2)
+
+
+def _halves_across(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """The angles of neighbours with Llama's `rotate_half`: two conventions mixed."""
+    theta = RIGHT(x, positions, base).repeat_interleave(2, -1)
+    a, b = x.chunk(2, -1)
+    return x * theta.cos() + torch.cat((-b, a), -1) * theta.sin()
+
+
+def _by_column(exponent: Callable[[int, int], float]) -> Variant:
+    """Every column has an angle of its own."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        width = x.shape[-1]
+        rates = torch.tensor([base ** -exponent(j, width) for j in range(width)], dtype=x.dtype)
+        theta = positions.to(x.dtype).unsqueeze(-1) * rates
+        across = torch.stack((-x[..., 1::2], x[..., 0::2]), -1).flatten(-2)
+        return x * theta.cos() + across * theta.sin()
+
+    return variant
+
+
+def _overwritten(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """The second column of a pair is made from the new first one."""
+    theta = RIGHT(x, positions, base)
+    a, b = x[..., 0::2], x[..., 1::2]
+    a = a * theta.cos() - b * theta.sin()
+    return torch.stack((a, a * theta.sin() + b * theta.cos()), -1).flatten(-2)
+
+
+def _from_first(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    return _turned()(x, positions - positions[0], base)
+
+
+def _base_ignored(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    return _turned()(x, positions, 10000.0)
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+PLACES, LEADING = "positions with gaps", ("a batch", "two leading axes")
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def case(name: str, sizes: dict[str, int], *leading: str, dtype: torch.dtype = torch.float32) -> Case:
+        return tensors(draw, name, X, sizes, tuple(sizes[axis] for axis in leading), dtype=dtype)
+
+    def at(made: Case, positions: Tensor, **more: float) -> Case:
+        return replace(made, args={**made.args, "positions": positions, **more})
+
+    def gaps(length: int, highest: int) -> Tensor:
+        """Distinct positions with gaps, unsorted and without 0."""
+        return torch.randperm(highest, generator=draw.generator)[:length] + 1
+
+    first = draw.sizes("T", B=2, H=3, D=(6, 10)[draw.integer(0, 2)])
+    second = draw.sizes("T", B=3, H=2, D=(8, 12)[draw.integer(0, 2)])
+    fifty = case("entries up to 50", second)
+    large = replace(fifty, args={"x": draw.uniform(fifty.args["x"].shape, -50, 50)}, comparable=False)
+    return [
+        at(case("one sequence", first), torch.arange(first["T"])),
+        at(case(PLACES, first), gaps(first["T"], 40)),
+        at(case("a batch", second, "B"), gaps(second["T"], 25)),
+        at(case("two leading axes", first, "B", "H"), torch.arange(first["T"])),
+        at(case("another base", second), gaps(second["T"], 25), base=100.0 + draw.integer(0, 50)),
+        # So near the start that angles in float32 are accurate enough.
+        at(case("float64", {**first, "T": 5}, "B", dtype=torch.float64), gaps(5, 6)),
+        at(large, gaps(second["T"], 40)),
+    ]
+
+
+EXERCISE = Exercise(
+    name="apply_rope",
+    lesson=LESSON,
+    points=4,
+    signature=("x", "positions", "base=10000.0"),
+    outputs=(Output("turned", "... T D"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(),
+        parts.values("turns every pair of columns, positions 0, 1, 2, …", 3, "one sequence"),
+        parts.values("takes any positions and any base", 1.5, PLACES, "another base"),
+        parts.values("takes any leading axes", 1, *LEADING),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
+        parts.float64(weight=0.5),
+        parts.unchanged(weight=0.5),
+        parts.gradients(),
+    ),
+    mistakes=(
+        Mistake(
+            "halves-instead-of-pairs",
+            "columns i and i + D/2 are treated as a pair, in what goes in or in what comes out; here neighbours are, "
+            "2i and 2i + 1. Both conventions are in use.",
+            (
+                "Turn [1, 0, 0, 0] at position 1: which column besides column 0 should become other than zero?",
+                "`x[..., 0::2]` are the first columns of all pairs. The results have to go back to the same places.",
+            ),
+            (_halves_turned, _halves_returned, _halves_read, _halves_across),
+        ),
+        Mistake(
+            "rotation-reversed",
+            "the pairs are turned the other way round.",
+            (
+                "Turn [1, 0] by a small angle: is the second number positive or negative in the formula?",
+                "One sine has a minus in front of it, and only one. Which?",
+            ),
+            (_turned(reverse=True),),
+        ),
+        Mistake(
+            "frequency-per-column",
+            "every column has an angle of its own; the two columns of a pair should share one.",
+            (
+                "Compare the length of a pair before and after. Turning should keep it.",
+                "There are D/2 angles for each position. How many frequencies did you make?",
+            ),
+            (
+                _by_column(lambda j, d: j / d),
+                _by_column(lambda j, d: 2 * j / d),
+                _by_column(lambda j, d: (j % (d // 2)) * 2 / d),
+            ),
+        ),
+        Mistake(
+            "positions-from-zero",
+            "the first row is always turned as position 0, whatever the argument `positions` says.",
+            (
+                "Call it with `positions = torch.tensor([7])` and one row. Is the row turned?",
+                "Rows need not be positions 0, 1, 2, …: with a cache, the next token comes alone.",
+            ),
+            (_turned(positions_used=False), _from_first),
+        ),
+        Mistake(
+            "exponent-doubled",
+            "the frequencies fall off too fast: the exponent is twice what it should be.",
+            (
+                "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
+                "`torch.arange(0, D, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
+            ),
+            (_turned(_angles(lambda i, d: 4 * i / d)),),
+        ),
+        Mistake(
+            "exponent-halved",
+            "the frequencies fall off too slowly: the exponent is half of what it should be.",
+            ("For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",),
+            (_turned(_angles(lambda i, d: i / d)),),
+        ),
+        Mistake(
+            "overwritten-too-early",
+            "the second number of a pair is computed from the new first number, not from the old one.",
+            (
+                "Both formulas use a and b as they were. Does your second line still have the old a?",
+                "Give the results names of their own, and put them together at the end.",
+            ),
+            (_overwritten,),
+        ),
+        Mistake(
+            "base-ignored",
+            "the argument `base` is not used.",
+            ("Call it twice with different bases. Should the results be equal?",),
+            (_base_ignored,),
+        ),
+    ),
+)

@@ -1,0 +1,169 @@
+"""`embed_with_positions`: rows of two tables, looked up by id and by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import LESSON, TIMES_ROOT, Refused, ordered, refuses, token_ids
+from grader.spec import parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+ONE, FULL, SQUARE_BATCH = "one batch", "as many tokens as positions", "as many sentences as tokens"
+
+
+def reference(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+    """Row by row: the row of the token's id plus the row of its position."""
+    rows = [[token_table[token] + position_table[t] for t, token in enumerate(row)] for row in tokens.tolist()]
+    return torch.stack([torch.stack(row) for row in rows])
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def case(name: str, sizes: dict[str, int], dtype: torch.dtype = torch.float32) -> Case:
+        made = tensors(draw, name, {"token_table": "V E", "position_table": "P E"}, sizes, dtype=dtype)
+        tokens = token_ids(draw, sizes["B"], sizes["T"], sizes["V"], last=True)
+        return replace(made, args={"tokens": tokens, **made.args})
+
+    # There are more positions than ids, sentences or tokens, so that looking up any of these by mistake runs.
+    main = ordered(draw, "T", "V", "P", B=2, E=3)
+    many = ordered(draw, "T", "P", "B", "V", E=4)
+    full = ordered(draw, "T", "V", B=3, E=2)
+    return [
+        case(ONE, main),
+        case("more ids and sentences than positions", many),
+        case(FULL, {**full, "P": full["T"]}),
+        case("float64", main, torch.float64),
+        replace(case(SQUARE_BATCH, {**main, "B": main["T"]}), diagnostic=True),
+    ]
+
+
+def _joined(dim: int, *order: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    def variant(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+        words = token_table[tokens]
+        both = (words, position_table[: tokens.shape[1]].expand_as(words))
+        return torch.cat([both[i] for i in order], dim)
+
+    return variant
+
+
+def _fits_only(name: str) -> Callable[[Session], bool]:
+    """Right only where two sizes are equal, as in the named case; elsewhere torch can't add the two tables."""
+
+    def recognise(session: Session) -> bool:
+        raised = session.call(session.cases[ONE]).raised
+        misfit = raised is not None and "must match the size" in raised.message
+        return misfit and parts.inspect_call(session, session.cases[name], FLOAT32) is None
+
+    return recognise
+
+
+def _too_long(session: Session) -> list[Refused]:
+    """(tokens, positions) that don't fit; with one row in the table, broadcasting would hide it."""
+    calls = []
+    for length, positions in ((6, 5), (11, 7), (4, 1)):
+        tables = session.draw.normal((13, 3)), session.draw.normal((positions, 3))
+        words = f"`embed_with_positions` was called with {length} tokens and a position table of {positions} rows."
+        calls.append(Refused((torch.zeros(2, length, dtype=torch.long), *tables), words, (length, positions)))
+    return calls
+
+
+def _along_batch(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+    return token_table[tokens] + position_table[torch.arange(len(tokens))].unsqueeze(1)
+
+
+def _along_square_batch(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
+    return token_table[tokens] + position_table[: tokens.shape[1]].unsqueeze(1)
+
+
+EXERCISE = Exercise(
+    name="embed_with_positions",
+    lesson=LESSON,
+    points=2,
+    signature=("tokens", "token_table", "position_table"),
+    outputs=(Output("embedded", "B T E"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(ONE),
+        parts.values("adds to every token the row of its position", 3, ONE),
+        parts.values("works for any sizes of the tables", 1.5, "more ids and sentences than positions", FULL),
+        refuses("raises ValueError where there are more tokens than positions", 1, ONE, _too_long),
+        parts.float64(single=ONE, weight=0.5),
+        parts.unchanged(ONE, weight=0.5),
+        parts.gradients(ONE),
+    ),
+    mistakes=(
+        Mistake(
+            "positions-forgotten",
+            "the position table has no effect on the result.",
+            (
+                "Two equal tokens at different places: are their vectors equal in your result? Should they be?",
+                "Follow `position_table` through your code: is what you compute from it used in the `return` line?",
+            ),
+            (lambda tokens, token_table, position_table: token_table[tokens],),
+        ),
+        Mistake(
+            "positions-by-token-id",
+            "the position table is looked up by the token's id; it should be looked up by its place.",
+            (
+                "Which row of the position table should the first token of *every* sentence get?",
+                "Positions don't depend on what the tokens are: 0, 1, 2, … up to the length. `torch.arange` counts.",
+            ),
+            (lambda tokens, token_table, position_table: token_table[tokens] + position_table[tokens],),
+        ),
+        Mistake(
+            "positions-along-batch",
+            "positions are counted along the batch: it is the number of the sentence that is looked up.",
+            (
+                "Which axis of `tokens` counts along a sentence, the first or the second?",
+                "Write the two shapes under each other, right-aligned: (B, T, E) and yours. Which axes meet?",
+            ),
+            (_along_batch, _along_square_batch),
+            recognise=_fits_only(SQUARE_BATCH),
+        ),
+        Mistake(
+            "concatenated",
+            "the two vectors stand beside each other; they should be added.",
+            (
+                "How wide is a token's vector in your result, and how wide should it be?",
+                "The sum keeps the width d_model, and every number of it holds a bit of both.",
+            ),
+            (*(_joined(dim, *order) for dim in (-1, 1, 0) for order in ((0, 1), (1, 0))),),
+        ),
+        Mistake(
+            "starts-at-one",
+            "the first token gets the second row of the position table.",
+            ("Positions count from 0. Which row does your first token get?",),
+            (
+                lambda tokens, token_table, position_table: (
+                    token_table[tokens] + position_table[1 : tokens.shape[1] + 1]
+                ),
+            ),
+        ),
+        Mistake(
+            "whole-position-table",
+            "the whole position table is added, also the rows for which there is no token.",
+            (
+                "A table for 100 positions serves shorter sentences, too. How many of its rows do you need?",
+                "Slice it: as many rows as there are tokens in a sentence.",
+            ),
+            recognise=_fits_only(FULL),
+        ),
+        Mistake(
+            *TIMES_ROOT,
+            (
+                lambda tokens, token_table, position_table: (
+                    token_table[tokens] * token_table.shape[1] ** 0.5 + position_table[: tokens.shape[1]]
+                ),
+            ),
+        ),
+    ),
+    builds_on=("embed_tokens",),
+)

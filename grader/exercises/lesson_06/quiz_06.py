@@ -1,0 +1,142 @@
+"""The quiz of lesson 06: numbers and shapes are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from grader.exercises.lesson_06.shared import LESSON
+from grader.spec.answers import choice, number, quiz, shape, written
+
+HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
+
+
+def _own_product() -> float:
+    return sum(math.sin(7 / r) ** 2 + math.cos(7 / r) ** 2 for r in (10000 ** (2 * i / 64) for i in range(32)))
+
+
+QUESTIONS = (
+    shape(
+        "embedded_shape",
+        lambda: tuple(torch.empty(500, 256)[torch.zeros(32, 20, dtype=torch.long)].shape),
+        "Every id is replaced by a row of the table. How many ids are there, and how long is a row?",
+        wrong={
+            "(32, 20)": "That is the shape of the ids. Each of them becomes a whole row.",
+            "(32, 20, 500)": "As wide as a one-hot row, before it is multiplied with the table.",
+            "(500, 256)": "That is the table. What is picked from it has the ids' axes in front.",
+            "(32, 256)": "There is a vector for every token, not one for every sentence.",
+            "(20, 256)": "That is one sentence. How many are there?",
+        },
+    ),
+    number(
+        "learnt_numbers",
+        lambda: torch.empty(100, 256).numel(),
+        0,
+        "A learnt position table has a row for every position that may occur, each as wide as a token's vector.",
+        wrong=written(
+            {
+                0.0: "That is the sinusoidal encoding. A learnt table is all parameters.",
+                5120.0: "That counts the 20 positions of these sentences. How many has the table?",
+                128000.0: "That is the table of the tokens.",
+                153600.0: "That is both tables together.",
+                100.0: "That counts the rows. How long is each?",
+                256.0: "That is one row. How many are there?",
+            }
+        ),
+    ),
+    choice(
+        "permuted",
+        "abcd",
+        "8561013c2022",
+        "Section 2 did just that with four tokens. Which rows were equal before and after?",
+        wrong={
+            "a": "Each output belongs to a token. Where does the output of token 1 stand now?",
+            "c": "What do outputs 0, 2, 3 depend on? On the *set* of keys and values, in which order?",
+            "d": "They don't merely change: compare the new output 1 with the old output 4.",
+        },
+    ),
+    number(
+        "own_product",
+        _own_product,
+        HALF_A_HUNDREDTH,
+        "Take one pair of columns: sin² + cos² of the same angle. Then count the pairs.",
+        wrong=written(
+            {
+                64.0: "Every *pair* of columns contributes that much. How many pairs are there?",
+                1.0: "That is one pair of columns. How many are there?",
+                7.0: "The product of a position with itself doesn't depend on the position.",
+                49.0: "The product of a position with itself doesn't depend on the position.",
+                0.0: "That would be the product with a vector that stands at right angles.",
+                8.0: "That is the length of the vector times √2. What is the product with itself?",
+            }
+        ),
+    ),
+    number(
+        "bias_column",
+        lambda: min(max(4 - 6, -3), 3) + 3,
+        0,
+        "Offset first, key minus query. Then clip, then shift.",
+        wrong=written(
+            {
+                5.0: "That is query minus key, shifted. Which is subtracted from which?",
+                -2.0: "That is the offset. Its column is counted from 0.",
+                2.0: "That is the distance. The table tells the two directions apart.",
+                0.0: "That would be an offset of -3 or less.",
+                4.0: "Shift by m, so that the offset -m has column 0.",
+            }
+        ),
+    ),
+    shape(
+        "bias_table",
+        lambda: (8, len(range(-16, 17))),
+        "A row for every head. How many whole numbers are there from -16 to 16?",
+        wrong={
+            "(8, 32)": "Count again: -16 to -1, then 1 to 16, and something between them.",
+            "(8, 16)": "That is one direction only.",
+            "(8, 17)": "That is one direction and the token itself.",
+            "(33, 8)": "Nearly: in this lesson each head has a row.",
+            "(33,)": "That is one head's. How many heads are there?",
+        },
+    ),
+    number(
+        "turned",
+        lambda: 3 * math.cos(2 * 0.5) - 1 * math.sin(2 * 0.5),
+        HALF_A_HUNDREDTH,
+        "The angle is position times frequency, in radians. Then a·cos θ - b·sin θ.",
+        wrong=written(
+            {
+                3 * math.cos(1) + math.sin(1): "That turns the other way round. Where is the minus?",
+                3 * math.sin(1) + math.cos(1): "That is the second number of the turned pair.",
+                3 * math.cos(2) - math.sin(2): "That turns by 2. The position is multiplied by the frequency.",
+                3 * math.cos(0.5) - math.sin(0.5): "That turns by 0.5. What about the position?",
+                3 * math.cos(math.radians(1)) - math.sin(math.radians(1)): "In degrees? Angles here are in radians.",
+                3 * math.cos(1): "And the other term?",
+            }
+        ),
+    ),
+    choice(
+        "same_score",
+        "abcd",
+        "0ea24c089a9b",
+        "With rotary positions the score depends on key minus query. Compute it for each pair.",
+        wrong={
+            "a": "There the key comes after the query. Is the offset the same, sign included?",
+            "c": "Twice the positions is twice the offset.",
+            "d": "One of them has the same offset. Subtract in the same order each time.",
+        },
+    ),
+    choice(
+        "where_turned",
+        "abcd",
+        "137e1443a578",
+        "Which tensors make the score? Only there the position is wanted.",
+        wrong={
+            "a": "Then the values would be turned as well, and what is passed on would depend on where it came from.",
+            "b": "A score needs both: turn only one of them, and the angle that is left is not the distance.",
+            "d": "Softmax makes shares that sum to one. Turning them would destroy that.",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_06", LESSON, 2, QUESTIONS)

@@ -1,0 +1,153 @@
+"""`relative_position_bias`: a score for every distance (after Shaw et al. 2018, section 3.2, and T5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import LESSON
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+Index = Callable[[Tensor, Tensor, int, int, int], Tensor]
+
+
+def reference(table: Tensor, query_len: int, key_len: int) -> Tensor:
+    """Pair by pair."""
+    reach = (table.shape[1] - 1) // 2
+    columns = [[min(max(k - q, -reach), reach) + reach for k in range(key_len)] for q in range(query_len)]
+    return torch.stack([torch.stack([table[:, c] for c in row], -1) for row in columns], -2)
+
+
+def _looked_up(index: Index) -> Callable[[Tensor, int, int], Tensor]:
+    """The bias that `index` (from positions of query and key, reach and lengths) picks from the table."""
+
+    def variant(table: Tensor, query_len: int, key_len: int) -> Tensor:
+        query, key = torch.arange(query_len).unsqueeze(1), torch.arange(key_len)
+        return table[:, index(query, key, (table.shape[1] - 1) // 2, query_len, key_len)]
+
+    return variant
+
+
+RIGHT = _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) + m)
+ONE, TALL, NEAR, FIRST_ROW = "more keys than queries", "more queries than keys", "nothing to clip", "a single query"
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def case(name: str, reach: int, dtype: torch.dtype = torch.float32, **sizes: int) -> Case:
+        table = draw.normal((sizes["H"], 2 * reach + 1)).to(dtype)
+        args = {"table": table, "query_len": sizes["Tq"], "key_len": sizes["Tk"]}
+        return Case(name, args, sizes)
+
+    few, many = 4 + 2 * draw.integer(0, 2), 8 + draw.integer(0, 5 if draw.larger else 3)
+    numbers = case(ONE, 2, H=3, Tq=few, Tk=many)
+    size = numbers.args["table"].shape
+    ordered = torch.arange(size.numel(), dtype=torch.float32).reshape(size)  # a learner sees which column it was
+    return [
+        replace(numbers, args={**numbers.args, "table": ordered}),
+        # The keys stay within the table's reach, the queries don't: a wrong index can only be negative.
+        case(TALL, 3, H=2, Tq=many, Tk=4),
+        case(NEAR, many, H=2, Tq=5, Tk=few),
+        case(FIRST_ROW, 3, H=4, Tq=1, Tk=many),
+        case("float64", 1, torch.float64, H=5, Tq=few, Tk=2),
+    ]
+
+
+def _runs_out(session: Session) -> bool:
+    """Right where every distance is in the table, an index error elsewhere."""
+    raised = session.call(session.cases[ONE]).raised
+    beyond = raised is not None and any(word in raised.message for word in ("out of range", "out of bounds"))
+    return beyond and parts.inspect_call(session, session.cases[NEAR], FLOAT32) is None
+
+
+def _heads_last(table: Tensor, query_len: int, key_len: int) -> Tensor:
+    return RIGHT(table, query_len, key_len).movedim(0, -1)
+
+
+EXERCISE = Exercise(
+    name="relative_position_bias",
+    lesson=LESSON,
+    points=4,
+    signature=("table", "query_len", "key_len"),
+    outputs=(Output("bias", "H Tq Tk"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(ONE),
+        parts.values("takes from the table the column of every distance", 3, ONE),
+        parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW),
+        parts.float64(single=ONE, weight=0.5),
+        parts.unchanged(ONE, weight=0.5),
+        parts.gradients(TALL),
+    ),
+    mistakes=(
+        Mistake(
+            "sign-flipped",
+            "the offset is query - key; it should be key - query.",
+            (
+                "Query 0 looks at key 1. Is the offset 1 or -1, and which column of the table is that?",
+                "Row i of your offsets belongs to query i. Does it grow or fall from left to right?",
+            ),
+            (_looked_up(lambda q, k, m, _tq, _tk: (q - k).clamp(-m, m) + m),),
+        ),
+        Mistake(
+            "not-clipped",
+            "far offsets are not clipped: they point outside the table, or wrap round to its other end.",
+            (
+                "How many columns has the table, and which column does the pair farthest apart ask for?",
+                "Everything farther than m counts as m away. `clamp` does it, and it has to come before the look-up.",
+            ),
+            (
+                _looked_up(lambda q, k, m, _tq, _tk: k - q + m),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q + m) % (2 * m + 1)),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=m) + m),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=-m) + m),
+            ),
+            recognise=_runs_out,
+        ),
+        Mistake(
+            "wrapped-index",
+            "m is not added to the offset: negative offsets count columns from the end of the table.",
+            (
+                "Offset 0 should give the column in the middle. Which one does it give?",
+                "The first column belongs to offset -m. What has to be added so that -m becomes 0?",
+            ),
+            (
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m)),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) % (2 * m + 1)),
+            ),
+        ),
+        Mistake(
+            "absolute-distance",
+            "keys before and behind the query are treated alike: only the size of the offset is used.",
+            (
+                "May the token before and the token behind have different biases? Look at the table's width.",
+                "Keep the sign of key - query: half of the table is for negative offsets.",
+            ),
+            (
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(-m, m) + m),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(max=m)),
+                _looked_up(lambda q, k, m, _tq, _tk: m - (k - q).abs().clamp(max=m)),
+                _looked_up(lambda q, k, m, _tq, _tk: ((k - q).clamp(-m, m) + m).sub(m).abs()),
+            ),
+        ),
+        Mistake(
+            "aligned-to-the-end",
+            "the last query is placed at the last key; here both count from 0.",
+            ("Query 0 and key 0 stand at the same place, also where there are more keys than queries.",),
+            (_looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),),
+        ),
+        Mistake(
+            "heads-last",
+            "the heads stand on the last axis; they belong in front, as in the scores.",
+            ("Scores are (heads, queries, keys). Bring your axes into that order.",),
+            (_heads_last,),
+        ),
+    ),
+)

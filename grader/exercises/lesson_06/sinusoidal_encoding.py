@@ -1,0 +1,155 @@
+"""`sinusoidal_encoding` (Vaswani et al. 2017, section 3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import LESSON, Refused, default_dtype, refuses
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
+
+Wave = Callable[[float], float]
+Exponent = Callable[[int, int], float]
+
+
+def pairwise(column: int, d_model: int) -> float:
+    """Rightly: columns 2i and 2i + 1 share the exponent 2i / d_model."""
+    return 2 * (column // 2) / d_model
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The formula, entry by entry, with the given parts changed."""
+
+    exponent: Exponent = pairwise
+    waves: tuple[Wave, Wave] = (math.sin, math.cos)
+    start: int = 0
+    sign: int = -1
+    halves: bool = False
+
+    def __call__(self, seq_len: int, d_model: int) -> Tensor:
+        # The column of the interleaved arrangement that stands at each place.
+        order = [*range(0, d_model, 2), *range(1, d_model, 2)] if self.halves else range(d_model)
+        rows = [[self._entry(t + self.start, j, d_model) for j in order] for t in range(seq_len)]
+        return torch.tensor(rows, dtype=torch.float64)
+
+    def _entry(self, position: int, column: int, d_model: int) -> float:
+        rate = 10000.0 ** (self.sign * self.exponent(column, d_model))
+        return self.waves[column % 2](position * rate)
+
+
+SMALL, LONG, PAIR = "a few positions", "more and wider", "two columns"
+ODD = (5, 7, 11)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """Mistakes are recognised on few positions: with a wrong frequency an angle can be too large for float32."""
+    few, long = 3 + 2 * draw.integer(0, 2), 17 + 2 * draw.integer(0, 9 if draw.larger else 4)
+    wide = (10, 12, 14, 18)[draw.integer(0, 4)]
+
+    def case(name: str, seq_len: int, d_model: int, comparable: bool = True) -> Case:
+        return Case(
+            name,
+            {"seq_len": seq_len, "d_model": d_model},
+            {"T": seq_len, "E": d_model},
+            comparable=comparable,
+        )
+
+    return [
+        case(SMALL, few, 6),
+        case(LONG, long, wide, comparable=False),
+        case(PAIR, few + 4, 2, comparable=False),
+        case("one position", 1, 8),
+    ]
+
+
+def _odd_widths(session: Session) -> list[Refused]:
+    return [Refused((4, d), f"`sinusoidal_encoding` was called with d_model = {d}, which is odd.") for d in ODD]
+
+
+EXERCISE = Exercise(
+    name="sinusoidal_encoding",
+    lesson=LESSON,
+    points=3,
+    signature=("seq_len", "d_model"),
+    outputs=(Output("encoding", "T E"),),
+    cases=_cases,
+    reference=Recipe(),
+    parts=(
+        parts.shape(SMALL),
+        parts.values("has sine in even and cosine in odd columns, each pair with its frequency", 3, SMALL),
+        parts.values("works for other lengths and widths", 2, LONG, PAIR, "one position"),
+        default_dtype(SMALL),
+        refuses("raises ValueError for an odd d_model", 1, SMALL, _odd_widths),
+    ),
+    mistakes=(
+        Mistake(
+            "exponent-doubled",
+            "the frequencies fall off too fast: the exponent is twice what it should be.",
+            (
+                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
+                "`torch.arange(0, d_model, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
+            ),
+            (Recipe(lambda j, d: 4 * (j // 2) / d), Recipe(lambda j, d: 2 * j / d)),
+        ),
+        Mistake(
+            "exponent-halved",
+            "the frequencies fall off too slowly: the exponent is half of what it should be.",
+            (
+                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
+                "The formula has 2i above the fraction line, and i counts the pairs.",
+            ),
+            (Recipe(lambda j, d: j // 2 / d),),
+        ),
+        Mistake(
+            "frequency-per-column",
+            "every column has a frequency of its own; the two columns of a pair should share one.",
+            (
+                "Square columns 0 and 1 of one row and add them, then columns 2 and 3. What should come out?",
+                "Columns 2 and 3 are the sine and the cosine of the *same* angle. Which i do they both have?",
+            ),
+            (Recipe(lambda j, d: j / d), Recipe(lambda j, d: (j + j % 2) / d)),
+        ),
+        Mistake(
+            "frequency-multiplied",
+            "the positions are multiplied by 10000^(2i/d_model); they should be divided by it.",
+            (
+                "Compare row 1 with row 2 in the last columns: should they differ by much there?",
+                "Later columns turn more slowly. Does your factor grow or shrink with i?",
+            ),
+            (Recipe(sign=1),),
+        ),
+        Mistake(
+            "sin-cos-swapped",
+            "sine and cosine have changed places.",
+            ("Look at row 0: sin(0) is 0 and cos(0) is 1. Which of the two should stand in column 0?",),
+            (Recipe(waves=(math.cos, math.sin)),),
+        ),
+        Mistake(
+            "halves-instead-of-interleaved",
+            "all sines stand in front and all cosines behind; here they alternate. Both arrangements are in use.",
+            (
+                "Look at row 0 of got and of expected: where are the zeros?",
+                "Columns 0, 2, 4, … can be assigned at once: a slice with a step, `encoding[:, 0::2]`.",
+            ),
+            (
+                Recipe(halves=True),
+                Recipe(waves=(math.cos, math.sin), halves=True),
+                Recipe(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
+            ),
+        ),
+        Mistake(
+            "starts-at-one",
+            "the first row is that of position 1; positions count from 0.",
+            ("Row 0 should hold sin(0) and cos(0). What does yours hold?",),
+            (Recipe(start=1),),
+        ),
+    ),
+)

@@ -1,0 +1,123 @@
+"""`Decoder` (Vaswani et al. 2017, section 3.1): steps 4, 5 and 18."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch.nn.functional as F
+
+from grader.exercises.lesson_07.mistakes import mask_ignored, stack_dropout, stack_mistakes
+from grader.exercises.lesson_07.shared import (
+    ALL_DROPPED,
+    EXCLUDED,
+    LESSON,
+    SOME_DROPPED,
+    TRAIN,
+    all_visible,
+    decoder,
+    mask_of,
+    named,
+    one_more,
+    refuses_long,
+    silenced,
+    stack_state,
+    tokens_of,
+    two_sizes,
+    with_setup,
+)
+from grader.exercises.lesson_07.variants import DecoderBlock, Stack, decoder_placed
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+
+ONE_QUIET = "one layer whose sub-layers are silent"
+FULL = "as many tokens in the source as in the target, and as max_length"
+MAX_LENGTH = 100  # where it isn't given
+RIGHT = DecoderBlock()
+STACKED = Stack(RIGHT)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    two_layers, one_layer = two_sizes(draw, "Tq", "Tk", "V")
+    two_layers, one_layer = {**two_layers, "L": 2}, {**one_layer, "L": 1}
+    equal = {**one_layer, "Tk": one_layer["Tq"]}
+    states = {
+        (s["L"], longest): stack_state(draw, "", s, "V", longest, decoder=True)
+        for s, longest in ((two_layers, MAX_LENGTH), (one_layer, one_layer["Tq"]), (one_layer, MAX_LENGTH))
+    }
+
+    def case(name: str, sizes: dict[str, int], src_mask: str, *extra: float, double: bool = False) -> Case:
+        longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
+        state = states[sizes["L"], longest]
+        state = silenced(state, "out_proj", "linear2") if name == ONE_QUIET else state
+        init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
+        args = {
+            "tokens": tokens_of(draw, "B Tq", sizes, "V"),
+            "memory": draw.normal(shape_of("B Tk E", sizes)),
+            "src_mask": mask_of(draw, src_mask, sizes),
+            "trg_mask": mask_of(draw, "B 1 Tq Tq", sizes),
+        }
+        return with_setup(name, args, sizes, Setup(init, state, training=name == TRAIN), double)
+
+    return [
+        case("two layers", two_layers, "B 1 1 Tk"),
+        case(ONE_QUIET, one_layer, "B 1 1 Tk"),
+        case(FULL, equal, "B 1 Tq Tk", SOME_DROPPED, one_layer["Tq"], double=True),
+        case(TRAIN, one_layer, "B 1 1 Tk", ALL_DROPPED),
+    ]
+
+
+def _longer(case: Case) -> tuple[object, ...]:
+    tokens, args = one_more(case.args["tokens"]), case.args
+    return tokens, args["memory"], all_visible(args["tokens"]), all_visible(tokens)
+
+
+EXERCISE = Exercise(
+    name="Decoder",
+    lesson=LESSON,
+    points=4,
+    kind="module",
+    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=100"),
+    outputs=(Output("logits", "B Tq V"),),
+    cases=_cases,
+    reference=decoder,
+    parts=(
+        named("step 18: a score for every word at every position", parts.shape("two layers")),
+        parts.values("steps 4, 5 and 18: from embedding and position to logits", 2, ONE_QUIET),
+        parts.values("step 18: each layer works on what the one before it gave", 3, "two layers"),
+        parts.values("step 18: every layer has memory and both masks", 1.5, FULL),
+        parts.values("step 5: drops what is embedded, in train mode", 1, TRAIN),
+        refuses_long(FULL, _longer),
+        parts.float64(FULL, "two layers", weight=0.5),
+        parts.unchanged("two layers", weight=0.5),
+        parts.defaults("two layers"),
+    ),
+    mistakes=(
+        Mistake(
+            "softmax-applied",
+            "the result is probabilities; logits are the scores before any softmax.",
+            (
+                "Add up a row of your result. Should scores sum to anything?",
+                "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
+            ),
+            (
+                replace(STACKED, finish=lambda logits: F.softmax(logits, -1)),
+                replace(STACKED, finish=lambda logits: F.log_softmax(logits, -1)),
+                replace(STACKED, finish=lambda logits: F.softmax(logits, 1)),
+            ),
+        ),
+        *stack_mistakes(RIGHT),
+        Mistake(
+            "masks-swapped",
+            "the layers get the two masks in the wrong order.",
+            ("Compare your call with the block's `forward`: which mask comes first?",),
+            (replace(STACKED, swapped=True),),
+        ),
+        mask_ignored(
+            *(Stack(replace(RIGHT, masks=masks)) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))
+        ),
+        *stack_dropout(RIGHT, decoder_placed("nowhere", ("nowhere", "nowhere"))),
+    ),
+    excluded=EXCLUDED,
+    builds_on=("DecoderBlock",),
+)

@@ -1,0 +1,110 @@
+"""`FeedForward` (Vaswani et al. 2017, section 3.3): the two layers of step 14."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_07.shared import (
+    EXCLUDED,
+    LESSON,
+    feed_forward,
+    feed_forward_state,
+    named,
+    two_sizes,
+    with_setup,
+)
+from grader.exercises.lesson_07.variants import linear
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes, others = two_sizes(draw, "T")
+
+    def case(name: str, sizes: dict[str, int], double: bool = False, spread: float = 1.0) -> Case:
+        state = feed_forward_state(draw, "", sizes["E"], sizes["F"])
+        args = {"x": draw.normal(shape_of("B T E", sizes), spread)}
+        return with_setup(name, args, sizes, Setup((sizes["E"], sizes["F"]), state), double)
+
+    # Wide apart in one case, where what ends at 6 shows.
+    return [case("a batch", sizes), case("other sizes", others, spread=8.0), case("float64", sizes, double=True)]
+
+
+Activation = Callable[[Tensor], Tensor]
+
+
+def _network(inner: Activation | None = None, outer: Activation | None = None) -> Callable[..., Tensor]:
+    def forward(setup: Setup, x: Tensor) -> Tensor:
+        hidden = linear(setup.state, "linear1", x)
+        output = linear(setup.state, "linear2", hidden if inner is None else inner(hidden))
+        return output if outer is None else outer(output)
+
+    return forward
+
+
+OTHERS: tuple[Activation, ...] = (
+    F.gelu,
+    lambda x: F.gelu(x, approximate="tanh"),
+    F.silu,
+    torch.sigmoid,
+    torch.tanh,
+    F.leaky_relu,
+    F.elu,
+    F.relu6,
+)
+
+EXERCISE = Exercise(
+    name="FeedForward",
+    lesson=LESSON,
+    points=2,
+    kind="module",
+    signature=("d_model", "d_ff"),
+    outputs=(Output("output", "B T E"),),
+    cases=_cases,
+    reference=feed_forward,
+    parts=(
+        named("step 14: gives back the shape that it got", parts.shape("a batch")),
+        parts.values("step 14: wider, ReLU, back again", 3, "a batch", "other sizes"),
+        parts.float64(single="a batch", weight=0.5),
+        parts.unchanged("a batch", weight=0.5),
+        parts.gradients("a batch"),
+    ),
+    mistakes=(
+        Mistake(
+            "no-activation",
+            "there is nothing between the two layers, so together they are no more than one layer.",
+            (
+                "Can the result of your module bend, or is it a straight line in every direction of its input?",
+                "`self.linear2(self.linear1(x))` is one matrix product in disguise. What belongs between the two?",
+            ),
+            (_network(),),
+        ),
+        Mistake(
+            "activation-at-the-end",
+            "ReLU acts on the result, which then holds no negative number.",
+            (
+                "Look for negative numbers in your result. Should a layer that is added to its input only ever add?",
+                "In which of the two widths does ReLU act, d_ff or d_model?",
+            ),
+            (_network(None, F.relu), _network(F.relu, F.relu)),
+        ),
+        Mistake(
+            "another-activation",
+            "the activation is another one than ReLU.",
+            ("ReLU leaves positive numbers as they are and makes zeros of the others.",),
+            tuple(_network(activation) for activation in OTHERS),
+        ),
+        Mistake(
+            "residual-inside",
+            "the input is added inside already; that is the block's business.",
+            ("What would the module give if all its parameters were zero?",),
+            (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x)),
+        ),
+    ),
+    excluded=EXCLUDED,
+)

@@ -1,0 +1,257 @@
+"""`Transformer` (Vaswani et al. 2017): steps 3 and 19, from token ids to logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_07.shared import (
+    ALL_DROPPED,
+    EXCLUDED,
+    LESSON,
+    TRAIN,
+    below,
+    decoder,
+    encoder,
+    named,
+    source_mask,
+    stack_state,
+    target_mask,
+    two_sizes,
+    with_setup,
+)
+from grader.exercises.lesson_07.variants import Model, lower_triangle
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup
+from grader.spec.session import Session
+from grader.subject import Request
+
+
+def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
+    """What `Transformer` should give."""
+    src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
+    halves = [
+        Setup((vocab, *sizes), below(setup.state, name), setup.training)
+        for vocab, name in ((src_vocab, "encoder."), (trg_vocab, "decoder."))
+    ]
+    visible = source_mask(src, src_pad)
+    memory = encoder(halves[0], src, visible)
+    return decoder(halves[1], trg, memory, visible, target_mask(trg, trg_pad))
+
+
+VOCABULARIES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx")
+SIZES = ("d_model=512", "num_layers=6", "num_heads=8", "d_ff=2048", "dropout=0.1", "max_length=100")
+PLAIN, SOURCE, TARGET = "two layers, no padding", "padding in the source", "padding in the target"
+MAX_LENGTH = 100  # where it isn't given
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+def _words(draw: Draw, batch: int, length: int, vocab: int, without: tuple[int, ...]) -> Tensor:
+    """Random token ids, none of those in `without`."""
+    allowed = torch.tensor([word for word in range(vocab) if word not in without])
+    return allowed[draw.integers((batch, length), 0, len(allowed))]
+
+
+def _padded(tokens: Tensor, pad: int, other: int) -> Tensor:
+    """Padding at the end and in the middle. The other language's padding is an ordinary token here. The first token
+    stays a token, so that no row is empty."""
+    tokens = tokens.clone()
+    tokens[0, -2:] = pad
+    tokens[1:, 2] = pad
+    tokens[:, 1] = other
+    return tokens
+
+
+def _cases(draw: Draw) -> list[Case]:
+    one_layer, two_layers = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
+    lengths = {"Ts": max(one_layer["Ts"], 5), "Tt": max(one_layer["Tt"], 5)}
+    lengths["Tt"] += lengths["Ts"] == lengths["Tt"]
+    one_layer, two_layers = {**one_layer, **lengths, "L": 1}, {**two_layers, **lengths, "L": 2}
+    pads = (draw.integer(0, 2), 2)  # both ids are in both vocabularies, which have other tokens too
+
+    def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
+        vocabs = tuple(max(sizes[name], 5) for name in ("Vs", "Vt"))
+        sizes = {**sizes, "Vs": vocabs[0], "Vt": vocabs[1] + (vocabs[0] == vocabs[1])}
+        longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
+        state = stack_state(draw, "encoder.", sizes, "Vs", longest, decoder=False)
+        state |= stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
+        init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *extra)
+        src, trg = (_words(draw, sizes["B"], sizes[f"T{s}"], sizes[f"V{s}"], pads) for s in "st")
+        if name in (SOURCE, TRAIN):
+            src = _padded(src, *pads)
+        if name in (TARGET, TRAIN):
+            trg = _padded(trg, *pads[::-1])
+        made = Setup(init, state, training=name == TRAIN)
+        return with_setup(name, {"src": src, "trg": trg}, sizes, made, double)
+
+    return [
+        case(PLAIN, two_layers),
+        case(SOURCE, one_layer),
+        case(TARGET, one_layer, double=True),
+        case(TRAIN, one_layer, ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
+    ]
+
+
+# --- what a mistake does to the whole ---------------------------------------------------------------------------------
+
+
+def _moved(session: Session, which: int, name: str = PLAIN) -> tuple[Tensor, Tensor] | None:
+    """Logits before and after tokens are replaced: every source token (0), or the last target token (1)."""
+    case = session.cases[name]
+    src, trg = case.args["src"], case.args["trg"]
+    assert case.setup is not None
+    words = case.setup.init[which]
+    if which == 0:
+        args = (_other(src, words), trg)
+    else:
+        args = (src, torch.cat([trg[:, :-1], _other(trg[:, -1:], words)], dim=1))
+    before = session.call(case)
+    after = session.build(case.setup, "moved")
+    after = session.ask(Request("call", "@moved", args)) if after.ok else after
+    logits = (before.value, after.value)
+    if not all(isinstance(value, Tensor) and value.shape == (*trg.shape, case.sizes["Vt"]) for value in logits):
+        return None
+    return logits
+
+
+def _other(tokens: Tensor, words: int) -> Tensor:
+    """Another token for each; ids 0 to 2 may be padding."""
+    return 3 + (tokens - 3 + 1) % (words - 3)
+
+
+def _source_ignored(session: Session) -> bool:
+    """Whether other source tokens change nothing, while another target token does."""
+    source, target = _moved(session, 0), _moved(session, 1)
+    return source is not None and target is not None and torch.equal(*source) and not torch.equal(*target)
+
+
+def _leaks(session: Session) -> bool:
+    """Whether another last target token changes earlier logits. NaN doesn't count: with one layer an empty row spoils
+    no other row."""
+    for name in (PLAIN, SOURCE):
+        moved = _moved(session, 1, name)
+        if moved is not None:
+            before, after = (logits[:, :-1] for logits in moved)
+            numbers = torch.isfinite(before) & torch.isfinite(after)
+            if ((before - after).abs()[numbers] > 1e-4).any():
+                return True
+    return False
+
+
+def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
+    """The target's mask without its padding."""
+    return lower_triangle(trg.shape[1]).expand(trg.shape[0], 1, -1, -1)
+
+
+def _rows_hidden(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The target's mask with its padding on the axis of the queries."""
+    return source_mask(trg, trg_pad).mT & lower_triangle(trg.shape[1])
+
+
+def _other_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The source's mask by the target's padding."""
+    return source_mask(src, trg_pad)
+
+
+def _own_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    return source_mask(src, src_pad)
+
+
+def _all_of(tokens: Tensor) -> Tensor:
+    return torch.ones(tokens.shape[0], 1, 1, tokens.shape[1], dtype=torch.bool)
+
+
+def _with_pads(first: int, second: int) -> Model:
+    """`first` and `second` say whose padding is hidden in the source and in the target: 0 the source's, 1 the
+    target's."""
+    return Model(
+        source=lambda src, trg, *pads: source_mask(src, pads[first]),
+        target=lambda src, trg, *pads: source_mask(trg, pads[second]) & lower_triangle(trg.shape[1]),
+    )
+
+
+EXERCISE = Exercise(
+    name="Transformer",
+    lesson=LESSON,
+    points=5,
+    kind="module",
+    signature=(*VOCABULARIES, *SIZES),
+    outputs=(Output("logits", "B Tt Vt"),),
+    cases=_cases,
+    reference=transformer,
+    parts=(
+        named("step 19: logits for every position of the target", parts.shape(PLAIN)),
+        parts.values("step 19: from token ids to logits", 3, PLAIN),
+        parts.values("step 3: padding in the source is hidden, in encoder and decoder", 2, SOURCE),
+        parts.values("step 3: padding in the target is hidden, and so is the future", 2, TARGET),
+        parts.values("step 19: passes `dropout` and `max_length` on", 0.5, TRAIN),
+        parts.float64(TARGET, PLAIN, weight=0.5),
+        parts.unchanged(TARGET, weight=0.5),
+        parts.gradients(SOURCE, weight=0.5),
+        parts.defaults(PLAIN),
+    ),
+    mistakes=(
+        Mistake(
+            "source-ignored",
+            "the logits are the same whatever the source says.",
+            (
+                "What does the decoder get as `memory`?",
+                "Follow the encoder's output through `forward`: who uses it?",
+            ),
+            recognise=_source_ignored,
+        ),
+        Mistake(
+            "target-leaks-future",
+            "a later word of the target changes the logits before it: the answer can be copied.",
+            (
+                "Change the last target token. Which rows of the logits may move?",
+                "Print the target's mask for one sentence. Where are its True and False?",
+            ),
+            recognise=_leaks,
+        ),
+        Mistake(
+            "source-padding-attended",
+            "padding in the source is looked at.",
+            (
+                "The source is looked at in two places. Which are they, and does each get the mask of the source?",
+                "Print your mask of a padded source. How many are False?",
+            ),
+            (
+                Model(source=lambda src, *_: _all_of(src)),
+                Model(cross=lambda src, *_: _all_of(src)),
+                Model(source=lambda src, *_: _all_of(src), cross=_own_pad),
+            ),
+        ),
+        Mistake(
+            "target-padding-attended",
+            "padding in the target is looked at: its mask hides the future only.",
+            (
+                "Print the target's mask for a sentence with padding in it. Which columns are False?",
+                "Two things are hidden in the target. Which of them does your mask know?",
+            ),
+            (
+                Model(target=_future_hidden),
+                Model(target=_rows_hidden),
+                Model(source=lambda src, *_: _all_of(src), target=_future_hidden),
+            ),
+        ),
+        Mistake(
+            "pad-indices-swapped",
+            "a sequence is compared with the other language's padding.",
+            (
+                "Two languages, two paddings. Which one does each mask compare with?",
+                "If both were 0 nothing would show. Here they differ.",
+            ),
+            (
+                *(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
+                Model(cross=_other_pad),
+                Model(source=_other_pad, cross=_own_pad),
+            ),
+        ),
+    ),
+    excluded=EXCLUDED,
+    builds_on=("Encoder", "Decoder"),
+)

@@ -1,0 +1,260 @@
+"""`TransformerBlock` (Vaswani et al. 2017, section 3.1): steps 6 to 14."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import pytorch_attention
+from grader.exercises.lesson_07.mistakes import (
+    DROPOUT_IN_EVAL_MODE,
+    dropout_after_norm,
+    dropout_forgotten,
+    dropout_on_the_sum,
+    mask_ignored,
+)
+from grader.exercises.lesson_07.shared import (
+    ALL_DROPPED,
+    EXCLUDED,
+    LESSON,
+    SOME_DROPPED,
+    TRAIN,
+    Mask,
+    below,
+    block_state,
+    drops,
+    feed_forward,
+    first_setup,
+    mask_of,
+    named,
+    parameter_names,
+    silenced,
+    stacked,
+    two_sizes,
+    with_setup,
+)
+from grader.exercises.lesson_07.variants import Attention, Block, Layer, placed
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.session import Session
+
+
+def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
+    """What `TransformerBlock` should give. PyTorch's encoder layer has one input, so attention and norms are combined
+    here."""
+    state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
+    own = below(state, "attention.")
+    attended, _ = pytorch_attention(
+        (query, key, value),
+        stacked(own, "weight"),
+        stacked(own, "bias"),
+        own["out_proj.weight"],
+        own["out_proj.bias"],
+        heads,
+        mask,
+    )
+    width = query.shape[-1:]
+    x = F.layer_norm(query + kept * attended, width, state["norm1.weight"], state["norm1.bias"])
+    forward = feed_forward(Setup((), below(state, "feed_forward.")), x)
+    return F.layer_norm(x + kept * forward, width, state["norm2.weight"], state["norm2.bias"])
+
+
+ARGS = ("value", "key", "query")
+QUIET = "as many keys as queries, the feed-forward layers silent"
+KEYS, HEADS = "a mask of keys", "a mask for each sequence and head"
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes, others = two_sizes(draw, "Tq", "Tk")
+    equal = {**others, "Tk": others["Tq"]}
+    states = {s["E"]: block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
+
+    def case(name: str, sizes: dict[str, int], mask: str = "", *dropout: float, double: bool = False) -> Case:
+        args = {arg: draw.normal(shape_of("B Tq E" if arg == "query" else "B Tk E", sizes)) for arg in ARGS}
+        if mask:
+            args["mask"] = mask_of(draw, mask, sizes)
+        state = states[sizes["E"]]
+        state = silenced(state, "linear2") if name == QUIET else state
+        made = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
+        return with_setup(name, args, sizes, made, double)
+
+    return [
+        case("two sequences", sizes),
+        case(QUIET, equal),
+        case(KEYS, sizes, "B 1 1 Tk", SOME_DROPPED),
+        case(HEADS, equal, "B H Tq Tk", double=True),
+        case(TRAIN, sizes, "", ALL_DROPPED),
+    ]
+
+
+def _one_norm(session: Session) -> bool:
+    """Whether the module has a single LayerNorm."""
+    names = parameter_names(session, first_setup(session))
+    return "norm1.weight" in names and sum("norm" in name for name in names) == 2
+
+
+RIGHT = Block()
+
+
+def _norms(first: str, second: str) -> Block:
+    return replace(RIGHT, first=Layer(first), second=Layer(second))
+
+
+def _ordered(order: str) -> tuple[Block, ...]:
+    """Another order of norm and addition in both sub-layers, or in one of them."""
+    both = replace(RIGHT, first=Layer("norm1", order), second=Layer("norm2", order))
+    return both, replace(both, second=RIGHT.second), replace(both, first=RIGHT.first)
+
+
+MISTAKES = (
+    Mistake(
+        "residual-from-value",
+        "the attention's output is added to the value instead of the query.",
+        (
+            "Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",
+            "Each query's row gets its own answer added. Which argument holds the queries' rows?",
+        ),
+        (replace(RIGHT, adds=("value", "x")),),
+    ),
+    Mistake(
+        "residual-from-key",
+        "the attention's output is added to the key instead of the query.",
+        ("Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",),
+        (replace(RIGHT, adds=("key", "x")),),
+    ),
+    Mistake(
+        "residual-forgotten",
+        "a sub-layer's output goes on alone: what went into the sub-layer isn't added.",
+        (
+            "Count the additions in `forward`: each sub-layer has one.",
+            "If a sub-layer gave only zeros, what should come out of its norm?",
+        ),
+        tuple(replace(RIGHT, adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
+    ),
+    Mistake(
+        "pre-norm-instead",
+        "the norm acts on what goes into the sub-layer; this model adds first and then normalises.",
+        (
+            "Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",
+            "What should the mean of every row of the result be, when the norm's bias is zero?",
+        ),
+        tuple(
+            replace(block, normed=normed)
+            for order in ("pre", "first")
+            for normed in (False, True)
+            for block in _ordered(order)
+        ),
+    ),
+    Mistake(
+        "norm-before-addition",
+        "the sub-layer's output is normalised and then added; this model adds first.",
+        ("Read your line from the inside out: what comes first, the addition or the norm?",),
+        _ordered("before"),
+    ),
+    Mistake(
+        "same-norm-twice",
+        "one norm does the work of both; each has parameters of its own, which training moves apart.",
+        (
+            "Both start with ones and zeros, so a new module hides it. Where is each of the two used?",
+            "Search `forward` for `norm1` and for `norm2`.",
+        ),
+        (_norms("norm1", "norm1"), _norms("norm2", "norm2")),
+        recognise=_one_norm,
+    ),
+    Mistake(
+        "norms-swapped",
+        "`norm2` follows the attention and `norm1` the feed-forward layers.",
+        ("Which norm belongs to the first sub-layer?",),
+        (_norms("norm2", "norm1"),),
+    ),
+    Mistake(
+        "second-residual-from-input",
+        "the feed-forward layers' output is added to the block's input, not to what went into them.",
+        (
+            "What goes into `feed_forward`, and what is its output added to? They should be the same.",
+            "The second sub-layer begins where the first one ended.",
+        ),
+        (replace(RIGHT, adds=("query", "query")),),
+    ),
+    mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
+    Mistake(
+        "mask-inverted",
+        "the mask is read the wrong way round: what it allows is hidden, what it forbids is seen.",
+        ("True means: may attend. Does anything in your code turn the mask round?",),
+        (replace(RIGHT, attention=Attention(masked="inverted")),),
+    ),
+    Mistake(
+        "key-used-as-value",
+        "what is averaged is the key instead of the value.",
+        ("Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",),
+        (replace(RIGHT, attends=("query", "key", "key")),),
+    ),
+    Mistake(
+        "value-used-as-key",
+        "the scores are made with the value instead of the key.",
+        ("Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",),
+        (replace(RIGHT, attends=("query", "value", "value")),),
+    ),
+    Mistake(
+        "argument-order",
+        "query, key and value have changed places; `forward` here takes value, key, query, and the attention takes "
+        "query, key, value.",
+        (
+            "Write the names: `self.attention(query=..., key=..., value=...)`.",
+            "Compare two lines: the attention's `def forward` and your block's.",
+        ),
+        (
+            replace(RIGHT, attends=ARGS),
+            *(
+                replace(RIGHT, attends=order)
+                for order in (("query", "value", "key"), ("key", "query", "value"), ("key", "value", "query"))
+            ),
+            *(
+                replace(RIGHT, given=order)
+                for order in (("query", "key", "value"), ("key", "value", "query"), ("query", "value", "key"))
+            ),
+        ),
+    ),
+    Mistake(
+        "scaled-by-d_model",
+        "the attention divides its scores by √d_model; inside a head they are products of head_dim numbers.",
+        ("Lesson 03, section 5: which width does the root belong to?",),
+        (replace(RIGHT, attention=Attention(root="model")),),
+    ),
+    dropout_after_norm(
+        placed("norm", "norm"),
+        placed("norm", "nowhere"),
+        doubtful=(placed("norm", "output"), placed("twice", "output")),
+    ),
+    dropout_on_the_sum(placed("sum", "sum"), placed("sum", "output"), placed("output", "sum")),
+    dropout_forgotten(placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")),
+    DROPOUT_IN_EVAL_MODE,
+)
+
+EXERCISE = Exercise(
+    name="TransformerBlock",
+    lesson=LESSON,
+    points=4,
+    kind="module",
+    signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
+    outputs=(Output("output", "B Tq E"),),
+    cases=_cases,
+    reference=transformer_block,
+    parts=(
+        named("steps 6 to 14: gives back the shape of the query", parts.shape("two sequences")),
+        parts.values("step 13: attends, adds the query, normalises", 2, QUIET),
+        parts.values("step 14: feed-forward layers, adds, normalises", 2, "two sequences"),
+        parts.values("step 9: hides what the mask hides", 2, KEYS, HEADS),
+        parts.values("steps 13 and 14: drops each sub-layer's output before it is added, in train mode", 1.5, TRAIN),
+        parts.float64(HEADS, "two sequences", weight=0.5),
+        parts.unchanged("two sequences", weight=0.5),
+        parts.gradients("two sequences"),
+        parts.defaults("two sequences"),
+    ),
+    mistakes=MISTAKES,
+    excluded=EXCLUDED,
+    builds_on=("FeedForward",),
+)

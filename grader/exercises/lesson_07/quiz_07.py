@@ -1,0 +1,142 @@
+"""The quiz of lesson 07: numbers and shapes are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from grader.exercises.lesson_07.shared import LESSON, target_mask
+from grader.spec.answers import choice, quiz, shape, whole
+
+
+def _cross_weights() -> tuple[int, ...]:
+    heads_of_target, heads_of_source = (torch.ones(128, 8, length, 1) for length in (29, 28))
+    return tuple((heads_of_target @ heads_of_source.mT).shape)
+
+
+def _logits_shape() -> tuple[int, ...]:
+    with torch.device("meta"):
+        return tuple(nn.Linear(6, 7000)(torch.ones(32, 12, 6)).shape)
+
+
+def _layers() -> tuple[nn.Module, nn.Module]:
+    """PyTorch's layers, made without drawing random numbers."""
+    with torch.device("meta"):
+        return nn.TransformerEncoderLayer(12, 3, 20), nn.TransformerDecoderLayer(12, 3, 20)
+
+
+def _parameters() -> float:
+    return float(sum(parameter.numel() for parameter in _layers()[0].parameters()))
+
+
+def _visible() -> float:
+    return float(target_mask(torch.tensor([[5, 6, 7, 2, 2]]), 2).sum())
+
+
+QUESTIONS = (
+    shape(
+        "cross_weights",
+        _cross_weights,
+        "Every sentence and every head has a table. A row for each who asks, a column for each who is asked.",
+        wrong={
+            "(128, 8, 28, 29)": "Rows belong to who asks. Which language asks in cross-attention?",
+            "(128, 8, 28, 28)": "That is the encoder's self-attention.",
+            "(128, 8, 29, 29)": "That is the target looking at itself.",
+            "(128, 29, 28)": "There is a table for every head, too.",
+            "(8, 29, 28)": "There is a table for every sentence, too.",
+            "(128, 29, 512)": "That is the output of the attention. The weights are asked for.",
+            "(128, 8, 29, 64)": "64 is the width of a head. What do the columns of the weights count?",
+            "(128, 29, 8, 28)": "Those are the right numbers. The tokens' axes come last.",
+        },
+    ),
+    shape(
+        "logits_shape",
+        _logits_shape,
+        "Step 18: a score for each word of which language, at each position of which sentence?",
+        wrong={
+            "(32, 15, 7000)": "Whose positions are scored: the source's or the target's?",
+            "(32, 12, 5000)": "In which language is the translation written?",
+            "(32, 15, 5000)": "Source or target: which of the two is written?",
+            "(32, 7000)": "Every position of the target gets its own scores.",
+            "(32, 12, 512)": "That is what goes into `fc_out`.",
+            "(32, 12)": "Those would be words. How many scores has each position?",
+            "(32, 12, 10000)": "10000 is the large example's vocabulary. Which one is this model's?",
+            "(12, 7000)": "There are 32 sentences.",
+        },
+    ),
+    whole(
+        "parameters",
+        _parameters,
+        "Count by parts: four layers in the attention, two norms, two feed-forward layers. Each has a bias as well.",
+        {
+            624: "That is the attention. What else is in a block?",
+            512: "Those are the feed-forward layers. What else is in a block?",
+            1136: "The norms have parameters too: a factor and an addend for each column.",
+            1160: "Is there only one norm?",
+            1056: "Those are the matrices alone. Layers have biases, and there are norms.",
+            1104: "The linear layers have biases.",
+            1028: "How many linear layers has the attention?",
+        },
+    ),
+    whole(
+        "attentions",
+        lambda: 6.0 * sum(isinstance(p, nn.MultiheadAttention) for layer in _layers() for p in layer.modules()),
+        "How many attentions has a block of the encoder, how many a block of the decoder?",
+        {
+            12: "A block of the decoder has more than one.",
+            6: "There are six layers in each half.",
+            24: "How many attentions has a block of the encoder?",
+            144: "The heads of an attention are one module together.",
+            2: "Every layer has attentions of its own.",
+            3: "Three kinds of attention, yes. How many layers have each?",
+        },
+    ),
+    whole(
+        "visible",
+        _visible,
+        "Draw it: five rows, the triangle of the past; then strike out the columns of the padding.",
+        {
+            15: "That is the causal mask alone.",
+            9: "The rows of padded queries stay as they are; only columns are struck out.",
+            6: "The rows of padded queries stay as they are; only columns are struck out.",
+            25: "Nothing hidden at all?",
+            10: "Does a token see itself?",
+            13: "Count row by row: 1, 2, 3, and then?",
+        },
+    ),
+    choice(
+        "dropout_line",
+        "abcd",
+        "6adc81367c26",
+        "Three things happen to a sub-layer's output, one after the other. Which comes first in the paper?",
+        wrong={
+            "a": "That is the page's line. What happens to the token's own numbers there?",
+            "b": "Here the sum is dropped, and the token's own numbers with it.",
+            "d": "The norm comes after the addition, in a post-norm model.",
+        },
+    ),
+    choice(
+        "who_asks",
+        "abcd",
+        "faf2a1f21439",
+        "The result has a row for each word of the target.",
+        wrong={
+            "a": "The result would have a row for each word of the source.",
+            "b": "That is step 16. Where would the source come in?",
+            "c": "Scores and average must be about the same words: how many keys are there, how many values?",
+        },
+    ),
+    choice(
+        "one_block",
+        "abcd",
+        "92b36fd4f29d",
+        "What does `[block] * 6` hold: six things, or one thing six times? Look at step 15's count.",
+        wrong={
+            "a": "Nothing forbids to put a module into a list more than once.",
+            "c": "They are in a ModuleList, so they are found. How many different ones?",
+            "d": "To move apart they would have to be different objects.",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_07", LESSON, 2, QUESTIONS)

@@ -1,0 +1,243 @@
+"""The layers of a Transformer for lesson 07, wrong on purpose: each is right except for the fields that are changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_07.shared import below, drops, source_mask, target_mask
+from grader.spec.exercise import Setup
+
+State = Mapping[str, Tensor]
+Mask = Tensor | None
+Function = Callable[[Tensor], Tensor]
+
+# What is dropped: the sub-layer's output, its sum with the residual, the norm's output; "twice": first and last.
+Where = Literal["output", "sum", "norm", "twice", "nowhere"]
+
+
+def linear(state: State, name: str, x: Tensor) -> Tensor:
+    """A linear layer by its name."""
+    return F.linear(x, state[f"{name}.weight"], state[f"{name}.bias"])
+
+
+def norm(state: State, name: str, x: Tensor) -> Tensor:
+    """A LayerNorm by its name."""
+    return F.layer_norm(x, x.shape[-1:], state[f"{name}.weight"], state[f"{name}.bias"])
+
+
+def dropper(setup: Setup, position: int) -> Function:
+    """Dropout as the setup has it; `position` is its place among the constructor's arguments."""
+    if drops(setup, position):
+        return torch.zeros_like
+    strength = setup.init[position] if setup.training and len(setup.init) > position else 0.0
+    return lambda x: F.dropout(x, strength)
+
+
+@dataclass(frozen=True)
+class Attention:
+    """`masked`: "yes", "no" or "inverted"; `root`: the width under the root, "head" or "model"."""
+
+    masked: str = "yes"
+    root: str = "head"
+
+    def __call__(self, state: State, heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Mask) -> Tensor:
+        inputs = {"q_proj": query, "k_proj": key, "v_proj": value}
+        q, k, v = (linear(state, name, x).unflatten(-1, (heads, -1)).transpose(1, 2) for name, x in inputs.items())
+        scores = q @ k.mT / math.sqrt(q.shape[-1] if self.root == "head" else query.shape[-1])
+        if mask is not None and self.masked != "no":
+            scores = scores.masked_fill(mask if self.masked == "inverted" else ~mask, -math.inf)
+        return linear(state, "out_proj", (scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A sub-layer with its norm, residual and dropout. `order`: "post", "pre", "first" (like "pre", but the normalised
+    input is added), "before" (norm before the addition) or "none". `drop`: what is dropped. `norm`: the norm's name."""
+
+    norm: str
+    order: str = "post"
+    drop: Where = "output"
+
+    def __call__(self, state: State, residual: Tensor | None, x: Tensor, run: Function, drop: Function) -> Tensor:
+        """`run` is the sub-layer and `x` its input; `residual` is added unless it is None."""
+        output = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
+        if self.order == "first" and residual is not None:
+            residual = norm(state, self.norm, residual)
+        if self.order == "before":
+            output = norm(state, self.norm, output)
+        total = drop(output) if self.drop in ("output", "twice") else output
+        total = total if residual is None else residual + total
+        total = drop(total) if self.drop == "sum" else total
+        total = norm(state, self.norm, total) if self.order == "post" else total
+        return drop(total) if self.drop in ("norm", "twice") else total
+
+
+Inputs = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A `TransformerBlock`. `attends`: the attention's query, key and value; `given`: the order in which the arguments
+    are read; `adds`: what each sub-layer's output is added to; `normed`: pre-norm for key and value too."""
+
+    attends: Inputs = ("query", "key", "value")
+    given: Inputs = ("value", "key", "query")
+    adds: tuple[str, str] = ("query", "x")
+    first: Layer = Layer("norm1")
+    second: Layer = Layer("norm2")
+    normed: bool = False
+    attention: Attention = Attention()
+    activation: Function = F.relu
+    at_end: Function | None = None
+
+    def __call__(self, setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
+        return self.run(setup.state, setup.init[1], dropper(setup, 3), value, key, query, mask)
+
+    def run(self, state: State, heads: int, drop: Function, *args: Any) -> Tensor:
+        """With the parameters of `state`; `drop` is its dropout."""
+        tensors = dict(zip(self.given, args[:3], strict=True))
+        mask, own = args[3] if len(args) > 3 else None, below(state, "attention.")
+
+        def attend(query: Tensor) -> Tensor:
+            others = (tensors[name] for name in self.attends[1:])
+            key, value = (norm(state, self.first.norm, x) if self.normed else x for x in others)
+            return self.attention(own, heads, query, key, value, mask)
+
+        def forward(x: Tensor) -> Tensor:
+            output = linear(state, "feed_forward.linear2", self.activation(linear(state, "feed_forward.linear1", x)))
+            return output if self.at_end is None else self.at_end(output)
+
+        first = tensors.get(self.adds[0])
+        tensors["x"] = self.first(state, first, tensors[self.attends[0]], attend, drop)
+        return self.second(state, tensors.get(self.adds[1]), tensors["x"], forward, drop)
+
+
+@dataclass(frozen=True)
+class DecoderBlock:
+    """A `DecoderBlock`. `masks`: those of the first attention and of the block, "src", "trg" or "none"; `attends`: the
+    block's value, key and query, each "memory", "query" (the first attention's output) or "x"."""
+
+    masks: tuple[str, str] = ("trg", "src")
+    attends: Inputs = ("memory", "memory", "query")
+    adds: bool = True
+    first: Layer = Layer("norm")
+    attention: Attention = Attention()
+    block: Block = field(default_factory=Block)
+
+    def __call__(self, setup: Setup, x: Tensor, memory: Tensor, src_mask: Mask, trg_mask: Mask) -> Tensor:
+        return self.run(setup.state, setup.init[1], dropper(setup, 3), x, memory, src_mask, trg_mask)
+
+    def run(self, state: State, heads: int, drop: Function, *args: Any) -> Tensor:
+        """With the parameters of `state`; `drop` is its dropout."""
+        x, memory, src_mask, trg_mask = args
+        masks = {"src": src_mask, "trg": trg_mask, "none": None}
+        own = below(state, "attention.")
+
+        def attend(y: Tensor) -> Tensor:
+            return self.attention(own, heads, y, y, y, masks[self.masks[0]])
+
+        query = self.first(state, x if self.adds else None, x, attend, drop)
+        known = {"memory": memory, "query": query, "x": x}
+        inputs = (known[name] for name in self.attends)
+        return self.block.run(below(state, "block."), heads, drop, *inputs, masks[self.masks[1]])
+
+
+@dataclass(frozen=True)
+class Stack:
+    """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
+    embedding, "root" or "one"; `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
+    layer starts from the embedding) or "first" (only the first runs); `finish`: what becomes of the logits."""
+
+    layer: Block | DecoderBlock
+    positions: str = "tokens"
+    scale: str = "one"
+    shared: int | None = None
+    walk: str = "chain"
+    drop: bool = True
+    finish: Function = lambda logits: logits
+    swapped: bool = False
+
+    def __call__(self, setup: Setup, tokens: Tensor, *args: Any) -> Tensor:
+        state, (_, width, layers, heads, *_) = setup.state, setup.init
+        drop = dropper(setup, 5)
+        embedded = F.embedding(tokens, state["token_embedding.weight"]) * (width**0.5 if self.scale == "root" else 1)
+        embedded = embedded + self._positions(tokens, state["position_embedding.weight"])
+        x = embedded = drop(embedded) if self.drop else embedded
+        for i in range(1 if self.walk == "first" else layers):
+            start = embedded if self.walk == "last" else x
+            own = below(state, f"layers.{i if self.shared is None else self.shared % layers}.")
+            x = self._layer(own, heads, drop, start, *args)
+        return self.finish(linear(state, "fc_out", x)) if "fc_out.weight" in state else x
+
+    def _layer(self, state: State, heads: int, drop: Function, x: Tensor, *args: Any) -> Tensor:
+        if isinstance(self.layer, Block):
+            return self.layer.run(state, heads, drop, x, x, x, *args)
+        memory, *masks = args
+        return self.layer.run(state, heads, drop, x, memory, *(masks[::-1] if self.swapped else masks))
+
+    def _positions(self, tokens: Tensor, table: Tensor) -> Tensor | float:
+        batch, length = tokens.shape
+        if self.positions == "none":
+            return 0.0
+        if self.positions == "batch":
+            return table[:batch, None]
+        if self.positions == "same":
+            return table[:1]
+        if self.positions == "ids":
+            return F.embedding(tokens, table)
+        start = int(self.positions == "from one")
+        return table[start : start + length]
+
+
+def _source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Mask:
+    return source_mask(src, src_pad)
+
+
+def _target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Mask:
+    return target_mask(trg, trg_pad)
+
+
+MakeMask = Callable[[Tensor, Tensor, int, int], Mask]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A `Transformer`, with functions that make the masks of the encoder, the cross-attention and the target."""
+
+    source: MakeMask = _source
+    cross: MakeMask | None = None  # by default the source's
+    target: MakeMask = _target
+
+    def __call__(self, setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
+        src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
+        encoder, decoder = (
+            Setup((vocab, *sizes), below(setup.state, name), setup.training)
+            for vocab, name in ((src_vocab, "encoder."), (trg_vocab, "decoder."))
+        )
+        inputs = (src, trg, src_pad, trg_pad)
+        memory = Stack(Block())(encoder, src, self.source(*inputs))
+        cross = (self.cross or self.source)(*inputs)
+        return Stack(DecoderBlock())(decoder, trg, memory, cross, self.target(*inputs))
+
+
+def placed(first: Where, second: Where) -> Block:
+    """A `TransformerBlock` with its dropouts in other places."""
+    right = Block()
+    return replace(right, first=replace(right.first, drop=first), second=replace(right.second, drop=second))
+
+
+def lower_triangle(length: int) -> Tensor:
+    """True on and below the diagonal."""
+    return torch.ones(length, length).tril().bool()
+
+
+def decoder_placed(where: Where, block: tuple[Where, Where] = ("output", "output")) -> DecoderBlock:
+    """A `DecoderBlock` with its dropouts in other places: the first sub-layer's, and the block's two."""
+    return replace(DecoderBlock(), first=Layer("norm", drop=where), block=placed(*block))

@@ -1,0 +1,256 @@
+"""`exact_match`: the share of rows that are right as a whole, up to and including their first eos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
+
+
+def share_of_right_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Row by row, as lists."""
+    pairs = list(zip(predicted.tolist(), target.tolist(), strict=True))
+    return sum(spoken(got, eos_idx) == spoken(expected, eos_idx) for got, expected in pairs) / len(pairs)
+
+
+def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
+    """The arguments are unchanged. Judged after the values: any constant would pass."""
+
+    def judge(session: Session) -> Finding | None:
+        for name, case in session.cases.items():
+            if session.call(case).changed:
+                changed = list(case.args)[session.call(case).changed[0]]
+                return Finding(
+                    "changes-argument",
+                    f"`{session.exercise.name}` changed its argument `{changed}` in place ({name}). Assignments such "
+                    f"as `{changed}[...] = ...` and operations that end in `_` do that: make a new tensor instead.",
+                )
+        if any(wrong(session, name) for name in names):
+            return Finding("values-first", "Not judged yet: the values come first.")
+        return None
+
+    return Part("leaves its arguments as they were", weight, judge, compares_values=False)
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+class _Maker:
+    """Draws rows that hold eos only where it is put."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.eos = draw.integer(2, 6)
+
+    def words(self, count: int) -> list[int]:
+        """Tokens other than eos, no two neighbours equal."""
+        tokens = self.draw.integers((count,), 7, 40).tolist()
+        return [token + 40 * (i % 2) for i, token in enumerate(tokens)]
+
+    def case(self, name: str, pairs: Sequence[tuple[list[int], list[int]]], widths: tuple[int, int]) -> Case:
+        """After its eos each row is filled up with random tokens, eos and padding among them."""
+
+        def filled(row: list[int], width: int) -> list[int]:
+            rest = self.words(width - len(row))
+            return row + [0 if token % 5 == 0 else self.eos if token % 7 == 0 else token for token in rest]
+
+        order = torch.randperm(len(pairs), generator=self.draw.generator).tolist()
+        mine, theirs = ([filled(pairs[i][side], widths[side]) for i in order] for side in (0, 1))
+        args = {"predicted": torch.tensor(mine), "target": torch.tensor(theirs), "eos_idx": self.eos}
+        return Case(name, args)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    make = _Maker(draw)
+    eos = make.eos
+    a, b, c, d, e = (make.words(n) for n in (5, 4, 6, 3, 5))
+    other = [*b[:2], b[2] + 1, *b[3:]]
+    full, again, same_width = make.words(9), make.words(9), (9, 9)
+    padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
+    plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1])] * 2
+    ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
+    return [
+        make.case("some rows differ before their eos", plain, same_width),
+        make.case("words after eos", [*ending, ([*other, eos], [*b, eos]), ([*other, eos], [*b, eos])], same_width),
+        make.case(
+            "eos too early or too late",
+            [*ending[:2], ([*c[:4], eos], [*c, eos]), ([*d, eos], [*d, d[0], eos]), ([*a, a[0], eos], [*a, eos])],
+            same_width,
+        ),
+        make.case(
+            "rows without eos",
+            [
+                (full, full),
+                (again, again),
+                (full, [*full[:8], eos]),
+                ([*full[:8], eos], full),
+                *ending[:1],
+                (full, [*full[:8], full[8] + 1]),
+            ],
+            same_width,
+        ),
+        make.case("a wider target", [*ending[:3], ([*c[:6], 7], [*c, 7, eos]), ([*other, eos], [*b, eos])], (7, 10)),
+        make.case("a wider prediction", [*ending[1:4], ([*c, 7, eos], [*c[:6], 7]), ([*full, 9], full[:7])], (10, 7)),
+        make.case("no row right", [([*other, eos], [*b, eos]), ([*c, eos], [*a, eos])], (8, 8)),
+        make.case("every row right", ending, (8, 11)),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _cut(predicted: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    width = min(predicted.shape[1], target.shape[1])
+    return predicted[:, :width], target[:, :width]
+
+
+def _padded(fill: int | None) -> Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]:
+    """Both padded to the width of the wider one."""
+
+    def pad(predicted: Tensor, target: Tensor, eos_idx: int) -> tuple[Tensor, Tensor]:
+        width = max(predicted.shape[1], target.shape[1])
+        with_what = eos_idx if fill is None else fill
+        mine, theirs = (F.pad(tokens, (0, width - tokens.shape[1]), value=with_what) for tokens in (predicted, target))
+        return mine, theirs
+
+    return pad
+
+
+FITS = [lambda p, t, _eos: _cut(p, t), _padded(None), _padded(0), _padded(-1)]
+
+
+def _until_eos(target: Tensor, eos_idx: int, included: bool) -> Tensor:
+    """True up to the first eos of each row."""
+    ended = (target == eos_idx).cumsum(-1)
+    return (ended - (target == eos_idx).long() if included else ended) == 0
+
+
+def _all_columns(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]) -> Callable[..., float]:
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        mine, theirs = fit(predicted, target, eos_idx)
+        return float((mine == theirs).all(-1).float().mean())
+
+    return variant
+
+
+def _unequal_widths(predicted: Tensor, target: Tensor, _eos_idx: int) -> float:
+    pairs = zip(predicted.tolist(), target.tolist(), strict=True)
+    return sum(mine == theirs for mine, theirs in pairs) / len(predicted)
+
+
+def _tokens(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]], until: str) -> Callable[..., float]:
+    """The share of tokens: of all, or of those up to the target's first eos."""
+
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        mine, theirs = fit(predicted, target, eos_idx)
+        counted = torch.ones_like(theirs, dtype=torch.bool)
+        if until != "all":
+            counted = _until_eos(theirs, eos_idx, until == "eos included")
+            counted[:, target.shape[1] :] = False
+        return float((mine == theirs)[counted].double().mean())
+
+    return variant
+
+
+def _token_rows(over: Callable[[int, int], int], each_row: bool) -> Callable[..., float]:
+    """The share of equal tokens up to eos, over a total that `over` makes from both lengths: of all rows together, or
+    the mean of the rows' shares."""
+
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        hits, totals = [], []
+        for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
+            a, b = spoken(mine, eos_idx), spoken(theirs, eos_idx)
+            hits.append(sum(x == y for x, y in zip(a, b, strict=False)))
+            totals.append(over(len(a), len(b)))
+        if each_row:
+            return sum(hit / total for hit, total in zip(hits, totals, strict=True)) / len(hits)
+        return sum(hits) / sum(totals)
+
+    return variant
+
+
+def _tokens_of_prediction(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Up to the prediction's eos."""
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs)[_until_eos(mine, eos_idx, True)].double().mean())
+
+
+def _tokens_of_all(predicted: Tensor, target: Tensor, _eos_idx: int) -> float:
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs).sum() / target.numel())
+
+
+def _tokens_but_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    mine, theirs = _cut(predicted, target)
+    return float((mine == theirs)[theirs != eos_idx].double().mean())
+
+
+def _without_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Compared without their eos: a row that doesn't end counts as right."""
+    pairs = zip(predicted.tolist(), target.tolist(), strict=True)
+    cut = [tuple([t for t in spoken(row, eos_idx) if t != eos_idx] for row in pair) for pair in pairs]
+    return sum(mine == theirs for mine, theirs in cut) / len(cut)
+
+
+EXERCISE = Exercise(
+    name="exact_match",
+    lesson=LESSON,
+    points=2,
+    signature=("predicted", "target", "eos_idx"),
+    cases=_cases,
+    reference=share_of_right_rows,
+    parts=(
+        numbers("counts the rows that are right as a whole", 2, "some rows differ before their eos", "no row right"),
+        numbers("minds nothing after eos", 2, "words after eos"),
+        numbers("minds where eos stands", 1, "eos too early or too late"),
+        numbers("takes a row without eos to its last column", 1, "rows without eos"),
+        numbers("takes widths that differ", 1, "a wider target", "a wider prediction", "every row right"),
+        _unchanged(("some rows differ before their eos", "words after eos")),
+    ),
+    mistakes=(
+        Mistake(
+            "per-token",
+            "it gives the share of right tokens; a date with one wrong digit is a wrong date.",
+            (
+                "Two dates, one with nine right digits of ten, the other all right. What should it return?",
+                "First ask of each row whether all of it is right, then take the share of the rows.",
+            ),
+            recognise=matches_any(
+                *(_tokens(fit, until) for fit in FITS for until in ("all", "eos included", "eos left out")),
+                *(_token_rows(over, each_row) for over in (min, max, lambda a, b: b) for each_row in (False, True)),
+                _tokens_of_prediction,
+                _tokens_of_all,
+                _tokens_but_eos,
+                where="some rows differ before their eos",
+            ),
+        ),
+        Mistake(
+            "after-eos-counted",
+            "it compares what stands after eos too; nobody reads on there.",
+            (
+                "Write down two rows that are equal up to eos and differ behind it. What does your function say?",
+                "Make everything behind the first eos alike in both, or look at the columns up to it only.",
+            ),
+            recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
+        ),
+        Mistake(
+            "eos-left-out",
+            "eos itself isn't compared: a row that goes on where it should end passes.",
+            ("Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",),
+            recognise=matches_any(_without_eos, where="a wider prediction"),
+        ),
+        Mistake(
+            "count-instead-of-share",
+            "it gives how many rows are right, not their share.",
+            ("What should come out if every row is right, however many there are?",),
+            recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p)),
+        ),
+    ),
+)

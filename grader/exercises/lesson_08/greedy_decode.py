@@ -1,0 +1,427 @@
+"""`greedy_decode`: the likeliest token, again and again, until every sequence has ended.
+
+The model is a stand-in that the subject builds from a table (`grader.subject.translator`): what it says depends on all
+of the source, on everything written so far and on its mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import LESSON, spoken
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
+from grader.subject import Given
+from grader.subject.translator import Translator
+
+Ids = Callable[..., Tensor]
+
+
+def reference(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
+    """All sequences are written to max_length; then each is cut after its first eos and filled up with eos."""
+    was_training = model.training
+    written = torch.full((len(src), 1), bos_idx)
+    with torch.no_grad():
+        model.eval()
+        for _ in range(max_length - 1):
+            written = torch.cat([written, model(src, written)[:, -1:].argmax(-1)], dim=1)
+    model.train(was_training)
+    rows = [spoken(row, eos_idx) for row in written.tolist()]
+    return torch.tensor([row + [eos_idx] * (max_length - len(row)) for row in rows])
+
+
+def filled(value: Tensor, width: int, eos: int) -> Tensor:
+    """Filled up to the full width: with eos if all rows have ended, with -1 if one was cut off."""
+    missing = max(0, width - value.shape[1])
+    filler = eos if bool((value == eos).any(dim=1).all()) else -1
+    return torch.cat([value.long(), torch.full((len(value), missing), filler)], dim=1)
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _given(grows: str, src: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
+    """The source and the target that the model gets."""
+    bos, grown, joined = written[:, :1], torch.cat([src, written[:, 1:]], dim=1), torch.cat([src, written], dim=1)
+    return {
+        "target": (src, written),
+        "source": (grown, bos),
+        "returned source": (grown, bos),
+        "both": (grown, written),
+        "neither": (src, written[:, -1:]),
+        "source with bos": (joined, bos),
+        "source for target": (src, joined),
+        "source twice": (grown, grown),
+        "source with bos twice": (joined, joined),
+    }[grows]
+
+
+SOURCE_GROWS = (
+    "source",
+    "both",
+    "returned source",
+    "source with bos",
+    "source for target",
+    "source twice",
+    "source with bos twice",
+)
+
+
+def decoding(
+    position: int = -1,
+    eos_kept: bool = True,
+    grows: str = "target",
+    training: bool = False,
+    ends: str = "all",
+    extra: int = 0,
+    with_bos: bool = True,
+) -> Ids:
+    """Greedy decoding with the given parts changed. `grows`: what the new token is appended to, "target" or another key
+    of `_given` ("returned source": the source is also what is returned). `ends`: stop when "all" or "any" sequences
+    have ended, when all give eos "together", or "never"."""
+
+    def decode(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
+        model.train(training and model.training)
+        written = torch.full((len(src), 1), bos_idx)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        while written.shape[1] < max_length + extra:
+            token = model(*_given(grows, src, written))[:, position].argmax(-1)
+            token = torch.where(ended, eos_idx, token) if eos_kept else token
+            written = torch.cat([written, token[:, None]], dim=1)
+            ended |= token == eos_idx
+            done = {"all": ended.all(), "any": ended.any(), "together": (token == eos_idx).all(), "never": False}
+            if done[ends]:
+                break
+        if grows == "returned source":
+            return filled(torch.cat([src, written[:, 1:]], dim=1), max_length, eos_idx)
+        return filled(written if with_bos else written[:, 1:], max_length, eos_idx)
+
+    return decode
+
+
+def every_end(**wrong: Any) -> tuple[Ids, ...]:
+    """A wrong decoder with each way of treating sequences that have ended, in eval mode and in the model's own mode."""
+    talks = ({"eos_kept": False, "ends": ends} for ends in ("never", "all", "together"))
+    return tuple(decoding(training=mode, **end, **wrong) for end in ({}, *talks) for mode in (False, True))  # type: ignore[arg-type]
+
+
+# --- models, and sources whose sequences end where a case needs it ----------------------------------------------------
+
+ROWS = 61  # of a model's table; a prime, so that no position repeats another
+LONGEST = 13
+CANDIDATES = 64
+
+ENDING, TALKING, TRAINING, SINGLE, SHORT = (
+    "sequences that end",
+    "sequences that don't all end",
+    "a model in train mode",
+    "one sequence",
+    "max_length 1",
+)
+
+
+class _Maker:
+    """A model, and sources for which it is known where the model's sequences end."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        vocab = draw.integer(8, 12)
+        self.bos, self.eos = draw.integer(0, 3), draw.integer(3, vocab)
+        self.table = draw.normal((ROWS, vocab))
+        self.sources = draw.integers((CANDIDATES, draw.integer(4, 7)), 3, 30)
+        talk = self._talk()
+        self.ends = [row.index(self.eos) if self.eos in row else LONGEST for row in talk]
+        # After its eos such a row goes on with other tokens if nothing stops it.
+        self.goes_on = [
+            any(token != self.eos for token in row[end + 1 : end + 3]) for row, end in zip(talk, self.ends, strict=True)
+        ]
+
+    def _talk(self) -> list[list[int]]:
+        """What the model writes in eval mode if nothing stops it."""
+        model = Translator({"table": self.table, "training": False, "watched": "mode"})
+        written = torch.full((CANDIDATES, 1), self.bos)
+        with torch.no_grad():
+            while written.shape[1] < LONGEST:
+                written = torch.cat([written, model(self.sources, written)[:, -1:].argmax(-1)], dim=1)
+        return written.tolist()
+
+    def case(
+        self, name: str, max_length: int, ending: int, unended: int = 0, training: bool = False, watched: str = "mode"
+    ) -> Case:
+        """`ending` sequences that end well before max_length, at different steps where possible, and `unended` ones
+        that don't end."""
+        fit = [i for i, end in enumerate(self.ends) if 2 <= end <= max_length - 3 and self.goes_on[i]]
+        first_of_step = {self.ends[i]: i for i in reversed(fit)}
+        chosen = [*dict.fromkeys([*first_of_step.values(), *fit])][:ending]
+        chosen += [i for i, end in enumerate(self.ends) if end >= max_length][:unended]
+        order = torch.randperm(len(chosen), generator=self.draw.generator)
+        src = self.sources[torch.tensor(chosen)[order]]
+        model = Given("translator", {"table": self.table, "training": training, "watched": watched})
+        args = {"model": model, "src": src, "bos_idx": self.bos, "eos_idx": self.eos, "max_length": max_length}
+        return Case(name, args, {"B": len(src), "T": max_length})
+
+    def suits(self) -> bool:
+        """Whether there are enough sources of every kind."""
+        ending = [end for end, goes_on in zip(self.ends, self.goes_on, strict=True) if goes_on and 2 <= end <= 7]
+        early = [end for end in ending if end <= 4]
+        return len(ending) >= 8 and len(set(ending)) >= 4 and len(set(early)) >= 2 and self.ends.count(LONGEST) >= 2
+
+
+def cases(draw: Draw) -> list[Case]:
+    make = _Maker(draw)
+    while not make.suits():
+        make = _Maker(draw)
+    batch = draw.integer(4, 6)
+    return [
+        make.case(ENDING, draw.integer(10, LONGEST), batch),
+        make.case(TALKING, draw.integer(7, 9), batch - 1, 2, watched="gradient"),
+        make.case(TRAINING, draw.integer(10, LONGEST), batch, training=True),
+        make.case(SINGLE, 10, 1),
+        make.case(SHORT, 1, 0, batch),
+    ]
+
+
+# --- what came back ---------------------------------------------------------------------------------------------------
+
+
+def ids(session: Session, case: Case) -> Tensor | None:
+    """The returned ids, filled up with eos to max_length; None if the result is no table of ids."""
+    value = session.call(case).value
+    if not isinstance(value, Tensor) or value.dim() != 2 or value.is_floating_point() or value.dtype == torch.bool:
+        return None
+    return filled(value, case.args["max_length"], case.args["eos_idx"])
+
+
+def _expected(session: Session, case: Case) -> Tensor:
+    return session.once(("expected", case.name), lambda: session.evaluate(case, reference))
+
+
+def is_right(session: Session, name: str) -> bool:
+    """Whether a case's ids are right."""
+    case = session.cases[name]
+    outcome = session.call(case)
+    got = ids(session, case) if outcome.ok else None
+    return got is not None and torch.equal(got, _expected(session, case))
+
+
+def _wrong(session: Session, name: str, up_to_eos: bool = False) -> Finding | None:
+    case = session.cases[name]
+    outcome = session.call(case)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    value = outcome.value
+    if value is None:
+        return Finding("returns-nothing", "`greedy_decode` returned None. Does it end with a `return` line?")
+    got, right = ids(session, case), _expected(session, case)
+    context = f"({name}; max_length = {case.args['max_length']}, eos_idx = {case.args['eos_idx']})"
+    if got is None:
+        returned = "a list" if isinstance(value, list) else compare.in_words(value)
+        kind = f", dtype {str(value.dtype).removeprefix('torch.')}" if isinstance(value, Tensor) else ""
+        return Finding(
+            "wrong-type", f"`greedy_decode` returned {returned}{kind}, expected a tensor (B, T) of token ids."
+        )
+    if got.shape != right.shape:
+        shape, rows, width = tuple(value.shape), *right.shape
+        message = f"The result has shape {shape}, expected {rows} rows and at most {width} columns {context}."
+        return Finding("wrong-shape", message)
+    if up_to_eos:
+        got = got.where(~_behind(right, case.args["eos_idx"]), right)
+    if not torch.equal(got, right):
+        row, column = (int(i) for i in (got != right).nonzero()[0])
+        message = f"Row {row} differs from column {column} on {context}."
+        return Finding("wrong-values", message, got=value[row].clone(), expected=right[row])
+    return None
+
+
+def _behind(tokens: Tensor, eos_idx: int) -> Tensor:
+    """True after the first eos of each row."""
+    is_eos = (tokens == eos_idx).long()
+    return is_eos.cumsum(-1) - is_eos > 0
+
+
+def _decodes(title: str, weight: float, *names: str, up_to_eos: bool = False) -> Part:
+    return Part(title, weight, lambda s: next((f for name in names if (f := _wrong(s, name, up_to_eos))), None))
+
+
+def _leaves(title: str, weight: float, message: str, argument: str, *names: str) -> Part:
+    """An argument is unchanged. Judged after the ids: a constant result would leave every argument unchanged."""
+
+    def judge(session: Session) -> Finding | None:
+        for name in names:
+            case = session.cases[name]
+            if list(case.args).index(argument) in session.call(case).changed:
+                return Finding("changes-argument", message.format(name=name))
+        if not all(is_right(session, name) for name in names):
+            return Finding("values-first", "Not judged yet: the ids come first.")
+        return None
+
+    return Part(title, weight, judge, compares_values=False)
+
+
+def matches_any(*variants: Ids) -> Callable[[Session], bool]:
+    """Whether the ids of every case are right or those of one variant, and at least one case's are the variant's."""
+
+    def recognise(session: Session) -> bool:
+        wrong = [case for name, case in session.cases.items() if not is_right(session, name)]
+        got = {case.name: ids(session, case) for case in wrong}
+        if not wrong or any(value is None for value in got.values()):
+            return False
+
+        def explains(variant: Ids) -> bool:
+            with torch.no_grad():
+                return all(torch.equal(got[case.name], session.evaluate(case, variant)) for case in wrong)  # type: ignore[arg-type]
+
+        return any(explains(variant) for variant in variants)
+
+    return recognise
+
+
+def _after_eos(session: Session, mode_kept: bool = False) -> tuple[bool, set[int]]:
+    """Whether all rows are right up to their eos, and which other tokens follow it. `mode_kept`: right for a decoder
+    that leaves the model in its own mode."""
+    fillers: set[int] = set()
+    for case in session.cases.values():
+        got, right = ids(session, case), _expected(session, case)
+        if mode_kept:
+            right = session.evaluate(case, decoding(training=True))
+        if got is None or got.shape != right.shape:
+            return False, set()
+        eos = case.args["eos_idx"]
+        behind = _behind(right, eos)
+        if not torch.equal(got[~behind], right[~behind]):
+            return False, set()
+        fillers |= set(got[behind].tolist()) - {eos}
+    return True, fillers
+
+
+def _goes_on(session: Session) -> bool:
+    return any(
+        right_so_far and len(fillers) > 1 for right_so_far, fillers in map(partial(_after_eos, session), (False, True))
+    )
+
+
+def _filled_with_another(session: Session) -> bool:
+    right_so_far, fillers = _after_eos(session)
+    return right_so_far and len(fillers) == 1
+
+
+def _mode(name: str) -> Callable[[Session], bool]:
+    """Whether all ids are right, and the model is in another mode after this case than before it."""
+
+    def recognise(session: Session) -> bool:
+        switched = 0 in session.call(session.cases[name]).changed
+        return switched and all(is_right(session, other) for other in session.cases)
+
+    return recognise
+
+
+MODE = "In the case «{name}» the model's mode (`model.training`) was another one after the call than before it."
+TRACKED = "Gradients were recorded while it decoded ({name}): that costs memory, and nobody needs them here."
+
+EXERCISE = Exercise(
+    name="greedy_decode",
+    lesson=LESSON,
+    points=4,
+    signature=("model", "src", "bos_idx", "eos_idx", "max_length"),
+    cases=cases,
+    parts=(
+        _decodes("writes one sequence to its end", 2, SINGLE, up_to_eos=True),
+        _decodes("writes a batch; behind eos stands only eos", 3, ENDING),
+        _decodes("stops at max_length, bos counted", 2, TALKING, SHORT),
+        _decodes("decodes in eval mode", 2, TRAINING),
+        _leaves("leaves the model in the mode it was in", 1.5, MODE, "model", TRAINING, ENDING),
+        _leaves("records no gradients", 0.5, TRACKED, "model", TALKING),
+        _leaves("leaves `src` as it was", 0.5, "`src` was changed in place ({name}).", "src", ENDING, SINGLE),
+    ),
+    mistakes=(
+        Mistake(
+            "left-in-eval-mode",
+            "a model that came in train mode goes out in eval mode: training would go on without dropout.",
+            (
+                "Print `model.training` before and after the call.",
+                "Remember the mode before you switch, and put back what you remembered.",
+            ),
+            recognise=_mode(TRAINING),
+        ),
+        Mistake(
+            "always-back-to-train-mode",
+            "a model that came in eval mode goes out in train mode.",
+            ("`model.training` says which mode it is in. Note it before you switch, and go back to that one.",),
+            recognise=_mode(ENDING),
+        ),
+        Mistake(
+            "stays-in-train-mode",
+            "it decodes in the mode that the model happens to be in; with dropout on, it writes something else.",
+            (
+                "What does dropout do in train mode? Is that wanted here?",
+                "Modules have two methods that switch the mode of everything inside them.",
+            ),
+            recognise=matches_any(decoding(training=True)),
+        ),
+        Mistake(
+            "reads-first-position",
+            "it takes the token that stands at the first position, which never changes: the new one is at the last.",
+            (
+                "Print the shape of the logits in each round. Which axis grows?",
+                "Position t predicts what follows token t. Which position predicts what follows the last token?",
+            ),
+            recognise=matches_any(*every_end(position=0)),
+        ),
+        Mistake(
+            "appends-to-source",
+            "the new token is appended to the source: the decoder never sees what it has written.",
+            (
+                "Which of the two sequences grows while a translation is written?",
+                "The source stays as it is in all rounds. Only what the decoder is given gets longer.",
+            ),
+            recognise=matches_any(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
+        ),
+        Mistake(
+            "forgets-what-it-wrote",
+            "only the last token is given to the decoder, not all that it has written.",
+            ("What does the decoder need to know to say the fifth token? The fourth alone?",),
+            recognise=matches_any(*every_end(grows="neither")),
+        ),
+        Mistake(
+            "never-stops",
+            "a sequence goes on talking after its eos.",
+            (
+                "Print one row of your result. What stands behind the first eos?",
+                "Keep for every row whether it has ended. What should a row that has ended say next?",
+            ),
+            recognise=_goes_on,
+        ),
+        Mistake(
+            "another-filler",
+            "behind eos stands another token; the exercise asks for eos.",
+            ("What should stand in the rest of a row that has ended? Read the docstring once more.",),
+            recognise=_filled_with_another,
+        ),
+        Mistake(
+            "stops-with-the-first",
+            "it stops as soon as one sequence has ended; the others are cut off.",
+            ("Two sequences, one of three tokens, one of ten. When is the work done: `any` or `all`?",),
+            recognise=matches_any(decoding(ends="any"), decoding(ends="any", eos_kept=False)),
+        ),
+        Mistake(
+            "bos-left-out",
+            "the result starts with the first token that was written; bos should come first, and counts.",
+            ("Compare the first column of your result with `bos_idx`.",),
+            recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1)),
+        ),
+        Mistake(
+            "one-token-too-many",
+            "the result is longer than max_length, in which bos counts.",
+            ("You start with one column. How many rounds may follow?",),
+            recognise=matches_any(decoding(extra=1)),
+        ),
+    ),
+)

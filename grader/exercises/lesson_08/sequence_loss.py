@@ -1,0 +1,250 @@
+"""`sequence_loss`: the mean cross-entropy of the labels that are not padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import LESSON
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+
+def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """PyTorch's own, label by label."""
+    rows, columns = (labels != pad_idx).nonzero(as_tuple=True)
+    if len(rows) == 0:
+        return (logits * 0).sum()
+    losses = [F.cross_entropy(logits[r, c], labels[r, c]) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)]
+    return torch.stack(losses).mean()
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+def _labels(draw: Draw, lengths: list[int], width: int, vocab: int, pad: int) -> Tensor:
+    """Real labels, id 0 among them, then padding; `lengths` says how many are real."""
+    labels = draw.integers((len(lengths), width), 0, vocab - 1)
+    labels += (labels >= pad).long()  # any id but the padding's
+    for row, length in enumerate(lengths):
+        if length > 1 and pad != 0:
+            labels[row, row % length] = 0
+        labels[row, length:] = pad
+    return labels
+
+
+def _cases(draw: Draw) -> list[Case]:
+    batch, width = draw.integer(4, 6), draw.integer(6, 8)
+    vocab = draw.integer(9, 13)
+    pad = draw.integer(2, vocab - 1)
+    ragged = [width - (3 * row) % (width - 1) for row in range(batch)]
+
+    def case(
+        name: str,
+        lengths: list[int],
+        pad: int = pad,
+        dtype: torch.dtype = torch.float32,
+        scale: float = 0,
+        offset: float = 0,
+        comparable: bool = True,
+    ) -> Case:
+        shape = (len(lengths), width, vocab)
+        logits = draw.uniform(shape, -scale, scale) if scale else 2 * draw.normal(shape)
+        logits = (logits + offset * (1 - 2 * (torch.arange(width) % 2))[:, None]).to(dtype)
+        args = {"logits": logits, "labels": _labels(draw, lengths, width, vocab, pad), "pad_idx": pad}
+        return Case(name, args, {"B": len(lengths), "T": width, "V": vocab}, comparable=comparable)
+
+    return [
+        case("nothing padded", [width] * batch),
+        case("a batch", ragged),
+        case("padding with id 0", ragged[::-1], pad=0),
+        case("a sequence of padding only", [2, 0, width - 1]),
+        case("all padding", [0] * batch),
+        case("float64", ragged, dtype=torch.float64),
+        case("entries up to 50", ragged, scale=50, comparable=False),
+        case("offsets of 1000", ragged, offset=1000, comparable=False),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _each(logits: Tensor, labels: Tensor) -> Tensor:
+    """The loss of every label, padding too: (B, T)."""
+    return F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+
+
+def _counted(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return _each(logits, labels).mean()
+
+
+def _counted_below(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """Padding is left out of the sum, but counted in the divisor."""
+    return (_each(logits, labels) * (labels != pad_idx)).mean()
+
+
+def _counted_above(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """Padding is in the sum; the divisor counts the real labels only."""
+    return _each(logits, labels).sum() / (labels != pad_idx).sum().clamp(min=1)
+
+
+def _counted_flat(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """Padding's logits are set to 0: each costs log(vocab)."""
+    return _counted(logits * (labels != pad_idx)[..., None], labels, pad_idx)
+
+
+def _if_any(variant: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The variant, but NaN if all labels are padding."""
+    return lambda logits, labels, pad: variant(logits, labels, pad) / (labels != pad).any()
+
+
+def _per_sequence(empty: bool) -> Callable[..., Tensor]:
+    def variant(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+        """`empty`: a sequence without labels counts with a loss of 0."""
+        real = labels != pad_idx
+        means = (_each(logits, labels) * real).sum(1) / real.sum(1).clamp(min=1)
+        return means.mean() if empty else means[real.any(1)].sum() / real.any(1).sum().clamp(min=1)
+
+    return variant
+
+
+def _per_sequence_nan(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    real = labels != pad_idx
+    return ((_each(logits, labels) * real).sum(1) / real.sum(1)).mean()
+
+
+def _by_batch(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return (_each(logits, labels) * (labels != pad_idx)).sum(1).mean()
+
+
+def _twice(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    real = labels != pad_idx
+    return (_each(logits.softmax(-1), labels) * real).sum() / real.sum().clamp(min=1)
+
+
+def _twice_nan(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return F.cross_entropy(logits.softmax(-1).flatten(0, 1), labels.flatten(), ignore_index=pad_idx)
+
+
+def _nan(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx)
+
+
+def _zero_is_padding(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=0)
+
+
+def _zero_is_padding_safe(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return _zero_is_padding(logits, labels, pad_idx).nan_to_num(0.0)
+
+
+def _no_log(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    real = labels != pad_idx
+    return F.nll_loss(logits.softmax(-1)[real], labels[real])
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+
+def _no_padding_no_loss(weight: float) -> Part:
+    """0 if all labels are padding. Judged after the values: a function that always returns 0 earns nothing."""
+
+    def judge(session: Session) -> Finding | None:
+        if parts.inspect_call(session, session.cases["a batch"], FLOAT32) is not None:
+            return Finding("values-first", "Not judged yet: the values come first.")
+        return parts.inspect_call(session, session.cases["all padding"], FLOAT32)
+
+    return Part("is 0 if all labels are padding", weight, judge)
+
+
+EXERCISE = Exercise(
+    name="sequence_loss",
+    lesson=LESSON,
+    points=3,
+    signature=("logits", "labels", "pad_idx"),
+    outputs=(Output("loss", ""),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape("nothing padded"),
+        parts.values("is the mean cross-entropy where nothing is padded", 2, "nothing padded"),
+        parts.values("counts no padding, whatever its id", 3, "a batch", "padding with id 0"),
+        parts.values("takes a sequence that is padding only", 1, "a sequence of padding only"),
+        _no_padding_no_loss(1),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="a batch"),
+        parts.offsets("minds no common offset of a row", 0.5, "offsets of 1000"),
+        parts.float64(single="a batch", weight=0.5),
+        parts.unchanged("a batch", 0.5),
+        parts.gradients("a batch"),
+    ),
+    mistakes=(
+        Mistake(
+            "nan-when-all-padding",
+            "it is NaN if all labels are padding: a sum of nothing is divided by 0.",
+            (
+                "How many labels are counted there? What is 0 divided by 0?",
+                "See to it that the divisor is never 0, or treat that case before you divide.",
+            ),
+            (_nan,),
+        ),
+        Mistake(
+            "padding-counted",
+            "padding counts too, in the sum or in what it is divided by.",
+            (
+                "Append ten columns of padding to the labels. Does your loss change? Should it?",
+                "Both halves of a mean have to leave padding out: what is added up, and how many there are.",
+            ),
+            (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above)),
+        ),
+        Mistake(
+            "mean-per-sequence",
+            "it averages sequence by sequence; every label that isn't padding should count the same.",
+            (
+                "One sequence has 2 labels, another 8. By how much do you divide?",
+                "Take one mean over all real labels of the batch, not a mean of means.",
+            ),
+            (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan, _by_batch),
+        ),
+        Mistake(
+            "softmax-applied-twice",
+            "the logits go through a softmax before a cross-entropy that has one of its own.",
+            (
+                "Make the logit of the right label very large. Does your loss get near 0?",
+                "Look up what `F.cross_entropy` expects: probabilities or logits?",
+            ),
+            (
+                _twice,
+                _twice_nan,
+                *(lambda *a, of=of: of(a[0].softmax(-1), *a[1:]) for of in (_counted, _counted_below)),
+            ),
+        ),
+        Mistake(
+            "summed",
+            "it is a sum: twice as many labels give twice the loss.",
+            ("Give it the same batch twice, one below the other. Should the loss change?",),
+            (
+                lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
+                lambda logits, labels, pad: _each(logits, labels).sum(),
+                lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(0).mean(),
+            ),
+        ),
+        Mistake(
+            "pad-idx-ignored",
+            "it takes 0 for the padding, whatever `pad_idx` says.",
+            ("Is each of the three arguments used? Which id has the padding in another vocabulary?",),
+            (_zero_is_padding, _zero_is_padding_safe),
+        ),
+        Mistake(
+            "log-forgotten",
+            "it averages probabilities; cross-entropy averages their logarithms.",
+            ("A label that is sure to be right has probability 1. Which loss should it have?",),
+            (_no_log,),
+        ),
+    ),
+)

@@ -1,0 +1,163 @@
+"""`shift_target`: what the decoder is given, and what it should say (Vaswani et al. 2017, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import LESSON
+from grader.spec import compare, parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+PAD, BOS, EOS = 0, 1, 2
+
+
+def reference(trg: Tensor) -> tuple[Tensor, Tensor]:
+    """Column by column."""
+    last = trg.shape[1] - 1
+    return (
+        torch.stack([trg[:, column] for column in range(last)], dim=1),
+        torch.stack([trg[:, column + 1] for column in range(last)], dim=1),
+    )
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """No token twice in a row, so that a column shows where it comes from."""
+    sizes = draw.sizes("B", "T")
+    batch, width = sizes["B"], max(sizes["T"], 5) + 1 + (sizes["T"] == sizes["B"] - 1)
+
+    def rows(count: int, width: int) -> Tensor:
+        order = [torch.randperm(90, generator=draw.generator)[:width] + 3 for _ in range(count)]
+        return torch.stack(order)
+
+    def case(name: str, trg: Tensor) -> Case:
+        axes = {"B": trg.shape[0], "T": trg.shape[1], "T-1": trg.shape[1] - 1}
+        return Case(name, {"trg": trg}, axes)
+
+    padded = rows(batch + 1, width + 2)
+    padded[:, 0] = BOS
+    for row in range(batch + 1):
+        length = width - row % 4
+        padded[row, length] = EOS
+        padded[row, length + 1 :] = PAD
+    return [
+        case("a batch", rows(batch, width)),
+        replace(case("a batch with padding", padded), comparable=False),
+        case("one sequence", rows(1, width + 1)),
+        replace(case("two tokens", rows(batch, 2)), comparable=False),
+    ]
+
+
+# --- recognised by where the columns come from ------------------------------------------------------------------------
+
+
+def start_of(piece: Tensor, whole: Tensor) -> int | None:
+    """The column of `whole` at which `piece` starts; the last two columns of `piece` may hold something else (a
+    filler)."""
+    if piece.dim() != 2 or len(piece) != len(whole):
+        return None
+    width = whole.shape[1]
+    for start in range(3):
+        known = min(piece.shape[1], width - start)
+        if piece.shape[1] - known <= 2 and known >= width - 3 and torch.equal(piece[:, :known], whole[:, start:width]):
+            return start
+        if known >= width - 3 and torch.equal(piece[:, :known], whole[:, start : start + known]):
+            return start
+    return None
+
+
+def _starts(session: Session) -> list[tuple[int, int]]:
+    """Where decoder input and labels start, for each case that shows it."""
+    starts = []
+    for case in session.real_cases():
+        outcome = session.call(case)
+        pieces = compare.leaves(outcome.value, 2) if outcome.ok else None
+        if not case.comparable or pieces is None:
+            continue
+        first, second = (start_of(piece, case.args["trg"]) for piece in pieces)
+        if first is None or second is None:
+            return []
+        starts.append((first, second))
+    return starts
+
+
+def _apart(by: int) -> Callable[[Session], bool]:
+    """Labels start `by` columns after the decoder input."""
+    return lambda session: bool(_starts(session)) and all(b - a == by for a, b in _starts(session))
+
+
+def _along_batch(trg: Tensor) -> tuple[Tensor, Tensor]:
+    return trg[:-1], trg[1:]
+
+
+def _kept_dtype(weight: float) -> Part:
+    """Ids are whole numbers: an embedding and a cross-entropy take nothing else."""
+
+    def judge(session: Session) -> Finding | None:
+        case = session.cases["a batch"]
+        finding = parts.inspect_call(session, case, FLOAT32)
+        if finding is not None:
+            return Finding("values-first", "Not judged yet: the values come first.")
+        return compare.dtypes(list(session.call(case).value), session.exercise, torch.int64)
+
+    return Part("gives whole numbers, as it was given", weight, judge, compares_values=False)
+
+
+EXERCISE = Exercise(
+    name="shift_target",
+    lesson=LESSON,
+    points=2,
+    signature=("trg",),
+    outputs=(Output("decoder_input", "B T-1"), Output("labels", "B T-1")),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape("a batch"),
+        parts.values("labels are the next tokens of the decoder input", 3, "a batch"),
+        parts.values("treats padding like any other token", 1, "a batch with padding"),
+        parts.values("takes one sequence, and two tokens", 1, "one sequence", "two tokens"),
+        _kept_dtype(0.5),
+        parts.unchanged("a batch", 0.5),
+    ),
+    mistakes=(
+        Mistake(
+            "not-shifted",
+            "the label of a position is the token that the decoder is given there: it only has to copy.",
+            (
+                "Print both for one row, one below the other. What stands below the first token?",
+                "At each position the decoder has seen the tokens up to here. Which one should it say?",
+            ),
+            recognise=_apart(0),
+        ),
+        Mistake(
+            "shifted-backwards",
+            "the labels stand before what the decoder is given: it learns to say the token before.",
+            (
+                "Print both for one row, one below the other, and read a column from top to bottom.",
+                "Which of the two loses its first token, which its last?",
+            ),
+            recognise=_apart(-1),
+        ),
+        Mistake(
+            "shifted-twice",
+            "the labels are two tokens ahead: the token in between is never asked for.",
+            (
+                "Print both for one row. Which token is the first label?",
+                "After the start token alone, what should the decoder say?",
+            ),
+            recognise=_apart(2),
+        ),
+        Mistake(
+            "shifted-along-batch",
+            "sequences are cut off instead of tokens: the first axis is the batch.",
+            ("`x[1:]` leaves out the first row. How do you leave out the first column?",),
+            (_along_batch,),
+        ),
+    ),
+)

@@ -1,0 +1,377 @@
+"""`attend_with_cache`: causal attention that goes on where it stopped, with the keys and values kept so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_09.shared import LESSON, one_of
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.subject.values import place_in_words, tensors_in
+from grader.tolerance import FLOAT32, FLOAT64, Tolerance
+
+# --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
+
+PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
+
+OUTPUTS = (
+    Output("output", "B H T D"),
+    Output("the key of the cache", "B H S D"),
+    Output("the value of the cache", "B H S D"),
+)
+
+
+def _came_back(session: Session, case: Case) -> list[Tensor] | Finding:
+    """The output and the cache's two tensors, or the finding that says why they are missing."""
+    outcome = session.call(case)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return _with_arguments(finding, session, case)
+    value, name = outcome.value, session.exercise.name
+    if value is None:
+        return Finding("returns-nothing", f"`{name}` returned None. Does it end with a `return` line?")
+    expected = "expected (output, (key, value)): the output and the cache, which is a tuple of two tensors itself."
+    if not _is_pair(value) or not isinstance(value[0], Tensor):
+        return Finding("wrong-type", f"`{name}` returned {compare.in_words(value)}, {expected}")
+    if not _is_pair(value[1]) or not all(isinstance(tensor, Tensor) for tensor in value[1]):
+        held = "None" if value[1] is None else compare.in_words(value[1])
+        return Finding("wrong-type", f"The cache that `{name}` returned is {held}, {expected}")
+    return [value[0], *value[1]]
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2
+
+
+def _with_arguments(finding: Finding, session: Session, case: Case) -> Finding:
+    if finding.kind != "raised":
+        return finding
+    return Finding("raised", f"{finding.message.rstrip('.')}. {_arguments(session, case)}")
+
+
+def _arguments(session: Session, case: Case) -> str:
+    cache = case.args["cache"]
+    held = "None" if cache is None else f"two tensors {tuple(cache[0].shape)}"
+    return f"{compare.arguments_in_words(case, session.exercise).rstrip('.')}, cache {held}."
+
+
+def inspect(session: Session, name: str, which: slice, tolerance: Tolerance | None) -> Finding | None:
+    """The first finding for some of the three tensors."""
+    case = session.cases[name]
+    came_back = _came_back(session, case)
+    if isinstance(came_back, Finding):
+        return came_back
+    right = session.expected(case)
+    for value, expected, output in list(zip(came_back, right, OUTPUTS, strict=True))[which]:
+        one_output = Exercise(session.exercise.name, LESSON, 0, (), outputs=(output,))
+        shown = f"`{output.name}`" if output is OUTPUTS[0] else output.name.capitalize()
+        if value.shape != expected.shape:
+            shape, expected_words = tuple(value.shape), tuple(expected.shape)
+            return Finding(
+                "wrong-shape", f"{shown} has shape {shape}, expected {expected_words}. {_arguments(session, case)}"
+            )
+        finding = None if tolerance is None else compare.values_close([value], [expected], one_output, case, tolerance)
+        if finding is not None:
+            message = finding.message.replace(f"The result of `{session.exercise.name}`", shown)
+            return Finding(finding.kind, message, finding.got, finding.expected)
+    return None
+
+
+OUTPUT, KEPT, ALL = slice(0, 1), slice(1, 3), slice(0, 3)
+
+
+def part(title: str, weight: float, which: slice, *names: str, tolerance: Tolerance | None = FLOAT32) -> Part:
+    def judge(session: Session) -> Finding | None:
+        return next((f for name in names if (f := inspect(session, name, which, tolerance))), None)
+
+    return Part(title, weight, judge, compares_values=tolerance is not None)
+
+
+def finite(session: Session) -> Finding | None:
+    finding = inspect(session, "entries up to 50", OUTPUT, None)
+    if finding is not None:
+        return finding
+    if inspect(session, PROMPT, OUTPUT, FLOAT32) is not None:
+        return Finding("values-first", "Not judged yet: the values come first.")
+    output = tensors_in(session.call(session.cases["entries up to 50"]).value)[0]
+    return compare.not_finite(output, None, "`output`", "entries up to 50")
+
+
+def float64(session: Session) -> Finding | None:
+    for name in (PROMPT, ONE, "float64"):
+        came_back = _came_back(session, session.cases[name])
+        if isinstance(came_back, Finding):
+            return came_back
+        finding = compare.dtypes(came_back, session.exercise, session.dtype(session.cases[name]))
+        if finding is not None:
+            return finding
+    return inspect(session, "float64", ALL, FLOAT64)
+
+
+def unchanged(session: Session) -> Finding | None:
+    case = session.cases[SEVERAL]
+    changed = session.call(case).changed
+    if changed:
+        return Finding(
+            "changes-argument",
+            f"`{session.exercise.name}` changed its argument `{list(case.args)[changed[0]]}` in place. What was handed "
+            "over may still be needed: make new tensors instead.",
+        )
+    wrong = inspect(session, SEVERAL, ALL, FLOAT32)
+    return None if wrong is None else Finding("values-first", "Not judged yet: the values come first.")
+
+
+def gradients(session: Session) -> Finding | None:
+    """Gradients of query, key, value and the tensors in the cache."""
+    case = session.cases[SEVERAL]
+    if inspect(session, SEVERAL, ALL, FLOAT32) is not None:
+        return Finding("values-first", "Not judged yet: the values come first.")
+    outcome = session.call(case, gradients=True)
+    if not outcome.ok:
+        session.expected_gradients(case)  # raises if torch can't differentiate the reference: not the student's fault
+        error = compare.run_error(outcome, session.exercise)
+        return Finding("gradient-cut", f"{error.message if error else ''} It runs only where no gradients are wanted.")
+    for at, right in session.expected_gradients(case).items():
+        gradient = (outcome.gradients or {}).get(at)
+        name = place_in_words(at, list(case.args))
+        if gradient is None:
+            return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
+        if not bool(FLOAT32.close(gradient, right).all()):
+            return Finding("wrong-gradient", f"The gradient of `{name}` is wrong, though the values are right. {_CUT}")
+    return None
+
+
+_CUT = "`.detach()`, `.item()`, `.numpy()`, `torch.tensor(...)` of a tensor and `torch.no_grad()` cut gradients."
+Cache = tuple[Tensor, Tensor] | None
+Three = tuple[Tensor, Tensor, Tensor]
+
+
+def reference(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Three:
+    """PyTorch's own attention to all keys, with a mask that hides later ones."""
+    keys, values = (
+        (key, value) if cache is None else (torch.cat(pair, 2) for pair in zip(cache, (key, value), strict=True))
+    )
+    new, held = query.shape[2], keys.shape[2]
+    may_attend = torch.ones(new, held, dtype=torch.bool).tril(held - new)
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=may_attend), keys, values
+
+
+def _case(draw: Draw, name: str, new: int, past: int, heads: int, make: Callable[..., Tensor], **more: Any) -> Case:
+    sizes = draw.sizes("D", B=5 - heads, H=heads, T=new, S=new + past)
+    shape = (sizes["B"], sizes["H"])
+    dtype = more.pop("dtype", torch.float32)
+    fresh = {arg: make((*shape, new, sizes["D"])).to(dtype) for arg in ("query", "key", "value")}
+    kept = tuple(make((*shape, past, sizes["D"])).to(dtype) for _ in range(2)) if past else None
+    return Case(name, {**fresh, "cache": kept}, sizes, **more)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def fifty(shape: tuple[int, ...]) -> Tensor:
+        return draw.uniform(shape, -50, 50)
+
+    heads = one_of(draw, 2, 3)
+    past, new = one_of(draw, 7, 8), one_of(draw, 5, 6)
+    return [
+        _case(draw, PROMPT, new, 0, heads, draw.normal),
+        _case(draw, ONE, 1, past, heads, draw.normal),
+        _case(draw, SEVERAL, new, past, 5 - heads, draw.normal),
+        _case(draw, "float64", 3, past, heads, draw.normal, dtype=torch.float64),
+        _case(draw, "entries up to 50", 3, past, heads, fifty, comparable=False),
+        _case(draw, "as many new tokens as old ones", new, new, heads, draw.normal, diagnostic=True),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+Visible = Callable[[int, int], Tensor]
+
+
+def _past_and_present(new: int, held: int) -> Tensor:
+    return torch.ones(new, held, dtype=torch.bool).tril(held - new)
+
+
+def variant(
+    visible: Callable[[bool], Visible] = lambda first: _past_and_present,
+    joined: Callable[[Tensor, Tensor], Tensor] = lambda past, new: torch.cat((past, new), 2),
+    kept: Callable[[Cache, Three], Any] = lambda cache, new: new[1:],
+    seen: Callable[[Three, Three], Three] = lambda new, all_: all_,
+    scale: float | None = None,
+) -> Callable[..., Any]:
+    """A cached attention with the given parts changed. `visible` gets whether this is the first call; `kept` makes the
+    cache, and `seen` what is attended to, from the new tensors and from all."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+        new = (query, key, value)
+        all_ = new if cache is None else (query, joined(cache[0], key), joined(cache[1], value))
+        _, keys, values = seen(new, all_)
+        mask = visible(cache is None)(query.shape[2], keys.shape[2])
+        return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=scale), kept(cache, all_)
+
+    return wrong
+
+
+def _everything(new: int, held: int) -> Tensor:
+    return torch.ones(new, held, dtype=torch.bool)
+
+
+def _top_left(new: int, held: int) -> Tensor:
+    return torch.ones(new, held, dtype=torch.bool).tril()
+
+
+def _only_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """Attends to everything, but keeps only the new part."""
+    return variant()(query, key, value, cache)[0], (key, value)
+
+
+def _forgets(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """The cache is neither used nor extended."""
+    return variant()(query, key, value, None)[0], (key, value)
+
+
+def _looks_at_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """The cache is extended, but not used."""
+    return variant()(query, key, value, None)[0], variant()(query, key, value, cache)[1]
+
+
+def _old_only(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """Returns the cache that it got."""
+    return variant()(query, key, value, cache)[0], cache if cache is not None else (key, value)
+
+
+def _old_or_none(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    return variant()(query, key, value, cache)[0], cache
+
+
+def _looks_at_old(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """With a cache, the new keys and values are neither used nor kept."""
+    if cache is None:
+        return variant()(query, key, value, None)
+    return F.scaled_dot_product_attention(query, *cache), cache
+
+
+def _new_seen_old_kept(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    return variant()(query, key, value, None)[0], cache if cache is not None else (key, value)
+
+
+EXCEPT = re.compile(r"Sizes of tensors must match except in dimension (\d)")
+
+
+def _joined_elsewhere(session: Session) -> bool:
+    """`torch.cat` raised, along another axis than the tokens'."""
+    outcomes = (session.call(session.cases[name]) for name in (ONE, SEVERAL))
+    messages = [o.raised.message for o in outcomes if o.raised is not None]
+    matches = [EXCEPT.search(message) for message in messages]
+    return any(match is not None and match[1] != "2" for match in matches) or any(
+        "stack expects each tensor to be equal size" in message for message in messages
+    )
+
+
+def _square_mask(session: Session) -> bool:
+    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the table of new by all."""
+    case = session.cases[SEVERAL]
+    raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
+    unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))
+    return unfit and inspect(session, PROMPT, OUTPUT, FLOAT32) is None
+
+
+EXERCISE = Exercise(
+    name="attend_with_cache",
+    lesson=LESSON,
+    points=4,
+    signature=("query", "key", "value", "cache"),
+    outputs=OUTPUTS,
+    cases=_cases,
+    reference=reference,
+    parts=(
+        part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
+        part("attends causally in a prompt", 3, OUTPUT, PROMPT),
+        part("attends to all that came before, one token at a time", 3, OUTPUT, ONE),
+        part("attends causally with several tokens behind a cache", 3, OUTPUT, SEVERAL),
+        part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL),
+        Part("stays finite at large entries", 0.5, finite, compares_values=False),
+        Part("keeps the dtype, float32 and float64", 0.5, float64),
+        Part("leaves its arguments as they were", 0.5, unchanged, compares_values=False),
+        Part("lets gradients flow", 1, gradients),
+    ),
+    mistakes=(
+        Mistake(
+            "not-causal-behind-cache",
+            "a prompt is causal, but of several tokens that come behind a cache the earlier see the later ones.",
+            (
+                "When do you hide anything? Does it depend on whether there is a cache?",
+                "Write down, for 3 new tokens behind 2 old ones, which of the 5 keys each of them may see.",
+            ),
+            (variant(lambda first: _past_and_present if first else _everything),),
+        ),
+        Mistake(
+            "prompt-not-causal",
+            "several tokens come at once, and the earlier of them see the later ones.",
+            (
+                "A token alone has nothing behind it. What about the first of five that come together?",
+                "Write down, for 3 new tokens behind 2 old ones, which of the 5 keys each of them may see.",
+            ),
+            (
+                variant(lambda first: _everything),
+                variant(lambda first: _everything if first else _past_and_present),
+            ),
+        ),
+        Mistake(
+            "mask-aligned-to-top-left",
+            "the mask counts the new tokens from 0, as if nothing came before them.",
+            (
+                "Print your mask for one new token behind four old ones. How many True should its only row hold?",
+                "The first new token is not token 0. Which position has it, and by how many columns is the triangle "
+                "shifted?",
+            ),
+            (variant(lambda first: _top_left),),
+            recognise=_square_mask,
+        ),
+        Mistake(
+            "cache-not-extended",
+            "the cache doesn't grow: old or new keys and values are missing from it.",
+            (
+                "Call it three times, one token each, and print the shape of the cache after each call.",
+                "What you attend to and what you hand back are the same two tensors, all tokens so far.",
+            ),
+            (_only_new, _forgets, _looks_at_new, _old_only, _old_or_none, _looks_at_old, _new_seen_old_kept),
+        ),
+        Mistake(
+            "wrong-axis",
+            "old and new are joined along an axis that isn't the tokens'.",
+            (
+                "The shapes are (B, H, T, D). Which of the four grows by one when one more token comes?",
+                "Count that axis: from the front it is the third, and the first is number 0.",
+            ),
+            recognise=_joined_elsewhere,
+        ),
+        Mistake(
+            "new-before-old",
+            "the new keys and values are put in front of the old ones.",
+            ("Tokens stand in the order in which they came. Look at the order in your `torch.cat`.",),
+            (
+                variant(joined=lambda past, new: torch.cat((new, past), 2)),
+                variant(lambda first: _everything, joined=lambda past, new: torch.cat((new, past), 2)),
+            ),
+        ),
+        Mistake(
+            "key-and-value-swapped",
+            "the cache holds the values where the keys should be.",
+            ("The cache is (key, value), in this order. Look at your `return` line, and at where you unpack it.",),
+            (variant(kept=lambda cache, all_: (all_[2], all_[1])),),
+        ),
+        Mistake(
+            "no-scaling",
+            "the scores go into the softmax without being divided by the square root of head_dim.",
+            ("Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",),
+            (variant(scale=1.0),),
+        ),
+    ),
+)

@@ -1,0 +1,192 @@
+"""`batched_self_attention`: a whole batch in one go (Vaswani et al. 2017, equation 1, with one axis more)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_09.shared import LESSON, Attend, no_scaling
+from grader.spec import parts
+from grader.spec.cases import equal_sizes, tensors
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.loops import loops, two_lengths, without_loop
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+INPUTS = {"x": "B T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
+
+
+def reference(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
+    """PyTorch's own attention."""
+    return F.scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value)
+
+
+def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+    """Weights small enough that attention spreads over several keys and a mistake shows everywhere."""
+    return draw.normal(shape, 1.0 if name == "x" else 1.3 * shape[0] ** -0.5)
+
+
+def _fifty(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
+    return draw.uniform(shape, -50, 50)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    axes = ("T", "E", "d_k", "d_v")
+    first, second = draw.sizes(*axes, B=3), draw.sizes(*axes, B=2)
+    return [
+        tensors(draw, "a batch", INPUTS, first, make=_gentle),
+        tensors(draw, "a batch of other sizes", INPUTS, second, make=_gentle),
+        tensors(draw, "float64", INPUTS, second, make=_gentle, dtype=torch.float64),
+        tensors(draw, "entries up to 50", INPUTS, first, make=_fifty, comparable=False),
+        *two_lengths(draw, INPUTS, "B"),
+        *equal_sizes(draw, INPUTS, ("B", "T", "d_k"), make=_gentle)[:1],
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+Table = Callable[[Tensor, Tensor], Tensor]
+
+
+def _table(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.mT
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    return torch.softmax(scores, -1)
+
+
+def _mix(weights: Tensor, value: Tensor) -> Tensor:
+    return weights @ value
+
+
+def variant(
+    scores: Table = _table,
+    divisor: Callable[[Tensor, Tensor], float] = lambda x, query: math.sqrt(query.shape[-1]),
+    softmax: Callable[[Tensor], Tensor] = _softmax,
+    mix: Table = _mix,
+) -> Attend:
+    """A batched attention with the given parts changed."""
+
+    def wrong(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
+        query, key, value = x @ w_query, x @ w_key, x @ w_value
+        return mix(softmax(scores(query, key) / divisor(x, query)), value)
+
+    return wrong
+
+
+def _one_long_sequence(x: Tensor, *weights: Tensor) -> Tensor:
+    return reference(x.flatten(0, 1), *weights).unflatten(0, x.shape[:2])
+
+
+def _across_the_batch(x: Tensor, *weights: Tensor) -> Tensor:
+    return reference(x.transpose(0, 1), *weights).transpose(0, 1)
+
+
+MIXED = (
+    _one_long_sequence,
+    _across_the_batch,
+    *(variant(softmax=lambda scores, axes=axes: _over(scores, axes)) for axes in ((0,), (0, -1), (0, 1, 2))),  # type: ignore[misc]
+    variant(scores=lambda q, k: torch.einsum("btd,csd->bts", q, k)),
+    variant(scores=lambda q, k: torch.einsum("btd,csd->bts", q, k) / len(q)),
+    variant(scores=lambda q, k: torch.einsum("btd,bsd->ts", q, k)),
+    variant(scores=lambda q, k: torch.einsum("btd,bsd->ts", q, k) / len(q)),
+    variant(scores=lambda q, k: q @ k[0].mT),
+    variant(scores=lambda q, k: q[0] @ k[0].mT, mix=lambda w, v: w @ v),
+    variant(scores=lambda q, k: q @ k[0].mT, mix=lambda w, v: w @ v[0]),
+    variant(scores=lambda q, k: q @ k.transpose(0, 1).transpose(1, 2)),
+    variant(scores=lambda q, k: q @ k.permute(2, 1, 0)),
+    variant(scores=lambda q, k: q @ k.transpose(0, 1)),
+    variant(mix=lambda w, v: w @ v[0]),
+    variant(mix=lambda w, v: w.mean(0) @ v),
+    variant(mix=lambda w, v: w @ v.mean(0)),
+    variant(mix=lambda w, v: torch.einsum("bts,csd->btd", w, v)),
+)
+
+
+def _over(scores: Tensor, axes: tuple[int, ...]) -> Tensor:
+    shifted = (scores - scores.amax(axes, keepdim=True)).exp()
+    return shifted / shifted.sum(axes, keepdim=True)
+
+
+def _loops_and_is_right(session: Session) -> bool:
+    return parts.inspect_call(session, session.cases["a batch"], FLOAT32) is None and loops(session)
+
+
+EXERCISE = Exercise(
+    name="batched_self_attention",
+    lesson=LESSON,
+    points=2,
+    signature=tuple(INPUTS),
+    outputs=(Output("output", "B T d_v"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape("a batch"),
+        parts.values("attends in every sequence by itself", 4, "a batch", "a batch of other sizes"),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="a batch"),
+        parts.float64(single="a batch", weight=0.5),
+        parts.unchanged("a batch", weight=0.5),
+        parts.gradients("a batch"),
+        without_loop("sequences", 2, after="a batch"),
+    ),
+    mistakes=(
+        Mistake(
+            "batch-mixed",
+            "sequences of the batch get mixed up: the output of one depends on another.",
+            (
+                "Call it with one sequence, then with the same sequence in a batch. Its output should stay the same.",
+                "Follow the batch axis through every line. Nothing may be summed, shared out or picked along it: it "
+                "is only carried along. (`.T` and `transpose(0, 1)` move it: count axes from the end.)",
+            ),
+            MIXED,
+        ),
+        no_scaling(variant(divisor=lambda x, q: 1.0)),
+        Mistake(
+            "scaled-by-another-size",
+            "the scores are divided by a number that comes from the wrong axis.",
+            (
+                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
+                "It is the width of a query that counts. Count its axis from the end.",
+            ),
+            (
+                variant(divisor=lambda x, q: math.sqrt(x.shape[-1])),
+                *(variant(divisor=lambda x, q, axis=axis: math.sqrt(q.shape[axis])) for axis in (0, 1)),  # type: ignore[misc]
+                variant(divisor=lambda x, q: q.shape[-1]),
+            ),
+        ),
+        Mistake(
+            "softmax-over-queries",
+            "the softmax runs over the queries: the weights of one query don't sum to one.",
+            (
+                "Sum your weights over the last axis: every entry should be 1.",
+                "With a batch in front, axis 1 is the queries'. Count from the end.",
+            ),
+            (variant(softmax=lambda scores: torch.softmax(scores, -2)),),
+        ),
+        Mistake(
+            "reshaped-instead-of-transposed",
+            "the keys were given the transposed shape by `view` or `reshape`, which leaves the numbers in their order.",
+            (
+                "Try `reshape(3, 2)` and `.mT` on a numbered 2 × 3 matrix, and compare.",
+                "Swapping two axes and cutting the row of numbers anew are different things (lesson 03, section 2).",
+            ),
+            (variant(scores=lambda q, k: q @ k.reshape(k.shape[0], k.shape[2], k.shape[1])),),
+        ),
+        Mistake(
+            "loop-over-sequences",
+            "the numbers are right, but a Python loop walks over the sequences of the batch.",
+            (
+                "What happens if you use `@` on tensors with three axes? Print the shape.",
+                "`@` takes the last two axes as matrices and carries the others along. Which swap of axes does the "
+                "same?",
+            ),
+            recognise=_loops_and_is_right,
+        ),
+    ),
+)

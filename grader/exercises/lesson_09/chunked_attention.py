@@ -1,0 +1,204 @@
+"""`chunked_attention`: a few queries at a time. The limit: no tensor as large as the whole table of scores."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import TWO_LEADING, usual
+from grader.exercises.lesson_09.shared import (
+    ATTEND,
+    LARGER,
+    LESSON,
+    LONG,
+    LONG_BATCH,
+    ONES,
+    Attend,
+    attention,
+    blocks_apart,
+    full_table,
+    long_case,
+    no_scaling,
+    one_of,
+    overflow,
+    piece_cases,
+    right_on,
+    small_tensors,
+)
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exclusions import FUSED_ATTENTION
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = draw.sizes(Tq=one_of(draw, 67, 71, 79), Tk=one_of(draw, 83, 89, 97), D=3, d_v=2)
+    short = draw.sizes(Tq=one_of(draw, 19, 20), Tk=one_of(draw, 23, 29), D=2, d_v=3)
+    return [
+        *piece_cases(draw, "Tq", "chunk_size"),
+        long_case(draw, LONG, "chunk_size", sizes, one_of(draw, 18, 20)),
+        long_case(draw, LONG_BATCH, "chunk_size", short, one_of(draw, 5, 6), (2, 3)),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _unscaled(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    return attention(query * math.sqrt(query.shape[-1]), key, value)
+
+
+def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    """Softmax over the queries of a chunk."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return torch.cat([torch.softmax(piece, -2) for piece in scores.split(chunk_size, -2)], -2) @ value
+
+
+def _same_place(longest: bool) -> Attend:
+    """Each chunk of queries with the keys at the same positions; `longest`: chunks without keys return nothing."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+        outputs = []
+        for at in range(0, query.shape[-2], chunk_size):
+            q, k, v = (tensor[..., at : at + chunk_size, :] for tensor in (query, key, value))
+            if k.shape[-2] or not longest:
+                outputs.append(torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1) @ v)
+        return torch.cat(outputs, -2)
+
+    return wrong
+
+
+def _same_share(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    """All three cut into as many pieces as there are chunks of queries; each piece meets its own only."""
+    count = math.ceil(query.shape[-2] / chunk_size)
+    pieces = zip(query.split(chunk_size, -2), key.chunk(count, -2), value.chunk(count, -2), strict=False)
+    return torch.cat([attention(*piece) for piece in pieces], -2)
+
+
+def _blocks_side_by_side(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    """Every chunk of queries with every block of keys, all results concatenated."""
+    blocks = list(zip(key.split(chunk_size, -2), value.split(chunk_size, -2), strict=True))
+    return torch.cat([attention(q, k, v) for q in query.split(chunk_size, -2) for k, v in blocks], -2)
+
+
+def _last_block_only(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    return attention(query, key.split(chunk_size, -2)[-1], value.split(chunk_size, -2)[-1])
+
+
+# --- recognised by more than their values -----------------------------------------------------------------------------
+
+
+def _right_rows(session: Session, case: Case) -> tuple[int, int] | None:
+    """How many rows at the start are right, and how many after the first wrong one; None if the result has no such
+    rows."""
+    outcome, right = session.call(case), session.expected(case)[0]
+    got = outcome.value
+    if not outcome.ok or not isinstance(got, Tensor) or got.dim() != right.dim() or got.shape[-1] != right.shape[-1]:
+        return None
+    rows = min(got.shape[-2], right.shape[-2])
+    if got.shape[:-2] != right.shape[:-2] or not got.is_floating_point():
+        return None
+    close = torch.isclose(got[..., :rows, :].double(), right[..., :rows, :].double(), rtol=1e-3, atol=1e-4)
+    every = close.flatten(0, -3).all(0).all(-1) if close.dim() > 2 else close.all(-1)
+    first = int(every.int().cumprod(0).sum())
+    return first, int(every[first:].sum())
+
+
+def _last_chunk_lost(session: Session) -> bool:
+    """All rows up to a multiple of chunk_size are right, the rest, one chunk at most, is missing or wrong."""
+    lost = False
+    for case in (session.cases[name] for name in ("one sequence", "a batch", "float64", LONG, ONES)):
+        counts = _right_rows(session, case)
+        length, size = case.sizes["Tq"], case.args["chunk_size"]
+        if counts is None:
+            return False
+        first, later = counts
+        if first < length and (first == 0 or later or first % size or length - first > size):
+            return False
+        lost = lost or first < length
+    return lost
+
+
+def _count(session: Session) -> bool:
+    """Right, and small where there are as many chunks as queries in a chunk: chunk_size is taken as the number of
+    chunks."""
+    return right_on(session, LONG, ONES) and full_table(session, ONES) and not full_table(session, LONG)
+
+
+def _full(session: Session) -> bool:
+    right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
+    return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, ONES))
+
+
+EXERCISE = Exercise(
+    name="chunked_attention",
+    lesson=LESSON,
+    points=3,
+    signature=(*ATTEND, "chunk_size"),
+    outputs=(Output("output", "... Tq d_v"),),
+    cases=_cases,
+    reference=attention,
+    parts=(
+        *usual("gives what attention at once gives", 4, leading=1.5),
+        parts.values("works for chunks of any size", 1.5, LARGER, ONES, LONG),
+        small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, ONES),
+    ),
+    mistakes=(
+        Mistake(
+            "last-chunk-lost",
+            "the last queries are lost: their rows are missing, or hold something else.",
+            (
+                "How many chunks do 7 queries make with chunks of 3? How many does your loop make?",
+                "A slice may reach past the end. So the loop may start a last chunk, however short it is.",
+            ),
+            recognise=_last_chunk_lost,
+        ),
+        Mistake(
+            "keys-chunked-too",
+            "the keys are cut as well, so a query shares out its weight among some of the keys only.",
+            (
+                "How many keys does each query see? How many should it see?",
+                "A softmax needs the whole row. Which of the three tensors has one row for each output?",
+            ),
+            (
+                _same_place(False),
+                _same_place(True),
+                _same_share,
+                blocks_apart(False),
+                blocks_apart(True),
+                _blocks_side_by_side,
+                _last_block_only,
+            ),
+        ),
+        no_scaling(_unscaled),
+        Mistake(
+            "softmax-over-queries",
+            "the softmax runs over the queries of a chunk; it should run over the keys.",
+            ("Sum the weights of a chunk over the last axis. What should every entry be?",),
+            (_turned,),
+        ),
+        overflow("entries up to 50"),
+        Mistake(
+            "number-of-chunks",
+            "chunk_size is used as the number of chunks; it is the number of queries in each of them.",
+            (
+                "With 100 queries and chunk_size 5, how many chunks should there be?",
+                "`torch.chunk` and `torch.split` look alike. Which of the two takes a number of pieces?",
+            ),
+            recognise=_count,
+        ),
+        Mistake(
+            "full-matrix-made",
+            "the output is right, but on the way a tensor as large as the whole table of scores is made.",
+            (
+                "The report names the shape. Which of your lines makes it?",
+                "What is made before the loop is there all at once. Move the product of queries and keys.",
+            ),
+            recognise=_full,
+        ),
+    ),
+    excluded=(FUSED_ATTENTION,),
+)

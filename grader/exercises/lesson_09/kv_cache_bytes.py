@@ -1,0 +1,88 @@
+"""`kv_cache_bytes`: the memory that the cached keys and values take."""
+
+from __future__ import annotations
+
+import math
+
+from grader.exercises.lesson_09.shared import LESSON, Count, byte_cases, bytes_of, counts, is_whole, matches_any
+from grader.spec.exercise import Exercise, Mistake
+
+
+def reference(
+    batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
+) -> int:
+    both = 2  # keys and values
+    return bytes_of(bytes_per_element, num_layers, both, batch, num_kv_heads, seq_len, head_dim)
+
+
+CACHE_ARGS = ("batch", "num_layers", "num_kv_heads", "head_dim", "seq_len", "bytes_per_element")
+
+LLAMA_2 = {
+    "batch": 3, "num_layers": 32, "num_kv_heads": 32, "head_dim": 128, "seq_len": 4096, "bytes_per_element": 2,
+}  # fmt: skip
+
+
+def _held(**of: int) -> float:
+    return math.prod(of.values())
+
+
+def _without(name: str, factor: int = 2) -> Count:
+    return lambda **of: factor * math.prod(size for other, size in of.items() if other != name)
+
+
+EXERCISE = Exercise(
+    name="kv_cache_bytes",
+    lesson=LESSON,
+    points=2,
+    signature=CACHE_ARGS,
+    cases=lambda draw: byte_cases(draw, CACHE_ARGS, LLAMA_2),
+    reference=reference,
+    parts=(
+        counts("counts the bytes of a small cache", 2, "small sizes", "other sizes"),
+        counts("counts them for one token and for a real model", 1, "one token", "a real model"),
+        is_whole(0.5, "small sizes", "a real model"),
+    ),
+    mistakes=(
+        Mistake(
+            "key-or-value-forgotten",
+            "that is the half of it: two tensors of this size are kept.",
+            (
+                "What does a later token need of an earlier one? Name the things.",
+                "The query of an earlier token is never used again. Which two other vectors are?",
+            ),
+            recognise=matches_any(_held),
+        ),
+        Mistake(
+            "quadratic",
+            "twice as many tokens give four times as many bytes; it holds vectors of tokens, not scores of pairs.",
+            (
+                "One more token comes. How many vectors are added to the cache?",
+                "The table of scores is not kept. Whatever is kept has one row for each token.",
+            ),
+            recognise=matches_any(
+                lambda **of: 2 * of["seq_len"] * math.prod(of.values()),
+                lambda **of: of["seq_len"] * math.prod(of.values()),
+                lambda **of: 2 * of["seq_len"] * math.prod(of.values()) // of["head_dim"],
+                lambda **of: of["seq_len"] * math.prod(of.values()) // of["head_dim"],
+            ),
+        ),
+        Mistake(
+            "factor-forgotten",
+            "one of the arguments changes nothing.",
+            ("Every layer, every head and every sequence keeps its own. Go through the arguments one by one.",),
+            recognise=matches_any(
+                *(
+                    _without(name, factor)
+                    for name in ("batch", "num_layers", "num_kv_heads", "head_dim")
+                    for factor in (1, 2)
+                )
+            ),
+        ),
+        Mistake(
+            "elements-instead-of-bytes",
+            "that is how many numbers the cache holds; bytes are asked for.",
+            ("Which argument says how many bytes a number takes?",),
+            recognise=matches_any(_without("bytes_per_element"), _without("bytes_per_element", 1)),
+        ),
+    ),
+)

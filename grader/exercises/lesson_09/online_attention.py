@@ -1,0 +1,333 @@
+"""`online_attention`: a few keys at a time, with a running maximum and a running sum (Milakov and Gimelshein 2018)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_03.shared import TWO_LEADING, usual
+from grader.exercises.lesson_09.shared import (
+    ATTEND,
+    LARGER,
+    LESSON,
+    LONG,
+    LONG_BATCH,
+    NEGATIVE,
+    OFFSET,
+    ONES,
+    Attend,
+    attention,
+    blocks_apart,
+    cut_into,
+    finite_on,
+    full_table,
+    long_case,
+    no_scaling,
+    one_of,
+    overflow,
+    piece_cases,
+    right_on,
+    small_tensors,
+)
+from grader.spec import diagnose, parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exclusions import FUSED_ATTENTION
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.subject.values import tensors_in
+from grader.tolerance import FLOAT64
+
+# --- wrong on purpose: attentions that walk over blocks of keys, or should --------------------------------------------
+
+
+class State(NamedTuple):
+    """What is carried from block to block, for each query."""
+
+    top: Tensor
+    total: Tensor
+    mixed: Tensor
+
+
+Step = Callable[[State, Tensor, Tensor], State]
+
+
+def walk(step: Step, divide: bool = True) -> Attend:
+    """An attention that applies `step` to one block of keys after another."""
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+        rows = query.new_zeros(*query.shape[:-1], 1)
+        state = State(rows - math.inf, rows, rows * value[..., :1, :])
+        for k, v in zip(key.split(block_size, -2), value.split(block_size, -2), strict=True):
+            state = step(state, query @ k.mT / math.sqrt(query.shape[-1]), v)
+        return state.mixed / state.total if divide else state.mixed
+
+    return attend
+
+
+def step(rescale_total: bool = True, rescale_mixed: bool = True, running: bool = True) -> Step:
+    """A step with the given parts left out. Without `running` each block has a maximum of its own."""
+
+    def take_block(state: State, scores: Tensor, value: Tensor) -> State:
+        top = scores.amax(-1, keepdim=True)
+        if running:
+            top = torch.maximum(state.top, top)
+        counts, factor = (scores - top).exp(), (state.top - top).exp()
+        total = state.total * (factor if rescale_total else 1.0) + counts.sum(-1, keepdim=True)
+        return State(top, total, state.mixed * (factor if rescale_mixed else 1.0) + counts @ value)
+
+    return take_block
+
+
+def first_keys(lost: Callable[[int, int], int], empty: float) -> Attend:
+    """Attention to the keys before the last block; `empty` is returned where there are none."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+        kept = lost(key.shape[-2], block_size)
+        if kept <= 0:
+            return query.new_full((*query.shape[:-1], value.shape[-1]), empty)
+        return attention(query, key[..., :kept, :], value[..., :kept, :])
+
+    return wrong
+
+
+def one_top(axes: int) -> Attend:
+    """One maximum for the scores of the last `axes` axes: a row far below it holds only zeros, and 0/0 is NaN."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        counts = torch.exp(scores - scores.amax(tuple(range(-min(axes, scores.dim()), 0)), keepdim=True))
+        return counts @ value / counts.sum(-1, keepdim=True)
+
+    return wrong
+
+
+LOST = (lambda length, size: length // size * size, lambda length, size: (length - 1) // size * size)
+
+
+def unscaled(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    return attention(query * math.sqrt(query.shape[-1]), key, value)
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+FEW, FEW_LONGER = "few queries, many keys", "few queries, more keys"
+
+
+def _offset_cases(draw: Draw, name: str) -> list[Case]:
+    """Rows of scores that share an offset of 1000 or -1000, in float64: exponentials overflow or vanish there."""
+    sizes = draw.sizes("Tq", "d_v", Tk=5, D=3)
+    strong = math.sqrt(1000 * math.sqrt(sizes["D"]))  # 41.6: entries up to 50 are promised
+
+    def make(sign: int) -> Case:
+        case = tensors(draw, OFFSET if sign > 0 else NEGATIVE, ATTEND, sizes, dtype=torch.float64)
+        case.args["query"][:, -1] = sign * strong
+        case.args["key"][:, -1] = strong
+        return cut_into(case, name, 2)
+
+    return [make(1), make(-1)]
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = draw.sizes(Tq=one_of(draw, 67, 71, 79), Tk=one_of(draw, 83, 89, 97), D=3, d_v=2)
+    short = draw.sizes(Tq=one_of(draw, 17, 19), Tk=one_of(draw, 43, 47), D=2, d_v=3)
+    few = draw.sizes(Tq=one_of(draw, 13, 14), Tk=one_of(draw, 61, 67), D=2, d_v=3)
+    return [
+        *piece_cases(draw, "Tk", "block_size"),
+        *_offset_cases(draw, "block_size"),
+        long_case(draw, LONG, "block_size", sizes, one_of(draw, 18, 20)),
+        long_case(draw, LONG_BATCH, "block_size", short, one_of(draw, 11, 12), (2, 3)),
+        # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole table.
+        long_case(draw, FEW, "block_size", few, 17),
+        long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
+    ]
+
+
+# --- recognised by more than their values -----------------------------------------------------------------------------
+
+ORDINARY = ("one sequence", "a batch", ONES)
+FIFTY = "entries up to 50"
+
+
+def _last_lost(session: Session) -> bool:
+    """Without the case in which one block holds all keys: no block is left there, and the result may be anything."""
+    cases = [case for case in session.real_cases() if case.comparable and case.name != LARGER]
+    variants = [first_keys(lost, empty) for lost in LOST for empty in (math.nan, 0.0)]
+    return any(diagnose.matches(session, variant, cases) for variant in variants)
+
+
+def _global_top(session: Session) -> bool:
+    """Right at ordinary scores. At large ones, NaN in the rows that one maximum for all rows turns into zeros."""
+    case = session.cases[FIFTY]
+    if not right_on(session, *ORDINARY) or not session.call(case).ok or finite_on(session, FIFTY):
+        return False
+    missing = torch.isnan(tensors_in(session.call(case).value)[0])
+    lost_rows = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
+    return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in lost_rows)
+
+
+def _underflow(session: Session) -> bool:
+    """Right at ordinary and at large scores, wrong at large negative ones."""
+    finite = session.call(session.cases[NEGATIVE]).ok and finite_on(session, OFFSET)
+    close = parts.inspect_call(session, session.cases[OFFSET], FLOAT64) is None
+    return finite and close and right_on(session, *ORDINARY) and not right_on(session, NEGATIVE)
+
+
+def _operations(session: Session) -> tuple[int, int]:
+    outcomes = [session.call(session.cases[name]) for name in (FEW, FEW_LONGER)]
+    return outcomes[0].operations, outcomes[1].operations
+
+
+def _same_work(session: Session) -> bool:
+    """Right, but more keys don't take more operations: the loop doesn't run over the keys."""
+    short, long = _operations(session)
+    return right_on(session, FEW, FEW_LONGER) and short >= long
+
+
+def _queries_instead(session: Session) -> bool:
+    """The whole table is made where a block is longer than the queries, or the queries come one at a time."""
+    cut = full_table(session, FEW) or not full_table(session, ONES)
+    return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
+
+
+def _count(session: Session) -> bool:
+    """Right, but block_size is taken as the number of blocks: with block_size 1 one block holds the whole table."""
+    return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
+
+
+def _full(session: Session) -> bool:
+    right = right_on(session, "one sequence", "a batch", TWO_LEADING, "float64", LONG)
+    return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, FEW))
+
+
+def _walks(weight: float) -> Part:
+    def judge(session: Session) -> Finding | None:
+        if not right_on(session, FEW, FEW_LONGER):
+            return Finding("values-first", "Not judged yet: the values come first.")
+        if not _same_work(session):
+            return None
+        short, long = (session.cases[name] for name in (FEW, FEW_LONGER))
+        return Finding(
+            "one-go",
+            f"Your code asks torch for {_operations(session)[0]} operations with {short.sizes['Tk']} keys and for "
+            f"{_operations(session)[1]} with {long.sizes['Tk']}, in blocks of {short.args['block_size']}: more keys "
+            "are more blocks, so a walk over blocks of keys would take more.",
+        )
+
+    return Part("walks over blocks of keys", weight, judge)
+
+
+EXERCISE = Exercise(
+    name="online_attention",
+    lesson=LESSON,
+    points=5,
+    signature=(*ATTEND, "block_size"),
+    outputs=(Output("output", "... Tq d_v"),),
+    cases=_cases,
+    reference=attention,
+    parts=(
+        *usual("gives what attention at once gives", 4, leading=1.5),
+        parts.values("works for blocks of any size", 1.5, LARGER, ONES, LONG),
+        parts.values("keeps rows of large scores apart from overflow and underflow", 4, OFFSET, NEGATIVE),
+        small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, FEW),
+        _walks(6),
+    ),
+    mistakes=(
+        Mistake(
+            "no-rescaling",
+            "what earlier blocks left was counted with another maximum, and it is added to the new block's as it is.",
+            (
+                "Follow one row through two blocks, the larger scores in the second. Which maximum stands in the "
+                "exponentials of the first block, which in those of the second?",
+                "exp(s − old) and exp(s − new) differ by one factor, the same for all s. Everything that was summed "
+                "with the old maximum needs it.",
+            ),
+            tuple(
+                walk(step(total, mixed, running))
+                for total, mixed, running in (
+                    (False, False, True),
+                    (True, False, True),
+                    (False, True, True),
+                    (False, False, False),
+                )
+            ),
+        ),
+        Mistake(
+            "last-block-lost",
+            "the last keys are never looked at.",
+            (
+                "How many blocks do 7 keys make with blocks of 3? How many does your loop make?",
+                "A slice may reach past the end. So the loop may start a last block, however short it is.",
+            ),
+            recognise=_last_lost,
+        ),
+        Mistake(
+            "blocks-normalised-apart",
+            "each block has a softmax of its own, so every block counts as much as every other.",
+            (
+                "What do a query's weights sum to, over all blocks together?",
+                "Leave the division by the sum to the very end: only then is the sum complete.",
+            ),
+            (blocks_apart(False), blocks_apart(True)),
+        ),
+        Mistake(
+            "never-divided",
+            "the values are mixed with exponentials that nobody divides by their sum.",
+            ("What do the weights of one query sum to? Something that you kept has not been used yet.",),
+            (walk(step(), divide=False),),
+        ),
+        no_scaling(unscaled),
+        Mistake(
+            "underflow",
+            "in some rows all exponentials are zero, since what was subtracted is far above every score of the row.",
+            (
+                "Print the running maximum of the row that fails, and its scores. Is the maximum one of them?",
+                "Every row has a maximum of its own, maybe a negative one. What should it be before any score is seen?",
+            ),
+            recognise=_underflow,
+        ),
+        Mistake(
+            "global-max-underflow",
+            "one maximum serves all queries: rows far below it turn into zeros, and zero divided by zero is NaN.",
+            (
+                "What shape has your running maximum? How many rows of scores does it have to serve?",
+                "Every row has a softmax of its own, and so a maximum of its own: `amax` can be told an axis.",
+            ),
+            recognise=_global_top,
+        ),
+        overflow(FIFTY, OFFSET),
+        Mistake(
+            "queries-cut-instead",
+            "the output is right, but the queries are cut, not the keys: each query still sees all keys at once.",
+            (
+                "That was the exercise before. Which tensors have a row for each key?",
+                "Here each query should meet one block of keys after the other, and remember three things in between.",
+            ),
+            recognise=_queries_instead,
+        ),
+        Mistake(
+            "number-of-blocks",
+            "block_size is used as the number of blocks; it is the number of keys in each of them.",
+            (
+                "With 100 keys and block_size 5, how many blocks should there be?",
+                "`torch.chunk` and `torch.split` look alike. Which of the two takes a number of pieces?",
+            ),
+            recognise=_count,
+        ),
+        Mistake(
+            "full-matrix-made",
+            "the output is right, but on the way a tensor as large as the whole table of scores is made.",
+            (
+                "The report names the shape. Which of your lines makes it?",
+                "Inside the loop only one block of keys should be there. What is made before the loop, or collected "
+                "in it?",
+            ),
+            recognise=_full,
+        ),
+    ),
+    excluded=(FUSED_ATTENTION,),
+)

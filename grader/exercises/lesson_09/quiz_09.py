@@ -1,0 +1,140 @@
+"""The quiz of lesson 09: numbers and shapes are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from grader.exercises.lesson_09.shared import LESSON
+from grader.spec.answers import choice, number, quiz, shape, written
+
+
+def _chunk_scores() -> tuple[int, ...]:
+    return tuple((torch.empty(2, 8, 16, 64, device="meta") @ torch.empty(2, 8, 64, 300, device="meta")).shape)
+
+
+QUESTIONS = (
+    number(
+        "table_entries",
+        lambda: 12 * 1000 * 1000,
+        0,
+        "Each head has a table. How many rows has it, and how many columns?",
+        wrong=written(
+            {
+                1000000.0: "That is one head.",
+                12000.0: "A table has a row and a column for every token.",
+                48000000.0: "Those are bytes in float32. How many numbers are they?",
+                24000000.0: "The tables of scores and of weights are two; only the weights are asked for.",
+                144000000.0: "The heads don't multiply among themselves. How many tables are there?",
+            }
+        ),
+    ),
+    shape(
+        "batched_shape",
+        lambda: (4, 10, 6),
+        "The batch axis is carried along, every token keeps its place. Whose width does a mixture of values have?",
+        wrong={
+            "(4, 10, 8)": "That is the width of queries and keys. What is mixed?",
+            "(4, 10, 16)": "That is the width of x. What is mixed?",
+            "(4, 10, 10)": "That is the table of weights. It has one more use before the end.",
+            "(10, 6)": "What happens to the batch?",
+            "(40, 6)": "The sequences of a batch stay apart.",
+        },
+    ),
+    shape(
+        "chunk_scores",
+        _chunk_scores,
+        "The queries are cut, the keys are not. Which axes are carried along?",
+        wrong={
+            "(2, 8, 16, 16)": "How many keys does a query in this chunk see?",
+            "(2, 8, 100, 300)": "That is the whole table. How many of its rows are made at a time?",
+            "(2, 8, 100, 16)": "That cuts the keys. `chunked_attention` cuts the queries.",
+            "(2, 8, 300, 16)": "Those are the right sizes. Whose are the rows?",
+            "(16, 300)": "Every sequence and every head has scores of its own.",
+            "(2, 8, 16, 64)": "That is the chunk of queries. What do queries and keys make?",
+        },
+    ),
+    number(
+        "last_chunk",
+        lambda: 100 % 16,
+        0,
+        "How many full chunks fit in, and how many queries are left?",
+        wrong=written(
+            {
+                16.0: "The chunks before it are that large. Do they come out even?",
+                6.0: "That is how many full chunks there are.",
+                7.0: "That is how many chunks there are.",
+                12.0: "That is how many queries it lacks.",
+                0.0: "Do the full chunks come out even?",
+            }
+        ),
+    ),
+    number(
+        "factor",
+        lambda: math.exp(3 - 5),
+        0.0055,
+        "What was summed holds exp(s − 3) for every score s so far; it should hold exp(s − 5). What lies between?",
+        wrong=written(
+            {
+                7.39: "That would make it larger. The maximum that is subtracted has grown.",
+                1.0: "That leaves it as it is. Which maximum stands in the exponentials so far?",
+                0.6: "The maxima stand in exponents; a quotient of the two is something else.",
+                2.0: "That is the difference of the two. It stands in an exponent.",
+                -2.0: "That is the difference of the two. It stands in an exponent.",
+                0.37: "That is exp(−1). How far apart are the two maxima?",
+            }
+        ),
+    ),
+    number(
+        "running_sum",
+        lambda: 1 + 3 * math.exp(-2),
+        0.0055,
+        "First block: its maximum, then exp(score − maximum) twice. Second block: rescale that sum, then add two more.",
+        wrong=written(
+            {
+                3.14: "The first block's sum was counted with another maximum.",
+                2.0: "That is the sum after the first block.",
+                1.14: "That is the second block alone.",
+                10.39: "Every exponential has the maximum of the row subtracted.",
+                28.24: "Those are the exponentials without a maximum.",
+                15.91: "The factor is the wrong way round: the new maximum is larger, so the old sum becomes smaller.",
+            }
+        ),
+    ),
+    choice(
+        "twice_as_long",
+        "abcd",
+        "8e3db39b1e73",
+        "One chunk's scores have chunk_size rows. What are its columns, and how many of them are there now?",
+        wrong={
+            "a": "A chunk has as many rows as before. Has it as many columns?",
+            "c": "That is the whole table. How much of it is there at a time?",
+            "d": "There are more chunks, but they come one after the other. What grows in each of them?",
+        },
+    ),
+    choice(
+        "what_is_saved",
+        "abcd",
+        "7f54edc7d052",
+        "Without the cache, what would have to be computed again for the tokens that were there before?",
+        wrong={
+            "a": "A cache takes memory. What does it give for it?",
+            "b": "The new token's query meets every key, and the row needs a softmax as before.",
+            "d": "Later tokens are hidden with a cache and without.",
+        },
+    ),
+    choice(
+        "first_of_three",
+        "abcd",
+        "418013de0ea0",
+        "Number all five tokens from 0. Which number has the first new one, and which tokens are not later than it?",
+        wrong={
+            "a": "That is what a triangle aligned to the top left says. The new token is not token 0.",
+            "c": "Two of those come after it.",
+            "d": "It may see itself. What about the tokens that came before?",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_09", LESSON, 2, QUESTIONS)

@@ -1,0 +1,180 @@
+"""`attention_rollout` (Abnar and Zuidema 2020): what attention adds up to over several layers, residuals included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_10.shared import LESSON
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
+CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut them."
+
+
+def with_residual(weights: Tensor) -> Tensor:
+    """Half of a token comes from where it looks, half from itself."""
+    mixed = (weights + torch.eye(weights.shape[-1], dtype=weights.dtype)) / 2
+    return mixed / mixed.sum(-1, keepdim=True)
+
+
+def rollout(layers: Tensor) -> Tensor:
+    """Layer by layer, the last one leftmost."""
+    mixed = with_residual(layers)
+    rolled = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    for layer in range(len(layers)):
+        rolled = torch.einsum("ij,jk->ik", mixed[layer], rolled)
+    return rolled
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def weights(count: int, seq_len: int, causal: bool = False) -> Tensor:
+        scores = draw.normal((count, seq_len, seq_len), 2.0)
+        hidden = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(1) if causal else None
+        return (scores if hidden is None else scores.masked_fill(hidden, -torch.inf)).softmax(-1)
+
+    sizes = draw.sizes("T", "other", L=3, two=2)
+    shapes = {SEVERAL: (3, sizes["T"]), TWO: (2, sizes["other"]), ONE: (1, sizes["T"]), DOUBLE: (5, sizes["other"])}
+    made = {name: weights(*shape, causal=name == TWO) for name, shape in shapes.items()}
+    made[DOUBLE] = draw.normal(made[DOUBLE].shape, 2.0).double().softmax(-1)
+    return [Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False))) for n, layers in made.items()]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+Prepare = Callable[[Tensor], Tensor]
+
+
+def _product(prepare: Prepare, backwards: bool = False) -> Callable[[Tensor], Tensor]:
+    def multiplied(layers: Tensor) -> Tensor:
+        made = prepare(layers)
+        order = list(made) if backwards else list(made.flip(0))
+        return order[0] if len(order) == 1 else torch.linalg.multi_dot(order)
+
+    return multiplied
+
+
+def _plain(layers: Tensor) -> Tensor:
+    return layers
+
+
+def _added(layers: Tensor) -> Tensor:
+    return layers + torch.eye(layers.shape[-1], dtype=layers.dtype)
+
+
+def _columns(layers: Tensor) -> Tensor:
+    return _added(layers) / _added(layers).sum(-2, keepdim=True)
+
+
+def _whole_ones(layers: Tensor) -> Tensor:
+    return (layers + 1) / 2
+
+
+MISTAKES = (
+    Mistake(
+        "identity-forgotten",
+        "the weights are multiplied as they are: what a token keeps of itself is missing.",
+        (
+            "Around every attention goes a residual: x + attention(x). Which matrix stands for the x?",
+            "Try it on one layer: half of what a token has comes from itself.",
+        ),
+        (_product(_plain), _product(_plain, backwards=True)),
+    ),
+    Mistake(
+        "order-reversed",
+        "the layers are multiplied in the wrong order.",
+        (
+            "A product of matrices is read from the right: what happens first stands rightmost.",
+            "Which layer works on the tokens first? Walk through two layers by hand.",
+        ),
+        (_product(with_residual, backwards=True),),
+    ),
+    Mistake(
+        "averaged-instead",
+        "the layers are averaged; but one works on what the other has made.",
+        ("Layer 2 looks at mixtures that layer 1 made. Which operation applies one mixture to another?",),
+        (lambda layers: with_residual(layers).mean(0), lambda layers: layers.mean(0)),
+    ),
+    Mistake(
+        "not-halved",
+        "the identity is added, but rows then sum to two, and to more with every layer.",
+        ("Add up the rows of your result. What should they give?",),
+        (_product(_added), _product(_added, backwards=True)),
+    ),
+    Mistake(
+        "columns-normalised",
+        "the columns are made to sum to one, and it should be the rows.",
+        ("A row belongs to the token that looks. Along which axis does your sum go?",),
+        (_product(_columns),),
+    ),
+    Mistake(
+        "ones-for-identity",
+        "1 is added to every entry, where only the diagonal should gain.",
+        ("Print what you add. A token keeps something of *itself*: which entries are that?",),
+        (_product(_whole_ones), _product(lambda a: (a + 1) / (a + 1).sum(-1, keepdim=True))),
+    ),
+    Mistake(
+        "one-layer-only",
+        "only one of the layers has any effect.",
+        ("Change the first layer of your input, then the last. Does the result change each time?",),
+        tuple(lambda a, i=i, f=f: f(a)[i] for i in (0, -1) for f in (with_residual, _plain)),
+    ),
+    Mistake(
+        "entries-multiplied",
+        "the layers are multiplied entry by entry.",
+        ("`*` and `prod` multiply entries; a mixture of mixtures is a product of matrices.",),
+        (lambda a: with_residual(a).prod(0), lambda a: a.prod(0)),
+    ),
+)
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+
+def _gradients() -> Part:
+    """Compares gradients without the mean of each row. Rows keep their sum, and normalising by a division instead of by
+    the factor one half changes only that mean."""
+
+    def judge(session: Session) -> Finding | None:
+        case = session.cases[SEVERAL]
+        finding = parts.inspect_call(session, case, FLOAT32) or parts.inspect_call(session, case, None, gradients=True)
+        if finding is not None:
+            return finding
+        outcome = session.call(case, gradients=True)
+        got = (outcome.gradients or {}).get("0")
+        if got is None:
+            return Finding("gradient-cut", f"No gradient reaches `layers`. {CUT}")
+        got, right = (
+            gradient - gradient.mean(-1, keepdim=True) for gradient in (got, session.expected_gradients(case)["0"])
+        )
+        if got.shape == right.shape and bool(FLOAT32.close(got, right).all()):
+            return None
+        return Finding("wrong-gradient", f"The gradient of `layers` is wrong, though the values are right. {CUT}")
+
+    return Part("lets gradients flow", 0.5, judge)
+
+
+EXERCISE = Exercise(
+    name="attention_rollout",
+    lesson=LESSON,
+    points=3,
+    signature=("layers",),
+    outputs=(Output("rolled", "T T"),),
+    cases=_cases,
+    reference=rollout,
+    parts=(
+        parts.shape(SEVERAL),
+        parts.values("follows the weights through several layers", 4, SEVERAL),
+        parts.values("works for any number of layers", 1.5, SEVERAL, TWO, ONE),
+        parts.float64(DOUBLE, SEVERAL, weight=0.5),
+        parts.unchanged(SEVERAL, weight=0.5),
+        _gradients(),
+    ),
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,116 @@
+"""`bug_hunt`: eight broken attentions, each to be named. A wrong name gets the probe that would have ruled it out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.exercises.lesson_10.shared import LESSON
+from grader.models.attentions import CANDIDATES, DIGESTS, mistake_of
+from grader.spec.answers import Question, answer_digest, normal, quiz
+
+# What the lesson's probes show, by probe, then by reading; {} is the mistake that was named.
+PROBES: dict[str, dict[str, str]] = {
+    "sums": {
+        "rows": "with {} every row of the weights would still sum to one",
+        "columns": "with {} the columns of the weights would sum to one, and the rows would not",
+        "less": "with {} the rows would sum to less than one, all but the last",
+        "first row empty": "with {} the first row of the weights would sum to zero",
+        "last row empty": "with {} the last row of the weights would sum to zero",
+        "one table": "with {} there would be a single table of weights, not one for each head",
+    },
+    "influence": {
+        "past": "with {} no output would move when a later token is changed",
+        "all": "with {} every output would move with every token, later ones included",
+        "one ahead": "with {} an output would move with the next token, but not with those behind it",
+        "later": "with {} outputs would move with later tokens, and not with earlier ones",
+        "itself hidden": "with {} the first output would move with no token at all",
+        "torn": "with {} the table would look torn: an output moves with one later token and not with the next",
+    },
+    "company": {
+        "same": "with {} a sequence would come out the same alone and in a batch",
+        "other": "with {} a sequence would come out differently alone and in a batch",
+    },
+    "matters": {
+        "all": "with {} all four matrices would matter to the output",
+        "not w_v": "with {} the output would not mind another w_v",
+        "not w_k": "with {} the output would not mind another w_k",
+        "not w_o": "with {} the output would not mind another w_o",
+    },
+    "compared": {
+        "weights right": "with {} a single sequence's weights would be the right ones, with any number of heads",
+        "right with one head": "with {} everything would be right if there is only one head",
+        "wrong": "with {} the weights would differ from the right ones, with one head too",
+    },
+    "entropies": {
+        "right": "with {} the entropies would be the right ones",
+        "lower": "with {} the weights would be sharper than the right ones, so their entropies lower",
+        "higher": "with {} the weights would be flatter than the right ones, so their entropies higher",
+        "none": "with {} the last row wouldn't sum to one, so that it has no entropy",
+        "another": "with {} the entropies would be others than the right ones",
+    },
+    "matters, with a single token": {
+        "value and output": "with {} a single token's output would still depend on w_v and w_o, as it should",
+        "key and output": "with {} a single token's output would depend on w_k, though it has nothing to choose from",
+        "output": "with {} a single token's output would depend on w_o alone",
+        "value": "with {} a single token's output would depend on w_v alone",
+        "nothing": "with {} a single token's output would depend on no matrix at all",
+    },
+}
+
+_SHORT = ("sums", "influence", "company", "matters", "compared", "entropies", "single")
+_USUAL = ("rows", "past", "same", "all", "wrong", "another", "value and output")
+
+
+def _reading(**other: str) -> dict[str, str]:
+    """What the probes show, by name: the usual readings, except for those given here."""
+    readings = dict(zip(_SHORT, _USUAL, strict=True)) | other
+    return dict(zip(PROBES, readings.values(), strict=True))
+
+
+_RIGHT_WEIGHTS = {"compared": "weights right", "entropies": "right"}
+
+READINGS: dict[str, dict[str, str]] = {
+    "no-scaling": _reading(entropies="lower"),
+    "scaled-by-d_model": _reading(compared="right with one head", entropies="higher"),
+    "softmax-over-queries": _reading(sums="columns", influence="all", entropies="none"),
+    "mask-ignored": _reading(influence="all", entropies="right"),
+    "mask-inverted": _reading(sums="last row empty", influence="later", entropies="none", single="nothing"),
+    "mask-after-softmax": _reading(sums="less", influence="all", entropies="right"),
+    "one-future-token-visible": _reading(influence="one ahead", entropies="right"),
+    "diagonal-hidden": _reading(sums="first row empty", influence="itself hidden", single="nothing"),
+    "key-used-as-value": _reading(matters="not w_v", single="key and output", **_RIGHT_WEIGHTS),
+    "no-value-projection": _reading(matters="not w_v", single="output", **_RIGHT_WEIGHTS),
+    "query-used-as-key": _reading(matters="not w_k"),
+    "view-without-transpose": _reading(influence="torn", compared="right with one head"),
+    "merge-without-transpose": _reading(influence="torn", **_RIGHT_WEIGHTS),
+    "one-head-only": _reading(sums="one table", compared="right with one head"),
+    "no-output-projection": _reading(matters="not w_o", single="value", **_RIGHT_WEIGHTS),
+    "batch-mixed": _reading(company="other", **_RIGHT_WEIGHTS),
+}
+
+
+def ruled_out(named: str, true: str) -> str:
+    """The first probe on which two mistakes differ, and what it would show if the named one were right."""
+    for probe, words in PROBES.items():
+        reading = READINGS[named][probe]
+        if reading != READINGS[true][probe]:
+            return f"Try the probe `{probe}`: {words[reading].format(f'`{named}`')}. Is it so?"
+    raise ValueError(f"no probe tells {named} from {true}")
+
+
+def _question(box: str) -> Question:
+    def right(answer: Any) -> bool | str:
+        if not isinstance(answer, str):
+            return f"expected one of the ids in the list, as text, got a value of type {type(answer).__name__}."
+        if normal(answer) not in CANDIDATES:
+            return f"{answer[:40]!r} is none of the ids in the list."
+        return answer_digest(box, normal(answer)) == DIGESTS[box]
+
+    true = mistake_of(box)
+    wrong = {named: ruled_out(named, true) for named in CANDIDATES if named != true}
+    return Question(box, right, "Run all probes on it, and write down what is unusual.", wrong)
+
+
+QUESTIONS = tuple(_question(box) for box in DIGESTS)
+
+EXERCISE = quiz("bug_hunt", LESSON, 8, QUESTIONS)

@@ -1,0 +1,306 @@
+"""`classify_pattern`: a name for a table of weights. Tables without a pattern are far from every pattern, so that
+answers by thresholds and answers by distances are both right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_10.first_token_pattern import first_token
+from grader.exercises.lesson_10.local_pattern import local
+from grader.exercises.lesson_10.shared import LESSON
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.session import Session
+
+PATTERN_NAMES = ("diagonal", "uniform", "first", "local", "other")
+NOISE = 0.05
+
+
+def _uniform(seq_len: int) -> Tensor:
+    return torch.full((seq_len, seq_len), 1 / seq_len, dtype=torch.float64)
+
+
+def _shifted(seq_len: int, by: int) -> Tensor:
+    """Every token attends to the token `by` places to its right, or to the last token where that is off the end."""
+    keys = (torch.arange(seq_len) + by).clamp(0, seq_len - 1)
+    return torch.eye(seq_len, dtype=torch.float64)[keys]
+
+
+def _band(seq_len: int, before: int, after: int, self_too: bool = True) -> Tensor:
+    positions = torch.arange(seq_len)
+    distance = positions - positions[:, None]
+    near = (distance >= -before) & (distance <= after) & ((distance != 0) | self_too)
+    return near / near.sum(-1, keepdim=True).clamp(min=1).double()
+
+
+def _causal(seq_len: int) -> Tensor:
+    return _band(seq_len, seq_len, 0)
+
+
+def _last(seq_len: int) -> Tensor:
+    return first_token(seq_len).flip(-1)
+
+
+def _weak(pattern: Tensor) -> Tensor:
+    """One third of a pattern on a uniform table: the largest weight of each row stays where it was."""
+    return pattern / 3 + 2 / 3 * _uniform(len(pattern))
+
+
+# In groups: a case's name, and its weights for a length.
+Patterns = dict[str, Callable[[int], Tensor]]
+LOCAL: Patterns = {"local, radius 1": partial(local, radius=1), "local, radius 2": partial(local, radius=2)}
+
+PLAIN: Patterns = {
+    "diagonal": partial(torch.eye, dtype=torch.float64),
+    "uniform": _uniform,
+    "first": first_token,
+    "local, radius 1": LOCAL["local, radius 1"],
+}
+
+# All of these are "other".
+FOCUSED: Patterns = {
+    "the last token": _last,
+    "the second token": lambda n: first_token(n).roll(1, -1),
+    "the diagonal from right to left": lambda n: torch.eye(n, dtype=torch.float64).flip(-1),
+    "the token before": partial(_shifted, by=-1),
+    "the token after": partial(_shifted, by=1),
+    "half on itself, half on the first token": lambda n: (torch.eye(n) + first_token(n)) / 2,
+}
+
+SPREAD: Patterns = {
+    "a band of radius 3": partial(local, radius=3),
+    "everybody so far, alike": _causal,
+    "itself and the two before": partial(_band, before=2, after=0),
+    "both neighbours, not itself": partial(_band, before=1, after=1, self_too=False),
+    "uniform for half of the tokens, diagonal for the others": lambda n: torch.cat(
+        [_uniform(n)[: n // 2], torch.eye(n, dtype=torch.float64)[n // 2 :]]
+    ),
+}
+
+WEAK_DIAGONAL, WEAK_FIRST = "a third on itself, the rest everywhere", "a third on the first token, the rest everywhere"
+
+WEAK: Patterns = {
+    WEAK_DIAGONAL: lambda n: _weak(torch.eye(n, dtype=torch.float64)),
+    WEAK_FIRST: lambda n: _weak(first_token(n)),
+}
+
+RANDOM = ("random weights", "other random weights")
+
+
+def _noisy(name: str) -> str:
+    return f"{name}, 5 % of random weights mixed in"
+
+
+def _double(name: str) -> str:
+    return f"{name}, in float64"
+
+
+_WORDS = {"diagonal": "diagonal", "uniform": "uniform", "first": "first", **dict.fromkeys(LOCAL, "local")}
+
+# The right answers; "other" for all cases that aren't here.
+ANSWERS = {form(name): word for name, word in _WORDS.items() for form in (str, _noisy, _double)}
+
+
+def answer(name: str) -> str:
+    """The right answer for a case."""
+    return ANSWERS.get(name, "other")
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """In an order drawn from the seed, with sizes that give nothing away."""
+    made: dict[str, Tensor] = {}
+
+    def length(least: int = 6) -> int:
+        return least + draw.integer(0, 9 if draw.larger else 6)
+
+    def random(seq_len: int, sharpness: float = 1.0) -> Tensor:
+        return draw.normal((seq_len, seq_len), sharpness).double().softmax(-1)
+
+    for name, pattern in {**PLAIN, **LOCAL}.items():
+        made[name] = pattern(length())
+        size = length(7)
+        made[_noisy(name)] = (1 - NOISE) * pattern(size) + NOISE * random(size)
+    for name, pattern in {**FOCUSED, **SPREAD, **WEAK}.items():
+        made[name] = pattern(length(12))
+    for name in RANDOM:
+        made[name] = random(length(8), 3.0)
+    made = {name: weights.float() for name, weights in made.items()}
+    made |= {_double(name): PLAIN[name](length()) for name in ("diagonal", "uniform", "local, radius 1")}
+    order = torch.randperm(len(made), generator=draw.generator).tolist()
+    shuffled = [list(made.items())[i] for i in order]
+    return [Case(name, {"weights": weights}, {"T": len(weights)}) for name, weights in shuffled]
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+def verdict(session: Session, name: str) -> object:
+    """The name that the student's function returns for a case; None if it returns no string."""
+    outcome = session.call(session.cases[name])
+    return outcome.value if outcome.ok and isinstance(outcome.value, str) else None
+
+
+def _wrong(session: Session, name: str) -> Finding | None:
+    outcome = session.call(session.cases[name])
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    if outcome.value is None:
+        return Finding("returns-nothing", "It returned None. Does every way through it end in a `return`?")
+    if outcome.value not in PATTERN_NAMES:
+        returned = compare.in_words(outcome.value)
+        return Finding("wrong-type", f"It returned {returned}, expected one of {', '.join(map(repr, PATTERN_NAMES))}.")
+    if outcome.value == answer(name):
+        return None
+    size = session.cases[name].sizes["T"]
+    message = f"It says {outcome.value!r} of «{name}» (seq_len {size}), expected {answer(name)!r}."
+    return Finding("wrong-verdict", message)
+
+
+def _names(title: str, weight: float, *names: str) -> Part:
+    def judge(session: Session) -> Finding | None:
+        for name in (*names, *PLAIN):  # right by chance without the plain ones
+            finding = _wrong(session, name)
+            if finding is not None and name not in names:
+                return Finding("values-first", "Not judged yet: the plain patterns come first.")
+            if finding is not None:
+                return finding
+        return None
+
+    return Part(title, weight, judge)
+
+
+def _unchanged(weight: float) -> Part:
+    def judge(session: Session) -> Finding | None:
+        if any(session.call(case).changed for case in session.cases.values()):
+            message = (
+                "It changed its argument `weights` in place. Operations that end in `_`, `+=` and assignments such as "
+            )
+            return Finding("changes-argument", message + "`weights[...] = ...` do that: make a new tensor instead.")
+        if any(_wrong(session, name) is not None for name in PLAIN):
+            return Finding("values-first", "Not judged yet: the plain patterns come first.")
+        return None
+
+    return Part("leaves its argument as it was", weight, judge, compares_values=False)
+
+
+# --- recognised by what it says ---------------------------------------------------------------------------------------
+
+
+def _argmax_only(session: Session) -> bool:
+    """The largest weight of each row decides, whatever its size."""
+    if verdict(session, "diagonal") != "diagonal":
+        return False
+    weak = [verdict(session, WEAK_DIAGONAL) == "diagonal"]
+    if verdict(session, "first") == "first":
+        weak.append(verdict(session, WEAK_FIRST) == "first")
+    return all(weak)
+
+
+def _uniform_called_local(session: Session) -> bool:
+    return verdict(session, "local, radius 1") == "local" and verdict(session, "uniform") == "local"
+
+
+def _exact(session: Session) -> bool:
+    """The plain patterns are named, but none of them with a little noise."""
+    right = all(verdict(session, name) == answer(name) for name in PLAIN)
+    return right and all(verdict(session, _noisy(name)) == "other" for name in PLAIN)
+
+
+def _one_radius(session: Session) -> bool:
+    verdicts = [verdict(session, name) for name in LOCAL]
+    return sorted(map(str, verdicts)) == ["local", "other"]
+
+
+def _never_other(session: Session) -> bool:
+    """Always the most similar of the four patterns."""
+    right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL, *map(_noisy, PLAIN)))
+    other_cases = [*FOCUSED, *SPREAD, *WEAK, *RANDOM]
+    return right and all(verdict(session, name) in PATTERN_NAMES[:4] for name in other_cases)
+
+
+def _any_width(session: Session) -> bool:
+    """Bands of every radius count as local."""
+    return all(verdict(session, name) == "local" for name in (*LOCAL, "a band of radius 3"))
+
+
+def _last_called_first(session: Session) -> bool:
+    return verdict(session, "the last token") == "first" != verdict(session, "first")
+
+
+MISTAKES = (
+    Mistake(
+        "argmax-only",
+        "only the place of each row's largest weight counts, not how large it is.",
+        (
+            "Try a row such as [0.4, 0.2, 0.2, 0.2]: its largest weight stands first. Does it attend to that token?",
+            "How large are the weights of a diagonal head on its diagonal, with 5 % of anything mixed in?",
+        ),
+        recognise=_argmax_only,
+    ),
+    Mistake(
+        "uniform-called-local",
+        "uniform weights are called local: the band has all neighbours in it, and everybody else too.",
+        (
+            "What of a local pattern is not true of a uniform one? Look outside the band.",
+            "Test for uniform first; or ask how much weight lies within the band.",
+        ),
+        recognise=_uniform_called_local,
+    ),
+    Mistake(
+        "exact-equality",
+        'weights are compared exactly, so that a little noise makes everything "other".',
+        (
+            "Trained heads are never exactly a pattern. How far off may a weight be, with 5 % of anything mixed in?",
+            "`torch.equal` and `==` want every digit. Which functions take a tolerance?",
+        ),
+        recognise=_exact,
+    ),
+    Mistake(
+        "one-radius-only",
+        "of the two radii of a local pattern only one is known.",
+        ("Local means a band of radius 1 *or* 2. Try your function on both.",),
+        recognise=_one_radius,
+    ),
+    Mistake(
+        "never-other",
+        "the likest of the four names is given to everything, even to weights that are like none of them.",
+        ('How far is the nearest pattern? Beyond some distance the honest answer is "other".',),
+        recognise=_never_other,
+    ),
+    Mistake(
+        "any-radius",
+        "a wider band is called local too.",
+        ("Local means radius 1 or 2 here. What does your function say of a band of radius 3?",),
+        recognise=_any_width,
+    ),
+    Mistake(
+        "last-called-first",
+        "the last token is taken for the first.",
+        ("Which index has the first column?",),
+        recognise=_last_called_first,
+    ),
+)
+
+EXERCISE = Exercise(
+    name="classify_pattern",
+    lesson=LESSON,
+    points=3,
+    signature=("weights",),
+    cases=_cases,
+    parts=(
+        _names("names the four patterns", 2, *PLAIN, *LOCAL),
+        _names("names them with 5 % of random weights mixed in", 2, *map(_noisy, {**PLAIN, **LOCAL})),
+        _names("says other where the weight goes elsewhere", 1.5, *FOCUSED, *RANDOM),
+        _names("says other where it is spread in another way", 1.5, *SPREAD, *WEAK),
+        _names("takes float64 too", 0.5, *map(_double, ("diagonal", "uniform", "local, radius 1"))),
+        _unchanged(0.5),
+    ),
+    mistakes=MISTAKES,
+)

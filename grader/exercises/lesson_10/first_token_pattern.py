@@ -1,0 +1,70 @@
+"""`first_token_pattern`: every token attends to the first one."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import default_dtype
+from grader.exercises.lesson_10.shared import LESSON
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+
+def first_token(seq_len: int) -> Tensor:
+    """Entry by entry: all of every row's weight on token 0."""
+    return torch.tensor([[float(key == 0) for key in range(seq_len)] for _ in range(seq_len)], dtype=torch.float64)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = draw.sizes("T", "other", none=2)
+    return [
+        Case("one length", {"seq_len": sizes["T"]}, {"T": sizes["T"]}),
+        Case("another length", {"seq_len": sizes["other"]}, {"T": sizes["other"]}),
+        Case("a single token", {"seq_len": 1}, {"T": 1}),
+    ]
+
+
+EXERCISE = Exercise(
+    name="first_token_pattern",
+    lesson=LESSON,
+    points=1,
+    signature=("seq_len",),
+    outputs=(Output("weights", "T T"),),
+    cases=_cases,
+    reference=first_token,
+    parts=(
+        parts.shape("one length"),
+        parts.values("gives all weight to the first token", 3, "one length"),
+        parts.values("works for other lengths", 1.5, "one length", "another length", "a single token"),
+        default_dtype("one length"),
+    ),
+    mistakes=(
+        Mistake(
+            "first-row-instead",
+            "the first row is filled, not the first column: token 0 attends to everybody.",
+            (
+                "Add up each row of your matrix. What should it give?",
+                "A row belongs to the token that looks, a column to the one that is looked at.",
+            ),
+            (
+                lambda n: first_token(n).mT,
+                lambda n: first_token(n).mT / n,
+                lambda n: torch.cat([torch.full((1, n), 1 / n), torch.zeros(n - 1, n)]),
+            ),
+        ),
+        Mistake(
+            "last-token-instead",
+            "the last token gets the weight, not the first.",
+            ("Which index has the first token, which one has `-1`?",),
+            (lambda n: first_token(n).flip(-1),),
+        ),
+        Mistake(
+            "diagonal-instead",
+            "every token attends to itself.",
+            ("Look at row 2 of your matrix. Which token should it look at?",),
+            (torch.eye,),
+        ),
+    ),
+)

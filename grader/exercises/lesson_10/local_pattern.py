@@ -1,0 +1,179 @@
+"""`local_pattern`: every token attends to its neighbours, all with the same weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_06.shared import default_dtype
+from grader.exercises.lesson_10.shared import LESSON
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+
+Weigh = Callable[[int, int], Tensor]
+FEW, WIDE, REST = "radius 1", "a wider radius", ("radius 0", "a radius beyond the sequence", "a single token")
+
+
+def local(seq_len: int, radius: int) -> Tensor:
+    """Row by row: the tokens within the radius, all with the same share."""
+    rows = []
+    for query in range(seq_len):
+        near = [key for key in range(seq_len) if abs(query - key) <= radius]
+        rows.append([1 / len(near) if key in near else 0.0 for key in range(seq_len)])
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """Long enough for the middle rows to have all their neighbours, and for a wrapped band to leave tokens out."""
+    radius = 2 + draw.integer(0, 2)
+    sizes = draw.sizes("T", T2=2 * radius + 4 + draw.integer(0, 3))
+    few = max(sizes["T"], 6)
+
+    def case(name: str, seq_len: int, radius: int, comparable: bool = True) -> Case:
+        return Case(name, {"seq_len": seq_len, "radius": radius}, {"T": seq_len}, comparable=comparable)
+
+    return [
+        case(FEW, few + (few == sizes["T2"]), 1),
+        case(WIDE, sizes["T2"], radius),
+        case(REST[0], 5, 0, comparable=False),  # without the token itself no token is left
+        case(REST[1], 4, 4 + draw.integer(0, 3), comparable=False),
+        case(REST[2], 1, 1, comparable=False),
+    ]
+
+
+def _distances(seq_len: int) -> Tensor:
+    """Key minus query."""
+    positions = torch.arange(seq_len)
+    return positions - positions[:, None]
+
+
+def _near(seq_len: int, radius: int) -> Tensor:
+    return (_distances(seq_len).abs() <= radius).double()
+
+
+def _around(seq_len: int, radius: int) -> Tensor:
+    """As if the last token stood before the first."""
+    distance = _distances(seq_len).abs()
+    return (torch.minimum(distance, seq_len - distance) <= radius).double()
+
+
+def _others(seq_len: int, radius: int) -> Tensor:
+    return _near(seq_len, radius) - torch.eye(seq_len)
+
+
+def _backwards(seq_len: int, radius: int) -> Tensor:
+    distance = _distances(seq_len)
+    return ((distance <= 0) & (distance >= -radius)).double()
+
+
+def _rows_to_one(band: Weigh) -> Weigh:
+    return lambda n, r: band(n, r) / band(n, r).sum(-1, keepdim=True)
+
+
+def _by(band: Weigh, count: Callable[[int], float]) -> Weigh:
+    return lambda n, r: band(n, r) / count(r)
+
+
+def _falling_off(seq_len: int, radius: int) -> Tensor:
+    """As with Python's `range`, the end is left out: one neighbour too few on the right."""
+    distance = _distances(seq_len)
+    return ((distance >= -radius) & (distance < radius)).double()
+
+
+def _full(radius: int) -> float:
+    return 2 * radius + 1
+
+
+EXERCISE = Exercise(
+    name="local_pattern",
+    lesson=LESSON,
+    points=3,
+    signature=("seq_len", "radius"),
+    outputs=(Output("weights", "T T"),),
+    cases=_cases,
+    reference=local,
+    parts=(
+        parts.shape(FEW),
+        parts.values("shares out each row among the token and its neighbours", 3, FEW),
+        parts.values("works for a wider radius", 2, FEW, WIDE),
+        parts.values("works at the extremes: radius 0, one token, everybody near", 1, FEW, *REST),
+        default_dtype(FEW),
+    ),
+    mistakes=(
+        Mistake(
+            "edges-not-normalised",
+            "every neighbour gets the same share everywhere, so the first and the last rows don't sum to one.",
+            (
+                "Print the sums of the rows. Which ones differ, and what is different about these tokens?",
+                "How many neighbours has the first token? The share depends on the row.",
+            ),
+            (_by(_near, _full), _near, _by(_near, lambda _: 3.0)),
+        ),
+        Mistake(
+            "wraps-around",
+            "the band goes on at the other end: the first token attends to the last ones.",
+            (
+                "Look at the first row, at its right end. Whose neighbour is the last token?",
+                "Negative indices and `torch.roll` go round in a circle; a sequence has two ends.",
+            ),
+            (_rows_to_one(_around), _by(_around, _full), _around),
+        ),
+        Mistake(
+            "self-left-out",
+            "the neighbours share the weight, but the token itself gets none.",
+            ("Look at the diagonal of your matrix. Is a token within radius 1 of itself?",),
+            (_rows_to_one(_others), _by(_others, lambda r: 2 * r), _by(_others, _full), _others),
+        ),
+        Mistake(
+            "columns-normalised",
+            "the columns sum to one, and it should be the rows.",
+            ("Print the sums along both axes. Which axis belongs to the token that shares out its attention?",),
+            (lambda n, r: _near(n, r) / _near(n, r).sum(0, keepdim=True),),
+        ),
+        Mistake(
+            "one-side-only",
+            "only tokens on one side are in the band.",
+            ("Look at a row in the middle. How many neighbours has it on the left, how many on the right?",),
+            tuple(
+                form(side)
+                for side in (_backwards, lambda n, r: _backwards(n, r).mT)
+                for form in (_rows_to_one, lambda band: _by(band, _full))
+            ),
+        ),
+        Mistake(
+            "radius-ignored",
+            "the radius is 1, whatever the argument says.",
+            ("Call it with radius 2. Where does your code use the argument?",),
+            (
+                _rows_to_one(lambda n, _: _near(n, 1)),
+                lambda n, _: _near(n, 1) / 3,
+                _rows_to_one(lambda n, _: _around(n, 1)),
+            ),
+        ),
+        Mistake(
+            "one-neighbour-short",
+            "the band ends one token too early.",
+            ("Print a row in the middle for radius 1. `range(a, b)` and slices end before b.",),
+            (
+                _rows_to_one(_falling_off),
+                _by(_falling_off, _full),
+                _rows_to_one(lambda n, r: _near(n, r - 1)),
+                _rows_to_one(lambda n, r: _falling_off(n, r).mT),
+            ),
+        ),
+        Mistake(
+            "nearer-counts-more",
+            "nearer neighbours get more than those at the edge of the radius.",
+            ("Uniform means: everybody within the radius gets the same. What does your row in the middle hold?",),
+            (
+                _rows_to_one(lambda n, r: (r + 1 - _distances(n).abs()).clamp(min=0).double()),
+                lambda n, r: (_near(n, r).log() - _distances(n).abs()).softmax(-1),
+                _rows_to_one(lambda n, r: _near(n, r) * math.e ** (-_distances(n).abs().double() / max(r, 1))),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,136 @@
+"""The quiz of lesson 10: numbers are computed here, letters are known by their digest only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+
+from grader.exercises.lesson_10.attention_rollout import rollout
+from grader.exercises.lesson_10.first_token_pattern import first_token
+from grader.exercises.lesson_10.local_pattern import local
+from grader.exercises.lesson_10.shared import LESSON
+from grader.spec.answers import Question, choice, number, quiz, written
+
+
+def _decimals(key: str, value: Callable[[], float], hint: str, wrong: Mapping[float, str]) -> Question:
+    """A number to two decimals or more."""
+    return number(key, value, 0.006, hint, wrong=written(wrong))
+
+
+def _edge_sum() -> float:
+    """As the question has it: 1/3 for each neighbour that exists."""
+    band = torch.ones(8, 8).triu(-1).tril(1) / 3
+    return float(band[0].sum())
+
+
+def _two_first_layers() -> float:
+    return float(rollout(torch.stack([first_token(4)] * 2))[3, 0])
+
+
+QUESTIONS = (
+    _decimals(
+        "edge_weight",
+        lambda: float(local(7, 2)[0, 0]),
+        "Which tokens are within radius 2 of the first one? They share 1 among them.",
+        {
+            0.2: "That is the share in the middle. How many neighbours has the first token?",
+            0.25: "That is the second row.",
+            0.5: "That would be radius 1.",
+            1.0: "It looks at others as well.",
+        },
+    ),
+    _decimals(
+        "edge_sum",
+        _edge_sum,
+        "How many of the first token's neighbours exist, itself included? Each gets one third.",
+        {
+            1.0: "It should be, and that is the slip. Count the entries of the first row.",
+            0.3333: "The token itself is one of them.",
+            0.5: "That would be the share of each, if the row were normalised.",
+        },
+    ),
+    _decimals(
+        "entropy",
+        lambda: math.log(5),
+        "A uniform row over n keys has the entropy ln n. How many keys has this row?",
+        {
+            5.0: "That is the number of keys. The entropy is its logarithm.",
+            2.3219: "Those are bits. The course counts in nats.",
+            0.699: "That is the logarithm to base 10. Which one gives nats?",
+            1.0986: "That is radius 1.",
+            1.3863: "Count again: both sides, and the token itself.",
+            0.0: "Zero is for a row with all its weight on one key.",
+        },
+    ),
+    _decimals(
+        "rolled",
+        _two_first_layers,
+        "After one layer token 3 has one half from token 0. What of the other half, in the second layer?",
+        {
+            0.5: "That is one layer.",
+            1.0: "The residual keeps a part of token 3 itself.",
+            0.25: "That is what token 3 keeps of itself.",
+            0.0: "What does every token look at?",
+            0.375: "Token 0 looks at itself: what has arrived there stays. Go through the two layers once more.",
+        },
+    ),
+    choice(
+        "columns",
+        "abcd",
+        "f4557bed728d",
+        "The sums tell along which axis something was made to sum to one.",
+        wrong={
+            "a": "A hidden future takes nothing from the columns' sums and nothing from the rows'.",
+            "b": "Scaling comes before the softmax. What does the softmax make of rows, whatever they were?",
+            "d": "A mask after the softmax makes rows smaller. Would it make all columns sum to exactly one?",
+        },
+    ),
+    choice(
+        "right_weights",
+        "abcd",
+        "24985998c8d1",
+        "The weights are made of queries and keys. What is still to come once they are there?",
+        wrong={
+            "a": "Then the weights would be wrong too: they are made of the heads.",
+            "c": "Then the weights would be flatter.",
+            "d": "Then the weights would show the future.",
+        },
+    ),
+    choice(
+        "explains",
+        "abcd",
+        "201570fd8de9",
+        "Think of section 6: equal values, uniform weights put in their place, what the residual carries.",
+        wrong={
+            "a": "There were weights that could be exchanged for others, and the answer stayed.",
+            "b": "A token's vector behind the first layer is a mixture already.",
+            "c": "Every row of every head sums to one, whatever the head is good for.",
+        },
+    ),
+    choice(
+        "sink",
+        "abcd",
+        "6a3d7e9bd776",
+        "A row must sum to one. What can a head do when there is nothing for it to look at?",
+        wrong={
+            "b": "The weight says where the head looks. What does it fetch there?",
+            "c": "A causal mask leaves no choice in row 0 only.",
+            "d": "What would the gradient say to such a head in training? It was trained, and it stayed so.",
+        },
+    ),
+    choice(
+        "alone",
+        "abcd",
+        "afd853aa2c76",
+        "What is different for a sequence in a batch? Only its company.",
+        wrong={
+            "a": "The mask is the same, whoever else is there.",
+            "b": "Each sequence has its own heads, in company and alone.",
+            "d": "Scaling knows nothing of a batch.",
+        },
+    ),
+)
+
+EXERCISE = quiz("quiz_10", LESSON, 2, QUESTIONS)
