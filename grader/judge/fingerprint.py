@@ -48,23 +48,26 @@ class GradingSettings:
 
 
 def code_version(names: Iterable[str]) -> str:
-    """A hash of torch's version and of every file of this package that the marks of the exercises named depend on.
-
-    These are the modules that specify the exercises and the modules that grade, with all that they import. What draws
-    a report, other lessons' exercises and nbgrader's part are not among them.
-    """
-    known = exercises()
-    specified = {f"grader.exercises.lesson_{known[name].lesson[:2]}.{name}" for name in names if name in known}
+    """A hash of torch's version and of the files that the marks of these exercises depend on."""
     digest = hashlib.sha256(metadata.version("torch").partition("+")[0].encode())
-    for path in _files({*GRADING, *specified}):
+    for path in files_that_decide(names):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def _files(modules: set[str]) -> list[Path]:
-    """The files of these modules, of all that they import from this package, and the data beside them."""
-    waiting, sources = list(modules), set[Path]()
+def files_that_decide(names: Iterable[str]) -> list[Path]:
+    """The files of this package that the marks of these exercises depend on.
+
+    These are the modules that specify the exercises and the modules that grade, with all that they import, and the data
+    beside them. What draws a report, other lessons' exercises and nbgrader's part are not among them.
+    """
+    known = exercises()
+    waiting = [
+        *GRADING,
+        *(f"grader.exercises.lesson_{known[name].lesson[:2]}.{name}" for name in names if name in known),
+    ]
+    sources: set[Path] = set()
     while waiting:
         source = _source(waiting.pop())
         if source is not None and source not in sources:
@@ -86,7 +89,11 @@ def _imports(source: Path) -> tuple[str, ...]:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [tree]
+    for node in waiting:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            continue
+        waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

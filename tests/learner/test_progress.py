@@ -99,7 +99,8 @@ def test_two_notebooks_at_once_lose_nothing(kept):
 
 def test_a_killed_writer_leaves_a_whole_file_and_no_lock(kept):
     count_up("first_steps", 1)
-    source = "from grader.learner import progress\nwhile True: progress.update('quiz_01', lambda old: {'tries': old.tries + 1})"
+    source = "from grader.learner import progress\nwhile True:\n"
+    source += "    progress.update('quiz_01', lambda old: {'tries': old.tries + 1})"
     for _ in range(3):
         writer = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
         before = progress.load().get("quiz_01", Record()).tries

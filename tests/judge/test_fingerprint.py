@@ -1,0 +1,79 @@
+"""What a kept mark depends on: the files that decide it, lesson by lesson, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.exercises.registry import exercises
+from grader.judge import fingerprint
+
+
+def exercises_of(lesson: str) -> list[str]:
+    return [exercise.name for exercise in exercises().values() if exercise.lesson.startswith(lesson)]
+
+
+FIRST, LAST = exercises_of("01"), exercises_of("10")
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch) -> Path:
+    """A copy of the package that may be changed."""
+    copied = tmp_path / "grader"
+    shutil.copytree(fingerprint.PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(fingerprint, "PACKAGE", copied)
+    return copied
+
+
+@pytest.mark.parametrize(
+    ("file", "changes_first", "changes_last"),
+    [
+        ("spec/parts.py", True, True),
+        ("judge/runner.py", True, True),
+        ("subject/wire.py", True, True),
+        ("judge/inside/grader_stub.py", True, True),
+        ("exercises/lesson_01/self_attention.py", True, False),
+        ("exercises/lesson_10/quiz_10.py", False, True),
+        ("models/attentions.py", False, True),
+        ("report/heat.py", False, False),
+        ("report/report.css", False, False),
+        ("learner/check.py", False, False),
+        ("views/base.py", False, False),
+        ("classroom/gradebook.py", False, False),
+        ("cli/main.py", False, False),
+    ],
+)
+def test_a_change_regrades_the_lessons_whose_marks_depend_on_it(copy, file, changes_first, changes_last):
+    before = fingerprint.code_version(FIRST), fingerprint.code_version(LAST)
+    with (copy / file).open("a", encoding="utf-8") as changed:
+        changed.write("\n# changed\n")
+    after = fingerprint.code_version(FIRST), fingerprint.code_version(LAST)
+    assert (before[0] != after[0], before[1] != after[1]) == (changes_first, changes_last)
+
+
+def test_data_beside_a_module_counts(copy):
+    before = fingerprint.code_version(LAST)
+    (copy / "models" / "dates.safetensors").write_bytes(b"other parameters")
+    assert fingerprint.code_version(LAST) != before
+
+
+def test_every_module_that_grading_loads_is_among_the_files(copy):
+    """What Python itself imports for grading a lesson: nothing of it is missing, so no import can go unseen."""
+    import subprocess
+    import sys
+
+    lesson = "grader.exercises.lesson_10"
+    modules = ["grader.judge.grading", *(f"{lesson}.{name}" for name in LAST)]
+    script = (
+        f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n"
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('grader') and m.__file__), sep='\\n')"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", script], cwd=copy.parent, env={"PYTHONPATH": str(copy.parent), "PATH": ""},
+        capture_output=True, text=True, check=True,
+    ).stdout.split("\n")  # fmt: skip
+    counted = {str(path) for path in fingerprint.files_that_decide(LAST)}
+    missing = {path for path in loaded if path and path not in counted}
+    assert {Path(path).name for path in missing} <= {"__init__.py"}, missing
