@@ -17,11 +17,10 @@ from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import ClosedClientError
 
 from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
-from grader.classroom.gradebook import Release
+from grader.classroom.rebuild import Release
 from grader.errors import CommandFailed, CourseError
 from grader.judge.fingerprint import GradingSettings, code_version
-from grader.judge.judge import outline_of
-from grader.subject.zygote import ONE_THREAD
+from grader.judge.outline import outline_of
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
 # in memory.
@@ -81,7 +80,7 @@ def _local_cluster(workers: int) -> LocalCluster:
             n_workers=workers,
             threads_per_worker=1,
             security=True,
-            env=ONE_THREAD,
+            env={"OMP_NUM_THREADS": "1"},
             dashboard_address=None,
             scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,

@@ -26,7 +26,7 @@ from grader.classroom.gradebook import LessonGradebook
 from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import Record, ResultsLog, folder_of
 from grader.errors import CommandFailed
-from grader.judge.judge import outline_of
+from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."

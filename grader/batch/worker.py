@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.classroom.gradebook import Release
-from grader.classroom.rebuild import dump, rebuild
+from grader.classroom.rebuild import Release, dump, rebuild
 from grader.judge.fingerprint import GradingSettings, code_version
-from grader.judge.judge import Judge, outline_of
+from grader.judge.outline import outline_of
+
+if TYPE_CHECKING:
+    from grader.judge.judge import Judge
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ class JudgePlugin(WorkerPlugin):
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
         if code_version(outline_of(self.settings.instructor).exercises) != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
+        from grader.judge.judge import Judge  # only a worker needs torch: the command that reads this file doesn't
+
         self._alone = threading.Lock()
         self.judge = Judge(self.settings.secret, self.settings.limits, self.settings.sandboxed)
 

@@ -9,6 +9,7 @@ import nh3
 
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.markup import inline
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
@@ -44,16 +45,16 @@ def as_html(result: ExerciseResult) -> str:
     rows, told = [], {""}
     for part in result.parts:
         word = "passed" if part.passed else "failed"
-        message = f"<p>{_inline(part.message)}</p>" if part.message not in told else ""
+        message = f"<p>{inline(part.message)}</p>" if part.message not in told else ""
         told.add(part.message)
-        rows.append(f"<li><strong>{word}</strong> {_inline(part.name)}{message}</li>")
+        rows.append(f"<li><strong>{word}</strong> {inline(part.name)}{message}</li>")
     parts.append(f"<ul>{''.join(rows)}</ul>")
     if result.first_fix:
         parts.append(f"<p>First mend <code>{escape(result.first_fix)}</code>: it does not pass its own check yet.</p>")
     if result.symptom:
-        parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {_inline(result.symptom)}</p>")
+        parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}</p>")
     # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
-    parts += [f"<p><strong>Hint.</strong> {_inline(hint)}</p>" for hint in result.hints]
+    parts += [f"<p><strong>Hint.</strong> {inline(hint)}</p>" for hint in result.hints]
     if result.output:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     parts.append("</section>")
@@ -68,12 +69,6 @@ def preface(result: SubmissionResult) -> list[str]:
     if not result.sandboxed:
         said.append("Graded without a sandbox.")
     return [*said, *(clean(sentence, 300) for sentence in result.notes)]
-
-
-def _inline(text: str) -> str:
-    """Escapes text and turns its `code` into code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:

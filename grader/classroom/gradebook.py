@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any
@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
 from grader.classroom.feedback import comment_on
+from grader.classroom.rebuild import Release
 from grader.errors import CommandFailed, CourseError
 from grader.judge.result import SubmissionResult
 
@@ -59,15 +60,6 @@ def _late_penalty(submitted: Any, config: Any) -> float | None:
     assign.init_plugin()
     penalty = assign.plugin_inst.late_submission_penalty(submitted.student.id, submitted.score, late)
     return None if penalty is None else min(max(penalty, 0), submitted.score)
-
-
-@dataclass(frozen=True)
-class Release:
-    """What the gradebook says of the released notebook: it has the last word on points and locked text. `cells` has by
-    grade_id `checksum`, `locked`, `source`, and `points` where there are any."""
-
-    kernelspec: Mapping[str, Any] = field(default_factory=dict)
-    cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def release_of(notebook: Any) -> Release:

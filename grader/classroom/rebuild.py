@@ -5,17 +5,26 @@ between, the judge's words as output. Nothing else of the submission comes along
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.classroom.feedback import as_html, as_text, preface
-from grader.classroom.gradebook import Release
-from grader.judge.judge import outline_of
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline
+from grader.judge.outline import Outline, outline_of
 from grader.judge.reader import NotebookCell, Unreadable, read
 from grader.judge.result import SubmissionResult
 
 RESULT = "course_result"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What the gradebook says of the released notebook: it has the last word on points and locked text. `cells` has by
+    grade_id `checksum`, `locked`, `source`, and `points` where there are any."""
+
+    kernelspec: Mapping[str, Any] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def rebuild(

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from grader.insights.similarity import Pair
 from grader.insights.summary import Summary
+from grader.markup import inline
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
@@ -92,8 +93,6 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
     """The page. It holds no script and loads nothing."""
-    from grader.report.html import inline  # not above: it imports torch, and the text needs none
-
     source = resources.files("grader.insights").joinpath("page.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(source).render(

@@ -11,9 +11,8 @@ from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
-from grader.exercises.registry import exercises
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline
+from grader.judge.outline import outline_of
 
 PACKAGE = Path(__file__).parents[1]
 # Where grading begins, in the judge's process and in the student's.
@@ -38,7 +37,7 @@ class GradingSettings:
     @cached_property
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
-        code = code_version(Outline.of(self.instructor).exercises)
+        code = code_version(outline_of(self.instructor).exercises)
         parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.sandboxed))
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
@@ -62,11 +61,8 @@ def files_that_decide(names: Iterable[str]) -> list[Path]:
     These are the modules that specify the exercises and the modules that grade, with all that they import, and the data
     beside them. What draws a report, other lessons' exercises and nbgrader's part are not among them.
     """
-    known = exercises()
-    waiting = [
-        *GRADING,
-        *(f"grader.exercises.lesson_{known[name].lesson[:2]}.{name}" for name in names if name in known),
-    ]
+    specified = [path for name in names for path in PACKAGE.glob(f"exercises/lesson_*/{name}.py")]
+    waiting = [*GRADING, *(f"grader.exercises.{path.parent.name}.{path.stem}" for path in specified)]
     sources: set[Path] = set()
     while waiting:
         source = _source(waiting.pop())

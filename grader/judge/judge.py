@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from types import TracebackType
 
 from grader.exercises.registry import exercises
 from grader.judge.grading import grade, ungraded
 from grader.judge.limits import Limits
-from grader.judge.outline import Outline
+from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import OpenZygote, Sandbox
 from grader.subject.zygote import ZygoteGone
-
-# Of one class all are graded against the same notebook.
-outline_of = lru_cache(maxsize=4)(Outline.of)
 
 
 class Judge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from grader.judge.reader import NotebookCell, read
 
@@ -52,6 +52,10 @@ class Outline:
             if key and key in index:
                 return index[key]
         return None
+
+
+# Of one class all are graded against the same notebook.
+outline_of = lru_cache(maxsize=4)(Outline.of)
 
 
 def normal(source: str) -> str:

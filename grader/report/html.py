@@ -10,6 +10,7 @@ from importlib import resources
 import torch
 from torch import Tensor
 
+from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, first_fix, headline, matrix_rows, worth_telling
@@ -125,9 +126,3 @@ def _cell(text: str, value: float, off: bool, ends: tuple[float, float]) -> str:
     mark = '<span class="grader-mark">≠</span>' if off else ""
     kind = ' class="grader-off"' if off else ""
     return f'<td{kind} style="{cell_style(value, *ends)}">{mark}{escape(text)}</td>'
-
-
-def inline(text: str) -> str:
-    """Escapes text and turns its `code` into code."""
-    pieces = escape(text).split("`")
-    return "".join(f"<code>{piece}</code>" if i % 2 else piece for i, piece in enumerate(pieces))
