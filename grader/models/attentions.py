@@ -1,7 +1,7 @@
 """Broken attentions that can be called and not read: lesson 10's hunt.
 
-Each claims to be lesson 04's `causal_multi_head_attention`. Only a digest says which mistake it makes, the same one
-that an answer is compared with: neither this file nor the attributes of a box give it away.
+Each claims to be lesson 04's `causal_multi_head_attention`. Only a digest says which mistake it makes, the one that an
+answer is compared with: neither this file nor the attributes of a box give it away.
 """
 
 from __future__ import annotations

@@ -27,9 +27,27 @@ from grader.subject.executor import Executor
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up
-from grader.subject.wire import WireError
+from grader.subject.wire import WireError, decode, encode
 
 MESSAGE_BYTES = 64
+ORDINARY = """
+import torch
+from torch import nn
+
+def attend(x, y):
+    weights = torch.softmax(x @ y.transpose(-2, -1) / x.shape[-1] ** 0.5, dim=-1)
+    return weights @ y, weights
+
+class Layer(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = nn.Linear(size, size)
+
+    def forward(self, x):
+        return self.linear(x)
+
+print(attend(torch.randn(2, 3), torch.randn(4, 3))[0])
+"""
 
 
 def main() -> None:
@@ -43,12 +61,32 @@ def main() -> None:
     warm_up()
     for name in limits.packages if limits else ():
         importlib.import_module(name)
+    _make_ordinary_calls()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
     control.send(b"ready")
     _serve_forks(control, limits)
+
+
+def _make_ordinary_calls() -> None:
+    """What Python and torch make at first use is there for every child, which would else make it again."""
+    x = torch.rand(2, 5, 4)
+    executor = Executor(notebook_namespace({"__name__": "__main__"}))
+    for request in (
+        Request("names", args=(ORDINARY,)),
+        Request("run", source=ORDINARY),
+        Request("describe", "attend"),
+        Request("call", "attend", (x, x)),
+        Request("call", "attend", (x.double(), x.double()), watch=True),
+        Request("call", "attend", (x, x), cotangents=(x, torch.ones(2, 5, 5))),
+        Request("build", "Layer", (4,), handle="layer"),
+        Request("mode", "@layer", (False, "float32")),
+        Request("state", "@layer"),
+        Request("call", "@layer", (x,), cotangents=(x,)),
+    ):
+        executor.carry_out(Request(**decode(encode(to_plain(request)))))
 
 
 def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:

@@ -61,7 +61,7 @@ def matrices(draw: Draw) -> list[Case]:
         weights[-1, -1] = matrix
         return weights
 
-    made = {
+    matrix_of = {
         "halves and quarters": torch.tensor([[0.5, 0.25, 0.25] + [0.0] * (keys - 3)]).repeat(queries, 1),
         "weights of a softmax": soft[0, 0],
         "weights with batch and heads": soft,
@@ -87,7 +87,7 @@ def matrices(draw: Draw) -> list[Case]:
         "a short row in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
         COLUMNS: torch.softmax(draw.normal((queries, keys)), -2),
     }
-    return [Case(name, {"weights": weights}) for name, weights in made.items()]
+    return [Case(name, {"weights": weights}) for name, weights in matrix_of.items()]
 
 
 PLAIN = SOUND[0]

@@ -55,9 +55,9 @@ def of_function(attend: Core) -> Callable[..., Pair]:
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Callable[..., Pair]:
     """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
 
-    def wrong(x: Tensor, *rest: Any) -> Pair:
-        weights = [w.mT if i in turned else w for i, w in enumerate(rest[:4])]
-        return of_function(core())(x, *(weights[i] for i in order), rest[4])
+    def wrong(x: Tensor, *weights_and_heads: Any) -> Pair:
+        weights = [w.mT if i in turned else w for i, w in enumerate(weights_and_heads[:4])]
+        return of_function(core())(x, *(weights[i] for i in order), weights_and_heads[4])
 
     return wrong
 

@@ -58,7 +58,7 @@ def with_leading_axes(
     def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
         return draw.uniform(shape, -50, 50)
 
-    made = [
+    cases = [
         tensors(draw, "one sequence", inputs, sizes, (), first or make),
         tensors(draw, "a batch", inputs, others, (others["B"],), make),
         tensors(draw, TWO_LEADING, inputs, others, (others["B"], others["G"]), make),
@@ -67,7 +67,7 @@ def with_leading_axes(
     ]
     return [
         replace(case, args={**case.args, **{name: case.sizes[size] for name, size in (numbers or {}).items()}})
-        for case in made
+        for case in cases
     ]
 
 

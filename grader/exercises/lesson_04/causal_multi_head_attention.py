@@ -61,9 +61,9 @@ def causally(attend: Core, visible: Callable[[int], Tensor] = RIGHT_MASK) -> Var
 def _from_weights(*order: int, turned: tuple[int, ...] = ()) -> Variant:
     """Query, key, value and output made with these weights (0 w_q, 1 w_k, 2 w_v, 3 w_o); `turned` ones transposed."""
 
-    def variant(x: Tensor, *rest: Any) -> Pair:
-        weights = [w.mT if i in turned else w for i, w in enumerate(rest[:4])]
-        return causally(core())(x, *(weights[i] for i in order), rest[4])
+    def variant(x: Tensor, *weights_and_heads: Any) -> Pair:
+        weights = [w.mT if i in turned else w for i, w in enumerate(weights_and_heads[:4])]
+        return causally(core())(x, *(weights[i] for i in order), weights_and_heads[4])
 
     return variant
 

@@ -89,9 +89,9 @@ def pair(query: Callable[[int], int], key: Callable[[int], int]) -> Attention:
         alone = w.values(x)
         if not (0 <= i < len(x) and 0 <= j < len(x)):
             return alone
-        more = torch.zeros(len(x), 1, dtype=torch.float64)
-        more[i] = 1.0
-        return torch.where(more > 0, alone + x[j] @ w.other, alone)
+        sees_more = torch.zeros(len(x), 1, dtype=torch.float64)
+        sees_more[i] = 1.0
+        return torch.where(sees_more > 0, alone + x[j] @ w.other, alone)
 
     return attend
 

@@ -48,9 +48,9 @@ def _cases(draw: Draw) -> list[Case]:
 
     def case(name: str, training: bool, rows: int = sizes["B"], *init: float, double: bool = False) -> Case:
         dtype = torch.float64 if double else torch.float32
-        made = tensors(draw, name, {"x": "B E"}, {"B": rows, "E": width}, dtype=dtype)
-        own = {key: tensor.to(dtype) for key, tensor in state.items()}
-        return replace(made, setup=Setup((width, *init), own, training))
+        drawn = tensors(draw, name, {"x": "B E"}, {"B": rows, "E": width}, dtype=dtype)
+        own_state = {key: tensor.to(dtype) for key, tensor in state.items()}
+        return replace(drawn, setup=Setup((width, *init), own_state, training))
 
     offset, large = case(OFFSET, True), case("entries up to 50", True)
     return [

@@ -103,8 +103,8 @@ def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding 
         finding = compare.run_error(state, session.exercise) or _mismatch(outcome, state, step, session)
         if finding is not None:
             return tuple(seen), finding
-        own = {**state.value["parameters"], **state.value["buffers"]}
-        seen.append(Observed(outcome.value, *(own[name] for name in STATS)))
+        tensors = {**state.value["parameters"], **state.value["buffers"]}
+        seen.append(Observed(outcome.value, *(tensors[name] for name in STATS)))
     return tuple(seen), None
 
 
@@ -113,10 +113,10 @@ def _mismatch(outcome: Outcome, state: Outcome, step: Step, session: Session) ->
     finding = compare.structure(outcome.value, session.exercise)
     if finding is not None:
         return finding
-    own = {**state.value["parameters"], **state.value["buffers"]}
+    tensors = {**state.value["parameters"], **state.value["buffers"]}
     for name, tensor, shape in (
         ("the result", outcome.value, step.x.shape),
-        *((n, own.get(n), step.x.shape[1:]) for n in STATS),
+        *((n, tensors.get(n), step.x.shape[1:]) for n in STATS),
     ):
         if not isinstance(tensor, Tensor) or tensor.shape != shape:
             got = compare.in_words(tensor)
@@ -209,8 +209,8 @@ def _named(session: Session, wrong: Mapping[str, Sequence[Mapping[str, Any]]]) -
     for name, change in changes:
         if _fits(session, BatchNormVariant(**change)):
             return name
-    for (name, change), (other, more) in combinations(changes, 2):
-        if name != other and _fits(session, BatchNormVariant(**{**more, **change})):
+    for (name, change), (other, other_change) in combinations(changes, 2):
+        if name != other and _fits(session, BatchNormVariant(**{**other_change, **change})):
             return name
     return ""
 

@@ -46,8 +46,8 @@ def with_offset(draw: Draw, x: Tensor, axis: int) -> Tensor:
     """Means of about 1000 along an axis, a spread below one. No round numbers: sums of their squares would be exact."""
     wide = x.to(torch.float64)
     spread = wide.var(axis, correction=0, keepdim=True).sqrt()
-    own = draw.uniform(spread.shape, 0.4, 1.0), 1000 + draw.normal(spread.shape)
-    return ((wide - wide.mean(axis, keepdim=True)) / spread * own[0] + own[1]).to(x.dtype)
+    spread_and_mean = draw.uniform(spread.shape, 0.4, 1.0), 1000 + draw.normal(spread.shape)
+    return ((wide - wide.mean(axis, keepdim=True)) / spread * spread_and_mean[0] + spread_and_mean[1]).to(x.dtype)
 
 
 def special_cases(
@@ -57,8 +57,8 @@ def special_cases(
     of the first argument, x."""
 
     def case(name: str, change: Callable[[Tensor], Tensor], comparable: bool = True, **more: float) -> Case:
-        made = tensors(draw, name, inputs, sizes, leading, comparable=comparable)
-        return replace(made, args={**made.args, "x": change(made.args["x"]), **more})
+        drawn = tensors(draw, name, inputs, sizes, leading, comparable=comparable)
+        return replace(drawn, args={**drawn.args, "x": change(drawn.args["x"]), **more})
 
     def constant(x: Tensor) -> Tensor:
         """One row (or column) of zeros, one of halves."""
@@ -96,7 +96,10 @@ def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
 def square(draw: Draw, inputs: Axes, size: str, *leading: str) -> Case:
     """A diagnostic case with as many rows as columns: a mean that lost its axis broadcasts along the wrong one."""
     n = draw.integer(5, 9)
-    axes = {name: shape_of(own, {size: n, **dict.fromkeys(leading, n)}, ()) for name, own in inputs.items()}
+    axes = {
+        name: shape_of(axes_of_name, {size: n, **dict.fromkeys(leading, n)}, ())
+        for name, axes_of_name in inputs.items()
+    }
     x = draw.normal((n, n))
     args = {name: x if name == "x" else draw.normal(shape) for name, shape in axes.items()}
     return Case("as many rows as columns", args, {size: n, "B": n}, (n,), diagnostic=True)
@@ -319,10 +322,10 @@ def residual_cases(draw: Draw) -> list[Case]:
             "bias2": draw.normal((width,)),
         }
         norm = {"weight": draw.normal((width,)), "bias": draw.normal((width,)), "eps": 1e-5}
-        made = tensors(draw, name, RESIDUAL_INPUT, sizes, tuple(sizes[axis] for axis in leading), dtype=dtype)
-        x = draw.uniform(made.args["x"].shape, -scale, scale) if scale else made.args["x"]
+        drawn = tensors(draw, name, RESIDUAL_INPUT, sizes, tuple(sizes[axis] for axis in leading), dtype=dtype)
+        x = draw.uniform(drawn.args["x"].shape, -scale, scale) if scale else drawn.args["x"]
         return replace(
-            made,
+            drawn,
             args={"x": x, "sublayer": Given("feed_forward", sublayer), "norm": Given("layer_norm", norm)},
             comparable=not scale,
         )

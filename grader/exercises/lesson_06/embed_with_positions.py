@@ -27,9 +27,9 @@ def reference(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Te
 
 def _cases(draw: Draw) -> list[Case]:
     def case(name: str, sizes: dict[str, int], dtype: torch.dtype = torch.float32) -> Case:
-        made = tensors(draw, name, {"token_table": "V E", "position_table": "P E"}, sizes, dtype=dtype)
+        drawn = tensors(draw, name, {"token_table": "V E", "position_table": "P E"}, sizes, dtype=dtype)
         tokens = token_ids(draw, sizes["B"], sizes["T"], sizes["V"], last=True)
-        return replace(made, args={"tokens": tokens, **made.args})
+        return replace(drawn, args={"tokens": tokens, **drawn.args})
 
     # There are more positions than ids, sentences or tokens, so that looking up any of these by mistake runs.
     main = ordered(draw, "T", "V", "P", B=2, E=3)

@@ -49,8 +49,8 @@ def _cases(draw: Draw) -> list[Case]:
         }
         state = states[sizes["E"]]
         state = silenced(state, "block.attention.out_proj", "linear2") if name == QUIET else state
-        made = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
-        return with_setup(name, args, sizes, made, double)
+        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
+        return with_setup(name, args, sizes, setup, double)
 
     return [
         case("two sequences", sizes, "B 1 1 Tk"),

@@ -84,8 +84,8 @@ def _cases(draw: Draw) -> list[Case]:
             src = _padded(src, *pads)
         if name in (TARGET, TRAIN):
             trg = _padded(trg, *pads[::-1])
-        made = Setup(init, state, training=name == TRAIN)
-        return with_setup(name, {"src": src, "trg": trg}, sizes, made, double)
+        setup = Setup(init, state, training=name == TRAIN)
+        return with_setup(name, {"src": src, "trg": trg}, sizes, setup, double)
 
     return [
         case(PLAIN, two_layers),

@@ -46,13 +46,13 @@ def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, m
     """What `TransformerBlock` should give. PyTorch's encoder layer has one input, so attention and norms are combined
     here."""
     state, heads, kept = setup.state, setup.init[1], 0.0 if drops(setup, 3) else 1.0
-    own = below(state, "attention.")
+    attention = below(state, "attention.")
     attended, _ = pytorch_attention(
         (query, key, value),
-        stacked(own, "weight"),
-        stacked(own, "bias"),
-        own["out_proj.weight"],
-        own["out_proj.bias"],
+        stacked(attention, "weight"),
+        stacked(attention, "bias"),
+        attention["out_proj.weight"],
+        attention["out_proj.bias"],
         heads,
         mask,
     )
@@ -78,8 +78,8 @@ def _cases(draw: Draw) -> list[Case]:
             args["mask"] = mask_of(draw, mask, sizes)
         state = states[sizes["E"]]
         state = silenced(state, "linear2") if name == QUIET else state
-        made = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
-        return with_setup(name, args, sizes, made, double)
+        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
+        return with_setup(name, args, sizes, setup, double)
 
     return [
         case("two sequences", sizes),

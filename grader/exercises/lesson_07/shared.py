@@ -215,9 +215,9 @@ def stacked(state: Parameters, kind: str) -> Tensor:
 
 def attention_names(state: Parameters, ours: str, theirs: str) -> dict[str, Tensor]:
     """A `MultiHeadAttention` as `nn.MultiheadAttention`."""
-    own = below(state, f"{ours}.")
-    inputs = {f"{theirs}.in_proj_{kind}": stacked(own, kind) for kind in ("weight", "bias")}
-    return inputs | {f"{theirs}.out_proj.{kind}": own[f"out_proj.{kind}"] for kind in ("weight", "bias")}
+    projections = below(state, f"{ours}.")
+    inputs = {f"{theirs}.in_proj_{kind}": stacked(projections, kind) for kind in ("weight", "bias")}
+    return inputs | {f"{theirs}.out_proj.{kind}": projections[f"out_proj.{kind}"] for kind in ("weight", "bias")}
 
 
 def renamed(state: Parameters, **pairs: str) -> dict[str, Tensor]:

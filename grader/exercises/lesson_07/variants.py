@@ -103,12 +103,12 @@ class Block:
     def run(self, state: State, heads: int, drop: Function, *args: Any) -> Tensor:
         """With the parameters of `state`; `drop` is its dropout."""
         tensors = dict(zip(self.given, args[:3], strict=True))
-        mask, own = args[3] if len(args) > 3 else None, below(state, "attention.")
+        mask, attention_state = args[3] if len(args) > 3 else None, below(state, "attention.")
 
         def attend(query: Tensor) -> Tensor:
-            others = (tensors[name] for name in self.attends[1:])
-            key, value = (norm(state, self.first.norm, x) if self.normed else x for x in others)
-            return self.attention(own, heads, query, key, value, mask)
+            keys_and_values = (tensors[name] for name in self.attends[1:])
+            key, value = (norm(state, self.first.norm, x) if self.normed else x for x in keys_and_values)
+            return self.attention(attention_state, heads, query, key, value, mask)
 
         def forward(x: Tensor) -> Tensor:
             output = linear(state, "feed_forward.linear2", self.activation(linear(state, "feed_forward.linear1", x)))
@@ -138,10 +138,10 @@ class DecoderBlock:
         """With the parameters of `state`; `drop` is its dropout."""
         x, memory, src_mask, trg_mask = args
         masks = {"src": src_mask, "trg": trg_mask, "none": None}
-        own = below(state, "attention.")
+        attention_state = below(state, "attention.")
 
         def attend(y: Tensor) -> Tensor:
-            return self.attention(own, heads, y, y, y, masks[self.masks[0]])
+            return self.attention(attention_state, heads, y, y, y, masks[self.masks[0]])
 
         query = self.first(state, x if self.adds else None, x, attend, drop)
         known = {"memory": memory, "query": query, "x": x}
@@ -172,8 +172,8 @@ class Stack:
         x = embedded = drop(embedded) if self.drop else embedded
         for i in range(1 if self.walk == "first" else layers):
             start = embedded if self.walk == "last" else x
-            own = below(state, f"layers.{i if self.shared is None else self.shared % layers}.")
-            x = self._layer(own, heads, drop, start, *args)
+            layer_state = below(state, f"layers.{i if self.shared is None else self.shared % layers}.")
+            x = self._layer(layer_state, heads, drop, start, *args)
         return self.finish(linear(state, "fc_out", x)) if "fc_out.weight" in state else x
 
     def _layer(self, state: State, heads: int, drop: Function, x: Tensor, *args: Any) -> Tensor:

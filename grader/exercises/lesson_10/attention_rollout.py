@@ -41,9 +41,11 @@ def _cases(draw: Draw) -> list[Case]:
 
     sizes = draw.sizes("T", "other", L=3, two=2)
     shapes = {SEVERAL: (3, sizes["T"]), TWO: (2, sizes["other"]), ONE: (1, sizes["T"]), DOUBLE: (5, sizes["other"])}
-    made = {name: weights(*shape, causal=name == TWO) for name, shape in shapes.items()}
-    made[DOUBLE] = draw.normal(made[DOUBLE].shape, 2.0).double().softmax(-1)
-    return [Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False))) for n, layers in made.items()]
+    weights_of = {name: weights(*shape, causal=name == TWO) for name, shape in shapes.items()}
+    weights_of[DOUBLE] = draw.normal(weights_of[DOUBLE].shape, 2.0).double().softmax(-1)
+    return [
+        Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False))) for n, layers in weights_of.items()
+    ]
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -53,8 +55,8 @@ Prepare = Callable[[Tensor], Tensor]
 
 def _product(prepare: Prepare, backwards: bool = False) -> Callable[[Tensor], Tensor]:
     def multiplied(layers: Tensor) -> Tensor:
-        made = prepare(layers)
-        order = list(made) if backwards else list(made.flip(0))
+        prepared = prepare(layers)
+        order = list(prepared) if backwards else list(prepared.flip(0))
         return order[0] if len(order) == 1 else torch.linalg.multi_dot(order)
 
     return multiplied

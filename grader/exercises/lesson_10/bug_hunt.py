@@ -61,9 +61,9 @@ _SHORT = ("sums", "influence", "company", "matters", "compared", "entropies", "s
 _USUAL = ("rows", "past", "same", "all", "wrong", "another", "value and output")
 
 
-def _reading(**other: str) -> dict[str, str]:
+def _reading(**changed: str) -> dict[str, str]:
     """What the probes show, by name: the usual readings, except for those given here."""
-    readings = dict(zip(_SHORT, _USUAL, strict=True)) | other
+    readings = dict(zip(_SHORT, _USUAL, strict=True)) | changed
     return dict(zip(PROBES, readings.values(), strict=True))
 
 

@@ -114,7 +114,7 @@ def answer(name: str) -> str:
 
 def _cases(draw: Draw) -> list[Case]:
     """In an order drawn from the seed, with sizes that give nothing away."""
-    made: dict[str, Tensor] = {}
+    weights_of: dict[str, Tensor] = {}
 
     def length(least: int = 6) -> int:
         return least + draw.integer(0, 9 if draw.larger else 6)
@@ -123,17 +123,17 @@ def _cases(draw: Draw) -> list[Case]:
         return draw.normal((seq_len, seq_len), sharpness).double().softmax(-1)
 
     for name, pattern in {**PLAIN, **LOCAL}.items():
-        made[name] = pattern(length())
+        weights_of[name] = pattern(length())
         size = length(7)
-        made[_noisy(name)] = (1 - NOISE) * pattern(size) + NOISE * random(size)
+        weights_of[_noisy(name)] = (1 - NOISE) * pattern(size) + NOISE * random(size)
     for name, pattern in {**FOCUSED, **SPREAD, **WEAK}.items():
-        made[name] = pattern(length(12))
+        weights_of[name] = pattern(length(12))
     for name in RANDOM:
-        made[name] = random(length(8), 3.0)
-    made = {name: weights.float() for name, weights in made.items()}
-    made |= {_double(name): PLAIN[name](length()) for name in ("diagonal", "uniform", "local, radius 1")}
-    order = torch.randperm(len(made), generator=draw.generator).tolist()
-    shuffled = [list(made.items())[i] for i in order]
+        weights_of[name] = random(length(8), 3.0)
+    weights_of = {name: weights.float() for name, weights in weights_of.items()}
+    weights_of |= {_double(name): PLAIN[name](length()) for name in ("diagonal", "uniform", "local, radius 1")}
+    order = torch.randperm(len(weights_of), generator=draw.generator).tolist()
+    shuffled = [list(weights_of.items())[i] for i in order]
     return [Case(name, {"weights": weights}, {"T": len(weights)}) for name, weights in shuffled]
 
 
