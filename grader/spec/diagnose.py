@@ -18,7 +18,7 @@ from grader.subject.values import tensors_in
 from grader.tolerance import Tolerance
 
 # Looser than a part's: a student's way to the same wrong number may round differently.
-ALIKE = Tolerance(relative=1e-3, absolute=1e-4)
+CLOSE_TO_VARIANT = Tolerance(relative=1e-3, absolute=1e-4)
 RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
 
 
@@ -47,7 +47,7 @@ def _right(session: Session, case: Case) -> bool:
     if not outcome.ok or not session.exercise.outputs:
         return False
     got, right = tensors_in(outcome.value), session.expected(case)
-    return len(got) == len(right) and all(_alike(g, r, RIGHT) for g, r in zip(got, right, strict=True))
+    return len(got) == len(right) and all(_close(g, r, RIGHT) for g, r in zip(got, right, strict=True))
 
 
 def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
@@ -93,16 +93,16 @@ def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool 
         return None
     verdict = False
     for i, (mine, theirs) in enumerate(zip(got, wrong, strict=True)):
-        if len(right) == len(got) and _alike(mine, right[i], RIGHT):
+        if len(right) == len(got) and _close(mine, right[i], RIGHT):
             continue
-        if not _alike(mine, theirs, ALIKE):
+        if not _close(mine, theirs, CLOSE_TO_VARIANT):
             return None
         # An output that the mistake leaves right tells nothing, not even when the student's is a little off.
-        verdict = verdict or len(right) != len(got) or not _alike(theirs, right[i], ALIKE)
+        verdict = verdict or len(right) != len(got) or not _close(theirs, right[i], CLOSE_TO_VARIANT)
     return verdict
 
 
-def _alike(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
+def _close(left: Tensor, right: Tensor, tolerance: Tolerance) -> bool:
     if left.shape != right.shape:
         return False
     if tolerance.all_close(left, right):

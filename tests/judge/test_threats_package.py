@@ -13,9 +13,9 @@ from html.parser import HTMLParser
 import pytest
 
 from grader.classroom import safe_html
+from grader.classroom.feedback import as_html
 from grader.classroom.files import copy_regular, irregular, read_regular
 from grader.judge import grading
-from grader.classroom.feedback import as_html
 from grader.judge.reader import Unreadable
 from tests.judge import notebooks as nb
 from tests.judge.conftest import LIMITS, cells

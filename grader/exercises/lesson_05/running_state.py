@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from grader.exercises.lesson_05.shared import EPS, Divide, batch_sizes, inside
 from grader.spec import compare
-from grader.spec.diagnose import ALIKE, RIGHT
+from grader.spec.diagnose import CLOSE_TO_VARIANT, RIGHT
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Setup
 from grader.spec.session import Session
@@ -222,7 +222,7 @@ def _fits(session: Session, variant: BatchNormVariant) -> bool:
             for a, b, c in zip(got.tensors(), right.tensors(), wrong_step.tensors(), strict=True):
                 if _close(a, b, RIGHT):
                     continue
-                if not _close(a, c, ALIKE):
+                if not _close(a, c, CLOSE_TO_VARIANT):
                     return False
                 wrong = True
     return wrong
