@@ -22,18 +22,18 @@ class Use:
 
 def uses_of_students_work(cells: Iterable[LessonCell]) -> Iterator[Use]:
     """Every such use, in order. Binding a name anew in a worked example makes it sound again."""
-    tainted: dict[str, LessonCell] = {}
+    students_names: dict[str, LessonCell] = {}
     for cell in cells:
         if cell.role == "check":
             continue
         students = cell.role in ("solution", "try")
         for statement in statements(cell.source):
-            for name in sorted(statement.uses & tainted.keys()) if not students else ():
-                maker = tainted[name]
+            for name in sorted(statement.uses & students_names.keys()) if not students else ():
+                maker = students_names[name]
                 by = "a student writes" if maker.role == "solution" else 'a role="try" cell makes'
                 yield Use(cell, cell.first + statement.line_of(name) - 1, name, by, maker.line)
             for name in statement.binds:
                 if students:
-                    tainted[name] = cell
+                    students_names[name] = cell
                 else:
-                    tainted.pop(name, None)
+                    students_names.pop(name, None)

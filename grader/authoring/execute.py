@@ -116,9 +116,9 @@ def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, tra
     if not frames:
         return lesson.problem(cell, message)
     count, line = (int(number) for number in frames[-1])
-    ran = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
-    where = lesson.cells[ran].first + line - 1
-    return Problem(lesson.path, where, cell.exercise or lesson.cells[ran].exercise, message)
+    cell_index = [place for place, done in enumerate(notebook.cells) if done.cell_type == "code"][count - 1]
+    where = lesson.cells[cell_index].first + line - 1
+    return Problem(lesson.path, where, cell.exercise or lesson.cells[cell_index].exercise, message)
 
 
 def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:

@@ -43,13 +43,13 @@ class Repository:
     def names(self) -> list[str]:
         """All lessons, in order. A file that is not named like a lesson would be left out in silence: refuse it."""
         files = sorted(path.name for path in self.lessons.glob("*.py"))
-        odd = [
+        misnamed = [
             f"lessons/{name}:1: a lesson's name looks like 01_self_attention.py"
             for name in files
             if not _is_lesson(name)
         ]
-        if odd:
-            raise CourseError("\n".join(odd))
+        if misnamed:
+            raise CourseError("\n".join(misnamed))
         return [name.removesuffix(".py") for name in files]
 
     def choose(self, wanted: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from grader.classroom.files import read_regular
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
-from grader.insights.similarity import alike, own_code
+from grader.insights.similarity import similar_pairs, own_code
 from grader.insights.summary import summarise
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
@@ -34,4 +34,4 @@ def lesson_insights(course: Path, name: str) -> LessonInsights:
         except Unreadable:
             continue
         prints[student] = own_code(cells, outline)
-    return LessonInsights(name, summarise([record.result for record in records.values()]), tuple(alike(prints)))
+    return LessonInsights(name, summarise([record.result for record in records.values()]), tuple(similar_pairs(prints)))

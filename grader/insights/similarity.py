@@ -68,7 +68,7 @@ def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
     return frozenset().union(*map(fingerprints, mine)) - given
 
 
-def alike(prints: Mapping[str, frozenset[int]], least_share: float = 0.6) -> list[Pair]:
+def similar_pairs(prints: Mapping[str, frozenset[int]], least_share: float = 0.6) -> list[Pair]:
     """The pairs that share at least `least_share` of what the smaller one has of its own, the likest first."""
     holders: dict[int, list[str]] = defaultdict(list)
     for who in sorted(prints):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import cycle, islice
 
-from grader.insights.similarity import alike, fingerprints, own_code, tokens
+from grader.insights.similarity import similar_pairs, fingerprints, own_code, tokens
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
 from tests.judge.notebooks import instructor
@@ -51,9 +51,9 @@ def test_every_copied_stretch_leaves_a_fingerprint():
 
 def test_renamed_copy_is_found_among_independent_answers():
     prints = {f"student{i}": own_code(cells(i), OUTLINE) for i in range(6)}
-    assert alike(prints) == []
+    assert similar_pairs(prints) == []
     prints["copy"] = own_code([renamed(cell) for cell in cells(2)], OUTLINE)
-    [pair] = alike(prints)
+    [pair] = similar_pairs(prints)
     assert {pair.left, pair.right} == {"copy", "student2"}
     assert pair.share > 0.9
 
