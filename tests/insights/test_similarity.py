@@ -65,5 +65,5 @@ def test_what_the_course_wrote_is_nobodys_own():
 
 def test_what_many_have_in_common_is_no_likeness():
     every = own_code(cells(0), OUTLINE)
-    assert alike({f"student{i}": every for i in range(3)})
-    assert alike({f"student{i}": every for i in range(40)}) == []
+    assert similar_pairs({f"student{i}": every for i in range(3)})
+    assert similar_pairs({f"student{i}": every for i in range(40)}) == []
