@@ -7,13 +7,10 @@ given by hand stay.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.finish import Release
 from grader.batch.models import nbgrader
+from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
 from grader.judge.result import SubmissionResult
 
@@ -59,8 +57,7 @@ class Gradebook:
     """The gradebook at `url`, for one lesson; a context manager. `release` is what it says of the released notebook."""
 
     def __init__(self, url: str, course_id: str, lesson: str, config: Any) -> None:
-        # nbgrader calls alembic by its name when it makes a gradebook.
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        programs_on_path()
         self._api, self._lesson, self._config = nbgrader("api"), lesson, config
         try:
             self._book = self._api.Gradebook(url, course_id)
