@@ -68,7 +68,7 @@ def _torch_cpu_index(root: Path) -> str:
 
 
 def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
-    """The wheel of a copy of the package: with the exercises' original cells for students, the solutions for teachers."""
+    """The wheel of a copy of the package, with the exercises' original cells (student) or the solutions (teacher)."""
     source = scratch / "source"
     shutil.copytree(repository.root / "grader", source / "grader", ignore=shutil.ignore_patterns("__pycache__"))
     for name in PROJECT_FILES:

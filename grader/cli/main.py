@@ -11,7 +11,7 @@ from grader.cli.teachers import autograde, course, insights
 
 
 @click.group()
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.version_option(__version__, message=f"grader {__version__}")
 def main() -> None:
     """The course's tools."""
 

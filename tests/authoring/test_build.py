@@ -148,7 +148,15 @@ def test_an_unchanged_lesson_is_not_run_again(built: Repository, monkeypatch: py
         lambda course: (course.cache / "01_toy.json").write_text("[]"),
         lambda course: _tamper(course.cache / "01_toy.json"),
     ],
-    ids=["lesson", "grader", "grader.views", "locked versions", "corrupt entry", "entry of another kind", "tampered entry"],
+    ids=[
+        "lesson",
+        "grader",
+        "grader.views",
+        "locked versions",
+        "corrupt entry",
+        "entry of another kind",
+        "tampered entry",
+    ],
 )
 def test_it_is_run_again_when_anything_it_depends_on_changes(built: Repository, monkeypatch, change):
     ran = []
