@@ -17,7 +17,7 @@ TORCH_INDEX ?=
 export PATH := $(abspath $(BIN)):$(PATH)
 
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
-ANY_VERSION := $(addprefix tests/,exercises learner models report spec subject views)
+ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
 .PHONY: start test test-oldest setup lock build lint format bench release demo
 .DEFAULT_GOAL := start
