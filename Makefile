@@ -64,21 +64,20 @@ define new_environment
 endef
 
 # $(call install_course,FOLDER,CONSTRAINTS): torch alone may come from another index than the rest, so it comes first and
-# without what it needs.
+# without what it needs. pip compiles on one core; compileall on all of them (some packages hold templates that are no
+# Python, which is no fault of theirs), and the course's own too: where Python may write no bytecode, as in a forked process
+# of the tests, each would compile them anew. .installed is touched last: an installation that broke off is taken up again.
 define install_course
 	@echo "Installing into $(1); the first time takes a few minutes."
 	$(if $(TORCH_INDEX),@$(1)/bin/python $(PIP_INSTALL) --no-deps torch -c $(2) --index-url $(TORCH_INDEX))
 	@$(1)/bin/python $(PIP_INSTALL) -e '.[dev]' -c $(2)
+	@$(1)/bin/python -m compileall -q -j 0 $(1)/lib grader > /dev/null || true
+	@touch $(1)/.installed
 endef
 
-# Touched last: an installation that broke off is taken up again. pip compiles on one core; compileall on all of them (some
-# packages hold templates that are no Python, which is no fault of theirs), and the course's own too: where Python may
-# write no bytecode, every command would compile them anew.
 $(STAMP): pyproject.toml $(LOCK)
 	$(call new_environment,.venv)
 	$(call install_course,.venv,$(LOCK))
-	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader > /dev/null || true
-	@touch $@
 
 # The lowest version of each package that pyproject.toml names, with the newest that these work with of all others.
 $(OLDEST)/.installed: pyproject.toml | $(BIN)/uv
@@ -86,7 +85,6 @@ $(OLDEST)/.installed: pyproject.toml | $(BIN)/uv
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra dev --python $(OLDEST)/bin/python \
 		--output-file $(OLDEST)/oldest.txt pyproject.toml
 	$(call install_course,$(OLDEST),$(OLDEST)/oldest.txt)
-	@touch $@
 
 # Without the rest: `make lock` has to work when pyproject.toml and the lock don't fit each other.
 $(BIN)/uv:
