@@ -5,7 +5,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
-PIP = $(BIN)/python -m pip install --quiet --no-input --disable-pip-version-check --no-compile
+OLDEST := .venv-oldest
+LOCK := requirements.lock
+PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check --no-compile
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=
@@ -14,7 +16,10 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test setup build lint format bench release demo
+# Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
+ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
+
+.PHONY: start test test-oldest setup lock build lint format bench release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -23,12 +28,19 @@ start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unles
 test: $(STAMP)  ## every check of the project
 	$(BIN)/python tests/stages.py $(ARGS)
 
+test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
+
 setup: $(STAMP)  ## .venv with everything
+
+lock: $(BIN)/uv  ## requirements.lock made to fit pyproject.toml; ARGS=--upgrade takes the newest versions
+	$(BIN)/uv pip compile --quiet --universal --extra dev --no-annotate --custom-compile-command "make lock" \
+		--output-file $(LOCK) pyproject.toml $(ARGS)
 
 build: $(STAMP)  ## lessons/ -> solutions/ and notebooks/
 	$(BIN)/grader build $(ARGS)
 
-release: $(STAMP)  ## the student's package: a zip in dist/
+release: $(STAMP)  ## the student's package, a zip in dist/; ARGS=--teacher makes the teacher's
 	$(BIN)/grader release $(ARGS)
 
 demo: $(STAMP)  ## a sample class of 24, graded in a temporary folder
@@ -45,15 +57,36 @@ bench: $(STAMP)  ## tables of how long the build and the checks take
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/views.py
 
-# Touched last: an installation that broke off is taken up again. torch first and alone, because it may come from
-# another index than the rest. pip compiles on one core; compileall on all of them (some packages hold templates that
-# are no Python, which is no fault of theirs), and the course's own too: where Python may write no bytecode, every command
-# would compile them anew.
-$(STAMP): pyproject.toml
+# $(call new_environment,FOLDER)
+define new_environment
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found. If you have one elsewhere: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
-	@echo "Installing into .venv; the first time takes a few minutes."
-	@$(PYTHON) -m venv .venv
-	@$(PIP) "$$($(BIN)/python -c 'import tomllib; print(*(d for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"] if d.startswith("torch==")))')" $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	@$(PIP) -e '.[dev]'
-	@$(BIN)/python -m compileall -q -j 0 .venv/lib grader > /dev/null || true
-	@touch $@
+	@$(PYTHON) -m venv $(1)
+endef
+
+# $(call install_course,FOLDER,CONSTRAINTS): torch alone may come from another index than the rest, so it comes first and
+# without what it needs. pip compiles on one core; compileall on all of them (some packages hold templates that are no
+# Python, which is no fault of theirs), and the course's own too: where Python may write no bytecode, as in a forked process
+# of the tests, each would compile them anew. .installed is touched last: an installation that broke off is taken up again.
+define install_course
+	@echo "Installing into $(1); the first time takes a few minutes."
+	$(if $(TORCH_INDEX),@$(1)/bin/python $(PIP_INSTALL) --no-deps torch -c $(2) --index-url $(TORCH_INDEX))
+	@$(1)/bin/python $(PIP_INSTALL) -e '.[dev]' -c $(2)
+	@$(1)/bin/python -m compileall -q -j 0 $(1)/lib grader > /dev/null || true
+	@touch $(1)/.installed
+endef
+
+$(STAMP): pyproject.toml $(LOCK)
+	$(call new_environment,.venv)
+	$(call install_course,.venv,$(LOCK))
+
+# The lowest version of each package that pyproject.toml names, with the newest that these work with of all others.
+$(OLDEST)/.installed: pyproject.toml | $(BIN)/uv
+	$(call new_environment,$(OLDEST))
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra dev --python $(OLDEST)/bin/python \
+		--output-file $(OLDEST)/oldest.txt pyproject.toml
+	$(call install_course,$(OLDEST),$(OLDEST)/oldest.txt)
+
+# Without the rest: `make lock` has to work when pyproject.toml and the lock don't fit each other.
+$(BIN)/uv:
+	$(call new_environment,.venv)
+	@$(BIN)/python $(PIP_INSTALL) uv -c $(LOCK)

@@ -21,9 +21,10 @@ GRADER = [str(Path(sys.executable).parent / "grader"), "build"]
 
 def copy_of_repository(folder: Path, numbers: tuple[str, ...]) -> None:
     """All that a build reads; its kernels import the installed grader."""
-    for name in ("lessons", "grader", "grader.views"):
+    for name in ("lessons", "grader"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in ("pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, folder)
     for lesson in (folder / "lessons").glob("*.py"):
         if numbers and not lesson.name.startswith(numbers):
             lesson.unlink()

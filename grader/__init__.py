@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from grader.models.dates import trained_dates
     from grader.report import Report
 
+__version__ = "0.2.0"
+
 __all__ = ["Report", "broken_attentions", "check", "reset", "solution", "trained_dates"]
 
 _PLACES = {

@@ -1,4 +1,4 @@
-"""environment.yml, README.md and pyproject.toml name the same versions."""
+"""pyproject.toml, requirements.lock, environment.yml, README.md, CI and CHANGELOG.md agree with each other."""
 
 from __future__ import annotations
 
@@ -6,51 +6,87 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import grader
 
 ROOT = Path(__file__).parents[1]
+INSTALLERS = ["environment.yml", "release/student/environment.yml", "release/teacher/environment.yml"]
 
 
-def disagreements(environment: str, project: str) -> list[str]:
-    """What environment.yml has otherwise than pyproject.toml."""
-    wanted = tomllib.loads(project)["project"]
-    dependencies = yaml.safe_load(environment)["dependencies"]
-    (of_pip,) = (entry["pip"] for entry in dependencies if isinstance(entry, dict))
-    pins, rest = {pin for pin in of_pip if "==" in pin}, [entry for entry in of_pip if "==" not in entry]
-    found = [f"differs: {pin}" for pin in sorted(pins ^ set(wanted["dependencies"]))]
-    if rest != ["-e .[dev]"]:
-        found.append(f"beside the pins: {rest}")
-    (python,) = (entry for entry in dependencies if str(entry).startswith("python="))
-    if wanted["requires-python"] != f">={python.removeprefix('python=')}":
-        found.append(python)
+def text(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+PROJECT = tomllib.loads(text("pyproject.toml"))
+DECLARED = {
+    "": PROJECT["project"]["dependencies"],
+    **PROJECT["project"]["optional-dependencies"],
+}
+
+
+def locked() -> list[Requirement]:
+    return [Requirement(line) for line in text("requirements.lock").splitlines() if not line.startswith("#")]
+
+
+def unfit(declared: list[str], lock: list[Requirement]) -> list[str]:
+    """What is declared and not locked, or locked in a version outside its range."""
+    versions = {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in lock}
+    found = []
+    for requirement in map(Requirement, declared):
+        version = versions.get(canonicalize_name(requirement.name))
+        if version is None or not requirement.specifier.contains(version):
+            found.append(f"{requirement.name}: {version}")
     return found
 
 
-def _texts() -> tuple[str, str]:
-    return (ROOT / "environment.yml").read_text("utf-8"), (ROOT / "pyproject.toml").read_text("utf-8")
+@pytest.mark.parametrize("extra", DECLARED)
+def test_the_lock_fits_what_is_declared(extra):
+    assert unfit([line for line in DECLARED[extra] if not line.startswith("attention-course")], locked()) == []
 
 
-def test_the_pins_agree():
-    assert disagreements(*_texts()) == []
+def test_a_lock_that_does_not_fit_is_found():
+    lock = [Requirement("torch==2.0.0"), Requirement("numpy==2.0.0")]
+    assert unfit(["torch>=2.5", "numpy>=1.26", "click>=8.1"], lock) == ["torch: 2.0.0", "click: None"]
 
 
-def test_every_runtime_dependency_is_pinned():
-    for dependency in tomllib.loads(_texts()[1])["project"]["dependencies"]:
-        assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+(; .+)?", dependency), dependency
+def test_the_lock_has_exact_versions_and_no_address():
+    for requirement in locked():
+        assert re.fullmatch(r"==[0-9][0-9a-z.]*", str(requirement.specifier)), requirement
+        assert requirement.url is None
+    assert "://" not in text("requirements.lock")
+    assert "--" not in text("requirements.lock")
 
 
-def test_a_pin_that_differs_is_found():
-    environment, project = _texts()
-    assert disagreements(environment.replace("torch==", "torch==1"), project) == [
-        "differs: torch==12.13.0",
-        "differs: torch==2.13.0",
-    ]
-    assert disagreements(environment.replace("      - torch==2.13.0\n", ""), project) == ["differs: torch==2.13.0"]
-    assert disagreements(environment.replace("python=3.11", "python=3.10"), project) == ["python=3.10"]
-    assert disagreements(environment.replace(".[dev]", "."), project) == ["beside the pins: ['-e .']"]
+def test_every_range_has_a_lower_end_to_test_and_no_upper_end():
+    for lines in DECLARED.values():
+        for line in lines:
+            operators = [one.operator for one in Requirement(line).specifier]
+            assert operators == ([] if line.startswith("attention-course") else [">="]), line
 
 
-def test_the_readme_names_the_pinned_torch():
-    pins = re.findall(r"torch==[0-9.]+[0-9]", (ROOT / "README.md").read_text("utf-8"))
-    assert pins
-    assert set(pins) <= set(tomllib.loads(_texts()[1])["project"]["dependencies"])
+@pytest.mark.parametrize("name", INSTALLERS)
+def test_conda_installs_with_the_lock_and_repeats_no_version(name):
+    dependencies = yaml.safe_load(text(name))["dependencies"]
+    (of_pip,) = (entry["pip"] for entry in dependencies if isinstance(entry, dict))
+    (python,) = (entry for entry in dependencies if str(entry).startswith("python="))
+    assert of_pip[0] == "-c requirements.lock"
+    assert len(of_pip) == 2
+    assert not re.search(r"==|>=", of_pip[1])
+    assert PROJECT["project"]["requires-python"] == f">={python.removeprefix('python=')}"
+
+
+@pytest.mark.parametrize("name", ["README.md", ".github/workflows/ci.yml"])
+def test_the_address_of_the_cpu_build_is_the_declared_one(name):
+    addresses = re.findall(r"https://download\.pytorch\.org[^\s`]*", text(name))
+    assert addresses
+    assert {address.rstrip(".") for address in addresses} == {PROJECT["tool"]["attention-course"]["torch-cpu-index"]}
+
+
+def test_the_version_has_an_entry_in_the_changelog():
+    entries = re.findall(r"(?m)^## \[([^\]]+)\] - (?:unreleased|\d{4}-\d\d-\d\d)$", text("CHANGELOG.md"))
+    assert entries[0] == grader.__version__
+    assert len(entries) == len(set(entries))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
 from grader.atomic import write_atomically
 
+LOCK = "requirements.lock"
+
 
 def surroundings(root: Path) -> str:
-    """A digest of all that a lesson's outputs depend on besides its text: the code, the pins, the Python."""
+    """A digest of all that a lesson's outputs depend on besides its text: the code, the locked versions, the
+    Python."""
     digest = hashlib.sha256(sys.version.encode())
-    pins = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    digest.update(json.dumps([pins.get("dependencies"), pins.get("optional-dependencies")]).encode())
-    for path in _code(root):
+    for path in [root / LOCK, *_code(root)]:
         content = path.read_bytes()
         digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()

@@ -1,15 +1,16 @@
-"""The student's package: a zip with the notebooks, a wheel without any model solution, and what installs it."""
+"""The packages to hand out, each a zip. The student's has the notebooks and a wheel without any model solution; the
+teacher's has a wheel with the instructor's notebooks in it."""
 
 from __future__ import annotations
 
 import calendar
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,60 +21,67 @@ from grader.errors import CourseError
 from grader.learner.starter_code import starter_code
 
 FOLDER = "attention-course"
-PACKAGES = ("grader", "grader.views")
-PACKED = ("pyproject.toml", "README.md", "LICENSE")
-# The only address that a student is sent to: README.md names it too.
-TORCH_INDEX = re.compile(r"https://download\.pytorch\.org/\S*cpu")
+STUDENT, TEACHER = "student", "teacher"
+# What a wheel is built from, besides the package.
+PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
+# What both packages hold as it is.
+SHARED_FILES = ("LICENSE", "requirements.lock")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
+# Two wheels of the same version must not have the same name.
+TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
 
 
-def release(repository: Repository, out: Path) -> Path:
+def release(repository: Repository, out: Path, kind: str = STUDENT) -> Path:
     """Write the zip into `out`. The notebooks have to be what a build would make."""
     verify(repository, ())
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        wheel = _wheel(repository.root, Path(scratch))
-        path = out / f"{wheel.name.split('-py3')[0].replace('_', '-')}-student.zip"
+        wheel = _wheel(repository, Path(scratch), kind)
+        version = wheel.name.split("-")[1]
+        path = out / f"{FOLDER}-{version}-{kind}.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in _contents(repository, wheel):
+            for name, content in _contents(repository, wheel, kind):
                 entry = zipfile.ZipInfo(f"{FOLDER}/{name}", EPOCH)
                 entry.external_attr = 0o644 << 16
                 archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return path
 
 
-def _contents(repository: Repository, wheel: Path) -> Iterator[tuple[str, bytes]]:
-    for name in ("README.md", "environment.yml"):
-        yield (
-            name,
-            _filled(repository.root, (repository.root / "release" / name).read_text(encoding="utf-8"), wheel).encode(),
-        )
-    yield "LICENSE", (repository.root / "LICENSE").read_bytes()
+def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[str, bytes]]:
+    root = repository.root
+    for template in sorted((root / "release" / kind).iterdir()):
+        text = template.read_text(encoding="utf-8")
+        yield template.name, text.replace("{wheel}", wheel.name).replace("{index}", _torch_cpu_index(root)).encode()
+    for name in SHARED_FILES:
+        yield name, (root / name).read_bytes()
     yield wheel.name, wheel.read_bytes()
-    for notebook in sorted(repository.notebooks.glob("*.ipynb")):
-        yield f"notebooks/{notebook.name}", notebook.read_bytes()
+    if kind == STUDENT:
+        for notebook in sorted(repository.notebooks.glob("*.ipynb")):
+            yield f"notebooks/{notebook.name}", notebook.read_bytes()
+    else:
+        yield "grading.md", (root / "docs" / "grading.md").read_bytes()
 
 
-def _filled(root: Path, text: str, wheel: Path) -> str:
-    """A template of `release/`, its {wheel}, {torch} and {index} filled in from where they are written."""
-    pin = re.search(r'"torch==([^"]+)"', (root / "pyproject.toml").read_text(encoding="utf-8"))
-    index = TORCH_INDEX.search((root / "README.md").read_text(encoding="utf-8"))
-    if pin is None or index is None:
-        raise CourseError("release: no pin of torch in pyproject.toml, or no address of its CPU build in README.md")
-    return text.replace("{wheel}", wheel.name).replace("{torch}", pin[1]).replace("{index}", index[0])
+def _torch_cpu_index(root: Path) -> str:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    return project["tool"]["attention-course"]["torch-cpu-index"]
 
 
-def _wheel(root: Path, scratch: Path) -> Path:
-    """The wheel of a copy that holds the exercises' original cells in place of the solutions."""
+def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
+    """The wheel of a copy of the package, with the exercises' original cells (student) or the solutions (teacher)."""
     source = scratch / "source"
-    for package in PACKAGES:
-        shutil.copytree(root / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in PACKED:
-        shutil.copy(root / name, source)
-    packed = json.dumps(starter_code(), indent=1)
-    (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check"]
-    command += ["--wheel-dir", str(scratch), str(source)]
+    shutil.copytree(repository.root / "grader", source / "grader", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in PROJECT_FILES:
+        shutil.copy(repository.root / name, source)
+    if kind == STUDENT:
+        packed = json.dumps(starter_code(), indent=1)
+        (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")
+    else:
+        shutil.copytree(repository.solutions, source / "grader" / "solutions")
+    # Without isolation: the setuptools of the lock, which is installed, and nothing downloaded.
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    command += ["--disable-pip-version-check", "--wheel-dir", str(scratch), str(source)]
+    command += [TEACHERS_BUILD] if kind == TEACHER else []
     environment = os.environ | {"SOURCE_DATE_EPOCH": str(calendar.timegm((*EPOCH, 0, 0, 0)))}
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:

@@ -22,6 +22,7 @@ from sqlalchemy.orm import object_session
 
 from grader.classroom.feedback import comment_on
 from grader.classroom.rebuild import Release
+from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
 from grader.judge.result import SubmissionResult
 
@@ -94,6 +95,7 @@ class LessonGradebook:
     """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction."""
 
     def __init__(self, url: str, course_id: str, lesson: str, config: Any) -> None:
+        programs_on_path()
         self._lesson, self._config = lesson, config
         try:
             self._book = api.Gradebook(url, course_id)

@@ -6,6 +6,8 @@ Everything is named, nothing imported: nbgrader imports what a command needs, an
 
 from __future__ import annotations
 
+import os
+import sysconfig
 from typing import Any
 
 NBGRADER, HERE = "nbgrader.preprocessors", "grader.classroom"
@@ -37,6 +39,7 @@ AUTOGRADE = [
 
 def configure(c: Any, root: str, course_id: str) -> None:
     """Plug the judge into nbgrader. Anything set afterwards in nbgrader_config.py wins."""
+    programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
     c.GenerateAssignment.preprocessors = GENERATE
@@ -47,3 +50,11 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
     c.HTMLExporter.filters = {"markdown2html": f"{HERE}.safe_html.markdown2html"}
+
+
+def programs_on_path() -> None:
+    """Put this environment's programs first on the PATH of this process: nbgrader calls `alembic` by its name when it
+    makes a gradebook, and the environment may not be activated."""
+    programs, path = sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)
+    if path.split(os.pathsep)[0] != programs:
+        os.environ["PATH"] = f"{programs}{os.pathsep}{path}"

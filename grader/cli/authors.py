@@ -49,10 +49,12 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> N
 
 
 @click.command()
+@click.option("--teacher", is_flag=True, help="The teacher's package instead: its wheel holds the model solutions.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
-def release(out: Path) -> None:
+def release(teacher: bool, out: Path) -> None:
     """Write the student's package: notebooks, wheel, set-up files, in one zip."""
     repository = _repository()
+    from grader.authoring.release import STUDENT, TEACHER
     from grader.authoring.release import release as pack
 
-    click.echo(pack(repository, out))
+    click.echo(pack(repository, out, TEACHER if teacher else STUDENT))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from grader import __version__
 from grader.cli.authors import build, release
 from grader.cli.learners import doctor, progress
 from grader.cli.teachers import autograde, course, insights
 
 
 @click.group()
+@click.version_option(__version__, message=f"grader {__version__}")
 def main() -> None:
     """The course's tools."""
 

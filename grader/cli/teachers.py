@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from grader.errors import CourseError
+
+
+@contextmanager
+def _teachers_packages() -> Iterator[None]:
+    """Says what to install where a package of the `teacher` extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "grader").partition(".")[0] == "grader":
+            raise
+        raise CourseError(
+            f"{error.name} is not installed. Teachers need: pip install 'attention-course[teacher]'"
+        ) from error
 
 
 @click.group()
@@ -51,10 +66,11 @@ def autograde(
     LESSON is the lesson's name or number. What is graded already and hasn't changed is left as it is; a run that was
     interrupted is taken up again. Exit code 1 if anything could not be graded: the list says why.
     """
-    with _TeachersPackages():
+    with _teachers_packages():
         from grader.batch import printout
         from grader.batch.run import Options, run
-    outcome = run(folder, lesson, Options(workers, scheduler, force))
+
+        outcome = run(folder, lesson, Options(workers, scheduler, force))
     click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
@@ -71,7 +87,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     Reads what `grader autograde` has graded, of one LESSON (its name or number) or of all, prints it and writes it as
     one page of HTML.
     """
-    with _TeachersPackages():
+    with _teachers_packages():
         from grader.insights.collect import graded_lessons, lesson_insights
         from grader.insights.page import as_html, as_text
 
@@ -84,16 +100,3 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     page = page or folder / "insights.html"
     page.write_text(as_html(f"Insights into {folder.resolve().name}", shown, names), encoding="utf-8")
     click.echo(f"The same as a page: {page}")
-
-
-class _TeachersPackages:
-    """Says what to install where a package of the `teacher` extra is missing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, ModuleNotFoundError):
-            raise CourseError(
-                f"{error.name} is not installed. Teachers need: pip install 'attention-course[teacher]'"
-            ) from error

@@ -10,13 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from importlib import metadata
 from pathlib import Path
 
-PACKAGE = "attention-course"
 OLDEST = (3, 11)
 EXTENSIONS = {"@jupyter/nbgrader": "the Validate button", "anywidget": "interactive pictures"}
-INSTALL = "Install the course again: `pip install attention-course` from its folder, or `make setup`."
+INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
 
 
 @dataclass(frozen=True)
@@ -99,27 +97,14 @@ def _python() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    """The versions that the course is pinned to: another one may draw and print differently."""
-    pins = [re.match(r"([\w.-]+)==([^;\s]+)$", line) for line in metadata.requires(PACKAGE) or ()]
-    wanted = {pin[1]: pin[2] for pin in pins if pin}
-    found = {name: _version(name) for name in wanted}
-    missing = [name for name, version in found.items() if version is None]
-    other = [
-        f"{name} {v} (expected {wanted[name]})" for name, v in found.items() if v and v.split("+")[0] != wanted[name]
-    ]
-    if missing:
-        yield Finding("Packages", f"missing: {', '.join(missing)}", INSTALL)
-    elif other:
-        yield Finding("Packages", f"other versions: {', '.join(other)}", INSTALL, needed=False)
+    from grader.learner.packages import problem, requirements
+
+    needed = requirements()
+    problems = [sentence for sentence in map(problem, needed) if sentence]
+    if problems:
+        yield Finding("Packages", "; ".join(problems), INSTALL)
     else:
-        yield Finding("Packages", f"all {len(wanted)} in the versions that the course was made with")
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+        yield Finding("Packages", f"all {len(needed)} are there, in versions that the course works with")
 
 
 def _torch() -> Iterator[Finding]:

@@ -111,10 +111,12 @@ def _known(name: str) -> bool:
 
 
 def solutions_folder() -> Path | None:
-    """Where the instructor's notebooks lie: GRADER_SOLUTIONS, beside the package, or beside the notebooks."""
+    """Where the instructor's notebooks lie: GRADER_SOLUTIONS, else in the package (the teachers' wheel), in the
+    repository around it, or beside the notebooks."""
     named = os.environ.get("GRADER_SOLUTIONS")
-    beside = [Path(__file__).parents[2], Path.cwd(), Path.cwd().parent]
-    candidates = [Path(named)] if named else [folder / "solutions" for folder in beside]
+    package = Path(__file__).parents[1]
+    around = [package, package.parent, Path.cwd(), Path.cwd().parent]
+    candidates = [Path(named)] if named else [folder / "solutions" for folder in around]
     return next((folder for folder in candidates if any(folder.glob("*.ipynb"))), None)
 
 

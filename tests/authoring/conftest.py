@@ -27,6 +27,7 @@ def make_course(tmp_path: Path) -> MakeCourse:
     def make(**lessons: str) -> Repository:
         (tmp_path / "lessons").mkdir()
         (tmp_path / "pyproject.toml").write_text("[project]\nname = 'toy'\n")
+        (tmp_path / "requirements.lock").write_text("torch==2\n")
         for name, text in (lessons or {"01_toy": TOY}).items():
             (tmp_path / "lessons" / f"{name}.py").write_text(text, "utf-8")
         return Repository(tmp_path, EXERCISES if not lessons or "01_toy" in lessons else {})
@@ -40,6 +41,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("toy") / "course"
     (root / "lessons").mkdir(parents=True)
     (root / "pyproject.toml").write_text("[project]\nname = 'toy'\n")
+    (root / "requirements.lock").write_text("torch==2\n")
     (root / "lessons" / "01_toy.py").write_text(TOY, "utf-8")
     build(Repository(root, EXERCISES), (), jobs=1, use_cache=True, tell=lambda _line: None)
     return root

@@ -143,12 +143,20 @@ def test_an_unchanged_lesson_is_not_run_again(built: Repository, monkeypatch: py
             (course.root / "grader" / "views").mkdir(parents=True)
             or (course.root / "grader/views/view.js").write_text("1")
         ),
-        lambda course: (course.root / "pyproject.toml").write_text("[project]\ndependencies = ['torch==1']\n"),
+        lambda course: (course.root / "requirements.lock").write_text("torch==1\n"),
         lambda course: (course.cache / "01_toy.json").write_text("{"),
         lambda course: (course.cache / "01_toy.json").write_text("[]"),
         lambda course: _tamper(course.cache / "01_toy.json"),
     ],
-    ids=["lesson", "grader", "grader.views", "pins", "corrupt entry", "entry of another kind", "tampered entry"],
+    ids=[
+        "lesson",
+        "grader",
+        "grader.views",
+        "locked versions",
+        "corrupt entry",
+        "entry of another kind",
+        "tampered entry",
+    ],
 )
 def test_it_is_run_again_when_anything_it_depends_on_changes(built: Repository, monkeypatch, change):
     ran = []

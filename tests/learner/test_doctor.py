@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import metadata
 
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from grader.cli.main import main
 from grader.learner import doctor as module
+from grader.learner import packages
 from grader.learner.doctor import Diagnosis, Finding, doctor
 
 
@@ -29,26 +31,44 @@ def test_this_environment_is_ready():
     assert (done.exit_code, done.output.splitlines()[0]) == (0, "Everything is ready.")
 
 
-def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
-    def version(name: str) -> str:
-        if name == "nbgrader":
-            raise metadata.PackageNotFoundError
-        return metadata.distribution(name).version
+def pretend(monkeypatch, package: str, installed: str | None) -> None:
+    """Another version of a package, or none."""
+    right = metadata.version
 
-    monkeypatch.setattr(module.metadata, "version", version)
+    def version(name: str) -> str:
+        if name != package:
+            return right(name)
+        if installed is None:
+            raise metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(packages.metadata, "version", version)
+
+
+def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
+    pretend(monkeypatch, "nbgrader", None)
     done = CliRunner().invoke(main, ["doctor"])
     assert done.exit_code == 1
     assert "1 thing to mend" in done.output
-    assert "mend  Packages: missing: nbgrader" in done.output
+    assert "mend  Packages: nbgrader is missing" in done.output
     assert "Install the course again" in done.output
 
 
-def test_another_version_is_only_noted(monkeypatch):
-    right = metadata.version
-    monkeypatch.setattr(module.metadata, "version", lambda name: "1.0" if name == "matplotlib" else right(name))
-    (packages,) = titled("Packages")
-    assert packages.word == "note"
-    assert "matplotlib 1.0 (expected" in packages.detail
+def test_a_version_outside_the_declared_range_fails(monkeypatch):
+    pretend(monkeypatch, "matplotlib", "1.0")
+    (finding,) = titled("Packages")
+    assert finding.word == "mend"
+    assert re.fullmatch(r"matplotlib 1\.0 is not >=[\d.]+", finding.detail)
+
+
+@pytest.mark.parametrize("version", ["2030.1", "2030.1rc1", "2030.1+cpu"])
+def test_any_version_inside_the_range_is_fine(monkeypatch, version):
+    pretend(monkeypatch, "torch", version)
+    assert [finding.word for finding in titled("Packages")] == ["ok"]
+
+
+def test_extras_are_not_asked_for():
+    assert not {"dask", "nh3", "pytest"} & {one.name for one in packages.requirements()}
 
 
 def test_an_old_python_is_told(monkeypatch):

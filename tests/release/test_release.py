@@ -1,8 +1,9 @@
-"""The student's package: what is in it, what is not, and that it works in an environment made from it alone."""
+"""The packages to hand out: what is in them, what is not, and that they work in an environment made from them alone."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import json
 import os
@@ -21,6 +22,7 @@ from click.testing import CliRunner
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from grader import __version__
 from grader.cli.main import main
 from grader.exercises.registry import exercises
 
@@ -28,18 +30,17 @@ ROOT = Path(__file__).parents[2]
 LESSON = "01_self_attention"
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory) -> Path:
-    """The zip, as `make release` writes it."""
-    out = tmp_path_factory.mktemp("dist")
-    previous = Path.cwd()
-    os.chdir(ROOT)
-    try:
-        done = CliRunner().invoke(main, ["release", "--out", str(out)])
-    finally:
-        os.chdir(previous)
+def released(out: Path, *options: str) -> Path:
+    """A zip, as `make release` writes it."""
+    with contextlib.chdir(ROOT):
+        done = CliRunner().invoke(main, ["release", "--out", str(out), *options])
     assert done.exit_code == 0, done.output
     return Path(done.output.strip())
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    return released(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +94,19 @@ def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     wheels = {name for name in names if name.endswith(".whl")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert len(wheels) == 1
-    assert names == {"README.md", "environment.yml", "LICENSE"} | notebooks | wheels
+    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock"} | notebooks | wheels
+
+
+def test_its_name_has_the_version(package):
+    assert package.name == f"attention-course-{__version__}-student.zip"
 
 
 def test_what_installs_it_names_the_wheel(unpacked):
     (wheel,) = unpacked.glob("*.whl")
     assert f"- ./{wheel.name}" in (unpacked / "environment.yml").read_text()
     readme = (unpacked / "README.md").read_text()
-    assert f"pip install ./{wheel.name}" in readme
+    assert f"pip install ./{wheel.name} -c requirements.lock" in readme
+    assert "--index-url https://download.pytorch.org/whl/cpu" in readme
     assert "{" not in readme
 
 
@@ -125,17 +131,15 @@ def test_the_search_for_solutions_would_find_one(unpacked):
 
 def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
     packed = dict(texts(unpacked))
-    assert {"grader/report.css", "grader.views/base.css", "grader.views/attention_explorer.js"} <= set(packed)
+    assert {"grader/report/report.css", "grader/views/base.css", "grader/views/attention_explorer.js"} <= set(packed)
     starters = json.loads(packed["grader/learner/starter_code.json"])
     assert set(filled_in()) <= set(starters)
     for source in starters.values():
         ast.parse(source)
 
 
-def test_two_releases_are_the_same_zip(package, tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    done = CliRunner().invoke(main, ["release", "--out", str(tmp_path)])
-    assert Path(done.output.strip()).read_bytes() == package.read_bytes()
+def test_two_releases_are_the_same_zip(package, tmp_path):
+    assert released(tmp_path).read_bytes() == package.read_bytes()
 
 
 def asked_for(requirements: Iterable[str], extra: str = "", found: set[str] | None = None) -> set[str]:
@@ -239,6 +243,12 @@ def test_there_originals_are_known_and_solutions_are_not(run):
     assert done.stdout.rstrip().endswith("raise NotImplementedError()"), done.stderr
     done = run("python", "-c", "from grader.learner.starter_code import solutions_folder\nprint(solutions_folder())")
     assert done.stdout.strip() == "None"
+
+
+def test_teachers_commands_say_what_is_missing_there(run):
+    done = run("grader", "autograde", ".", "01")
+    assert done.returncode == 2
+    assert "is not installed. Teachers need: pip install 'attention-course[teacher]'" in done.stderr
 
 
 def test_authors_commands_say_what_is_missing_there(run):

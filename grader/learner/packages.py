@@ -1,0 +1,26 @@
+"""The packages that the course asks for, as its own metadata has them, and what is wrong with those installed."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from packaging.requirements import Requirement
+
+COURSE = "attention-course"
+
+
+def requirements() -> list[Requirement]:
+    """What the base install asks for on this machine."""
+    declared = [Requirement(line) for line in metadata.requires(COURSE) or ()]
+    return [one for one in declared if one.marker is None or one.marker.evaluate({"extra": ""})]
+
+
+def problem(requirement: Requirement) -> str:
+    """What is wrong with the installed package, or nothing."""
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return f"{requirement.name} is missing"
+    if requirement.specifier.contains(version, prereleases=True):
+        return ""
+    return f"{requirement.name} {version} is not {requirement.specifier}"
