@@ -24,7 +24,7 @@ def surroundings(root: Path) -> str:
 
 
 def _code(root: Path) -> Iterable[Path]:
-    files = [path for folder in ("grader",) for path in (root / folder).rglob("*") if path.is_file()]
+    files = [path for path in (root / "grader").rglob("*") if path.is_file()]
     return sorted(path for path in files if "__pycache__" not in path.parts)
 
 

@@ -20,7 +20,7 @@ from grader.classroom.files import read_regular, read_secret
 from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
-from grader.judge.reader import Unreadable
+from grader.judge.reader import Unreadable, too_large
 
 CONFIG = "nbgrader_config"
 MAX_NAME = 128  # of a student, in nbgrader's tables
@@ -40,7 +40,7 @@ class Submission:
         try:
             size = _size(path)
             if size > max_bytes:
-                raise Unreadable(f"The file has {size} bytes; at most {max_bytes} are read. Clear its outputs.")
+                raise too_large(size, max_bytes)
             return read_regular(path, max_bytes), ""
         except FileNotFoundError:
             return b"", f"There is no {path.name} among the files handed in."

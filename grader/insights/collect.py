@@ -8,7 +8,7 @@ from grader.classroom.files import read_regular
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
-from grader.insights.similarity import similar_pairs, own_code
+from grader.insights.similarity import own_code, similar_pairs
 from grader.insights.summary import summarise
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline

@@ -20,5 +20,5 @@ class Limits:
     file_bytes: int = 32 * MIB
     scratch_bytes: int = 64 * MIB
     output_bytes: int = 10_000
-    notebook_bytes: int = 20 * MIB
+    notebook_bytes: int = 100 * MIB
     cells: int = 2000

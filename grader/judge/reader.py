@@ -1,17 +1,28 @@
-"""Reads a notebook that nobody vouches for: the text of its code cells and the marks by which they are known again.
+"""Reads a notebook that nobody vouches for: the text of its cells and the marks by which they are known again.
 
 Nothing else is taken. Whatever is broken in a cell costs that cell only; what can't be read at all is an `Unreadable`
-with a sentence for the student.
+with a sentence for the student. Outputs and attachments are dropped while it is parsed.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-MAX_SOURCE = 1_000_000
+MIB = 2**20
+# In characters: of one cell (a longer one is left out), and of all cells.
+MAX_SOURCE, MAX_SOURCES = 1_000_000, 20_000_000
+# A larger file is looked at before it is parsed: 100 MB of small values would become gigabytes of Python objects.
+SMALL = 4 * MIB
+MAX_VALUES = 10_000_000
+# A string, whatever is in it, or the beginning of another value. A string that is never closed ends with the file.
+TOKEN = re.compile(rb'[\[{,]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+DROPPED = ("outputs", "attachments")
+CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it."
 
 
 class Unreadable(ValueError):
@@ -34,30 +45,67 @@ class NotebookCell:
 def read(data: bytes, max_bytes: int, max_cells: int) -> tuple[NotebookCell, ...]:
     """The cells of a notebook, Markdown included, in order."""
     if len(data) > max_bytes:
-        raise Unreadable(
-            f"The file has {len(data)} bytes; at most {max_bytes} are read. Clear its outputs and save it."
-        )
+        raise too_large(len(data), max_bytes)
     if not data.strip():
         raise Unreadable("The file is empty.")
+    if len(data) > SMALL and _has_too_many_values(data):
+        raise Unreadable(f"The file can't be read: it holds too many values. {CLEAR}")
     try:
-        document = json.loads(data.decode("utf-8-sig"))
+        document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_outputs)
     except UnicodeDecodeError:
         raise Unreadable("The file is not a notebook: it is not UTF-8 text.") from None
     except (ValueError, RecursionError):
         raise Unreadable("The file is not a notebook: it is not valid JSON (was it cut off?).") from None
-    cells = _cells(document)
-    if len(cells) > max_cells:
-        raise Unreadable(f"The notebook has {len(cells)} cells; at most {max_cells} are read.")
-    return tuple(cell for cell in map(_cell, cells) if cell is not None)
+    return _known(_raw_cells(document), max_cells)
 
 
-def _cells(document: Any) -> list[Any]:
+def _has_too_many_values(data: bytes) -> bool:
+    return next(islice(TOKEN.finditer(data), MAX_VALUES, None), None) is not None
+
+
+def _without_outputs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: value for key, value in pairs if key not in DROPPED}
+
+
+def small_form(data: bytes, max_bytes: int, max_cells: int) -> bytes:
+    """A notebook with nothing in it but what `read` takes of `data`: `read` gives the same for both. Made once, where
+    the file lies: its outputs needn't travel."""
+    cells = [_as_json(cell) for cell in read(data, max_bytes, max_cells)]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}).encode()
+
+
+def too_large(size: int, max_bytes: int) -> Unreadable:
+    """Why a file of `size` bytes isn't read, and what to do."""
+    limit = f"{max_bytes} are read ({size / MIB:.0f} MB and {max_bytes / MIB:.0f} MB)"
+    return Unreadable(f"The file has {size} bytes; at most {limit}. {CLEAR}")
+
+
+def _as_json(cell: NotebookCell) -> dict[str, Any]:
+    metadata = {
+        "nbgrader": {"grade_id": cell.grade_id} if cell.grade_id else {},
+        "course": {"role": cell.role, "exercise": cell.exercise},
+    }
+    return {"cell_type": cell.kind, "id": cell.id, "metadata": metadata, "source": cell.source}
+
+
+def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
+    """What is taken of the cells."""
+    if len(raw_cells) > max_cells:
+        raise Unreadable(f"The notebook has {len(raw_cells)} cells; at most {max_cells} are read.")
+    cells = tuple(cell for cell in map(_cell, raw_cells) if cell is not None)
+    if sum(len(cell.source) for cell in cells) > MAX_SOURCES:
+        raise Unreadable(f"The text of the notebook's cells has more than {MAX_SOURCES} characters.")
+    return cells
+
+
+def _raw_cells(document: Any) -> list[Any]:
+    """The cells of a notebook as JSON has them."""
     if isinstance(document, dict):
         if isinstance(document.get("cells"), list):
             return document["cells"]
         sheets = document.get("worksheets")  # format 3, from before 2015
-        if isinstance(sheets, list) and sheets and all(isinstance(sheet, dict) for sheet in sheets):
-            return [cell for sheet in sheets for cell in _list(sheet.get("cells"))]
+        if isinstance(sheets, list) and sheets:
+            return [cell for sheet in sheets for cell in _list(_dict(sheet).get("cells"))]
     raise Unreadable("The file is not a notebook: it has no cells.")
 
 

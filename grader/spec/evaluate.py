@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from grader.report import PartReport, Report
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
+from grader.spec.exclusions import reason
 from grader.spec.exercise import Exercise, Finding
 from grader.spec.session import Session
 from grader.subject import Request, Subject
@@ -67,15 +68,7 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
         results.append(_result(part.name, part.weight, finding))
     for exclusion in session.exercise.excluded:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
-        finding = (
-            None
-            if call is None
-            else Finding(
-                "excluded-function",
-                f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, "
-                "so it earns nothing yet.",
-            )
-        )
+        finding = None if call is None else Finding("excluded-function", reason(call, exclusion))
         results.append(_result(f"does without {exclusion.title}", 0, finding))
     return tuple(results)
 

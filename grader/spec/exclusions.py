@@ -5,22 +5,34 @@ from __future__ import annotations
 import re
 
 from grader.spec.exercise import Exclusion
+from grader.subject.watch import COMPILERS
 
 
-def _named(title: str, pattern: str) -> Exclusion:
-    return Exclusion(title, lambda call: re.search(pattern, call) is not None)
+def named(title: str, pattern: str) -> Exclusion:
+    """Functions whose logged name fits `pattern`. Compiled code counts too: nobody can see which functions it calls."""
+    return Exclusion(title, lambda call: call in COMPILERS or re.search(pattern, call) is not None)
 
 
-SOFTMAX_FAMILY = _named("torch's softmax, log_softmax and softmin", r"(?i)soft(max|min)")
-FUSED_ATTENTION = _named("`F.scaled_dot_product_attention`", r"scaled_dot_product_|flex_attention")
-MULTIHEAD_ATTENTION = _named(
+def reason(call: str, exclusion: Exclusion) -> str:
+    """Why a logged call earns nothing, for the student."""
+    if call in COMPILERS:
+        return (
+            f"Your code runs through `{call}`. This exercise looks at which functions are called and can't see them "
+            "there, so write it as plain Python. Until then it earns nothing."
+        )
+    return f"Your code calls `{call}`. This exercise asks you to do without {exclusion.title}, so it earns nothing yet."
+
+
+SOFTMAX_FAMILY = named("torch's softmax, log_softmax and softmin", r"(?i)soft(max|min)")
+FUSED_ATTENTION = named("`F.scaled_dot_product_attention`", r"scaled_dot_product_|flex_attention")
+MULTIHEAD_ATTENTION = named(
     "`nn.MultiheadAttention`", r"MultiheadAttention|multi_head_attention|transformer_encoder_layer_fwd"
 )
-TRANSFORMER_MODULES = _named("torch's `nn.Transformer` modules", r"nn\.Transformer|transformer_\w+_layer_fwd")
+TRANSFORMER_MODULES = named("torch's `nn.Transformer` modules", r"nn\.Transformer|transformer_\w+_layer_fwd")
 # Operators fused by torch's fast path hold them too; `F.normalize`, `renorm` and the norms of vectors are other things.
-NORMALISATION_KERNELS = _named(
+NORMALISATION_KERNELS = named(
     "the normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`)",
     r"(?i)(layer|rms|batch|group|instance)_?norm|transformer_encoder_layer_fwd",
 )
 # `F.batch_norm` is no module: "nn.BatchNorm1d", or "nn._BatchNorm.forward" where it is called past the module's hooks.
-BATCHNORM_MODULES = _named("torch's BatchNorm modules", r"nn\.\w*BatchNorm")
+BATCHNORM_MODULES = named("torch's BatchNorm modules", r"nn\.\w*BatchNorm")

@@ -3,6 +3,10 @@
 Two modes are needed: a torch-function mode sees the functions by the name the student called, a dispatch mode the
 operators that are really run. By dispatch alone `nn.MultiheadAttention` looks like plain matrix products; by
 function alone what a composite calls inside stays hidden. Modules are seen by a hook, with all their base classes.
+
+Compiled code passes all this by: a graph of `torch.jit` or `torch.fx` has no functions and no modules in it, an
+operator made with `torch.library` runs below both modes. That such code ran is logged, under the names in `COMPILERS`.
+`torch.compile` needs nothing of its own: while a mode is on, torch runs the Python code instead.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -23,6 +27,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.subject.values import tensors_in
 
+COMPILERS = ("torch.jit", "torch.fx", "torch.library")
+JIT, FX, LIBRARY = COMPILERS
+# Whatever torch.jit makes is called through one of these.
+JIT_CALLABLES = (torch._C.ScriptFunction, torch._C.ScriptMethod)
+# The kinds of operators that torch has, before anybody adds one of their own.
+NAMESPACES = frozenset(name.split("::")[0] for name in torch._C._dispatch_get_all_op_names())
 PLACES = {"torch.nn.functional": "F.", "torch._ops.aten": "torch.ops.aten.", "torch": "torch."}
 
 
@@ -64,9 +74,9 @@ class _Functions(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         self.log.add(function_name(func))
-        asking = _asking_module(sys._getframe(1))
-        if asking:
-            self.log.add(asking)
+        caller = _caller(sys._getframe(1))
+        if caller:
+            self.log.add(caller)
         return func(*args, **(kwargs or {}))
 
 
@@ -96,16 +106,21 @@ class _Operators(TorchDispatchMode):
 
 @cache
 def _operator_name(func: Any) -> str:
+    if func.namespace not in NAMESPACES:
+        return LIBRARY
     return f"aten::{str(func).removeprefix('aten.').split('.')[0]}"
 
 
-def _asking_module(frame: FrameType | None) -> str:
-    """The torch module whose `forward` asks, as "nn._BatchNorm.forward": called directly, it passes the hook by."""
+def _caller(frame: FrameType | None) -> str:
+    """The torch module whose `forward` asks, as "nn._BatchNorm.forward" (called directly, it passes the hook by), or
+    torch.fx if a graph of its does. Empty for a student's own code."""
     while frame is not None and (place := frame.f_globals.get("__name__", "")).startswith("torch."):
         if place.startswith("torch.nn.modules.") and frame.f_code.co_name == "forward":
             return f"nn.{frame.f_code.co_qualname}"
+        if place == "torch.fx.interpreter":
+            return FX
         frame = frame.f_back
-    return ""
+    return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else ""
 
 
 @cache
@@ -115,9 +130,27 @@ def function_name(func: Callable[..., Any]) -> str:
     place = getattr(func, "__module__", None)
     if place is None and hasattr(Tensor, name):
         return f"Tensor.{name}"
+    if place is not None and place.startswith("torch._ops.") and place.split(".")[2] not in NAMESPACES:
+        return LIBRARY
     if place == "torch._ops.aten":
         name = str(func).removeprefix("aten.")
     return PLACES.get(place or "", f"{place}." if place else "") + name
+
+
+@contextmanager
+def _jit_logged(kind: Any, log: Log) -> Iterator[None]:
+    """Log that something of this type is called."""
+    call = kind.__call__
+
+    def logged(compiled: Any, *args: Any, **kwargs: Any) -> Any:
+        log.add(JIT)
+        return call(compiled, *args, **kwargs)
+
+    kind.__call__ = logged
+    try:
+        yield
+    finally:
+        kind.__call__ = call
 
 
 @contextmanager
@@ -138,7 +171,11 @@ def watch(log: Log) -> Iterator[None]:
     threading.Thread.run = run_watched  # type: ignore[assignment, method-assign]
     hook = register_module_forward_pre_hook(entered)
     try:
-        with _Operators(log), _Functions(log):
+        with ExitStack() as stack:
+            for kind in JIT_CALLABLES:
+                stack.enter_context(_jit_logged(kind, log))
+            stack.enter_context(_Operators(log))
+            stack.enter_context(_Functions(log))
             yield
     finally:
         hook.remove()

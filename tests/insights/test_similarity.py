@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import cycle, islice
 
-from grader.insights.similarity import similar_pairs, fingerprints, own_code, tokens
+from grader.insights.similarity import fingerprints, own_code, similar_pairs, tokens
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
 from tests.judge.notebooks import instructor

@@ -13,15 +13,13 @@ from torch import Tensor
 from grader.exercises.lesson_06.shared import LESSON, TIMES_ROOT, ordered, token_ids
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exclusion, Exercise, Mistake, Output
+from grader.spec.exclusions import named
+from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
 # As a module, as a function and as an operator; `embedding_bag` is another thing.
-EMBEDDING = Exclusion(
-    "`nn.Embedding` and `F.embedding`",
-    lambda call: re.search(r"(^|[.:])(embedding|Embedding)(\.|$)", call) is not None,
-)
+EMBEDDING = named("`nn.Embedding` and `F.embedding`", r"(^|[.:])(embedding|Embedding)(\.|$)")
 
 ONE, OTHER, SINGLE, SQUARE = "one batch", "another batch", "a single token", "as many ids as columns"
 

@@ -358,6 +358,17 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value, weights
 
 
+# %% wrong excluded-function: scripted by torch.jit
+@torch.jit.script
+def fused(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor):
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return fused(query, key, value), weights
+
+
 # %% wrong excluded-function: F.multi_head_attention_forward
 def scaled_dot_product_attention(query, key, value):
     e = query.shape[-1]

@@ -397,6 +397,40 @@ def stable_softmax(scores):
     return Mine(-1).forward(scores)
 
 
+# %% wrong excluded-function: traced by torch.jit
+stable_softmax = torch.jit.trace(lambda scores: torch.softmax(scores, -1), torch.rand(2, 3))
+
+
+# %% wrong excluded-function: scripted by torch.jit, with no softmax in it
+@torch.jit.script
+def compiled(scores: torch.Tensor):
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+def stable_softmax(scores):
+    return compiled(scores)
+
+
+# %% wrong excluded-function: an operator made with torch.library
+@torch.library.custom_op("students::rows", mutates_args=())
+def rows(scores: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(scores, -1)
+
+
+def stable_softmax(scores):
+    return rows(scores)
+
+
+# %% wrong excluded-function: a graph of torch.fx, with no softmax in it
+def stable(scores):
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+stable_softmax = torch.fx.symbolic_trace(stable)
+
+
 # %% wrong returns-nothing: no return
 def stable_softmax(scores):
     e = torch.exp(scores - scores.amax(-1, keepdim=True))

@@ -314,6 +314,26 @@ class MultiHeadAttention(nn.MultiheadAttention):
         return super().forward(query, key, value, attn_mask=mask, average_attn_weights=False)
 
 
+# %% wrong excluded-function: nn.MultiheadAttention scripted by torch.jit
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.inner = [torch.jit.script(nn.MultiheadAttention(d_model, num_heads, batch_first=True))]
+        self.heads = num_heads
+
+    def forward(self, query, key, value, mask=None):
+        inner = self.inner[0]
+        with torch.no_grad():
+            inner.in_proj_weight.copy_(torch.cat([p.weight for p in (self.q_proj, self.k_proj, self.v_proj)]))
+            inner.in_proj_bias.copy_(torch.cat([p.bias for p in (self.q_proj, self.k_proj, self.v_proj)]))
+            inner.out_proj.weight.copy_(self.out_proj.weight)
+            inner.out_proj.bias.copy_(self.out_proj.bias)
+        if mask is not None:
+            mask = ~mask.expand(len(query), self.heads, query.shape[1], key.shape[1]).flatten(0, 1)
+        return inner(query, key, value, attn_mask=mask, average_attn_weights=False)
+
+
 # %% wrong excluded-function: F.multi_head_attention_forward by getattr
 attend = getattr(F, "multi_head" + "_attention_forward")
 

@@ -636,6 +636,20 @@ def forward(self, x):
 BatchNorm = make("BatchNorm", forward=forward)
 
 
+# %% wrong excluded-function: traced by torch.jit
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.inner = nn.BatchNorm1d(num_features, eps, momentum)
+        self.weight, self.bias = self.inner.weight, self.inner.bias
+        self.register_buffer("running_mean", self.inner.running_mean)
+        self.register_buffer("running_var", self.inner.running_var)
+
+    def forward(self, x):
+        traced = torch.jit.trace(self.inner, x, check_trace=False)
+        return traced(x)
+
+
 # %% wrong misbuilt: gamma and beta
 class BatchNorm(nn.Module):
     def __init__(self, num_features, eps=1e-5, momentum=0.1):
