@@ -27,6 +27,7 @@ from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import Record, ResultsLog, folder_of
 from grader.errors import CommandFailed
 from grader.judge.outline import outline_of
+from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import SubmissionResult
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
@@ -89,6 +90,7 @@ class _Run:
         self.settings = course.settings()
         self.outcome = ClassOutcome(course.lesson)
         self.keys: dict[str, str] = {}
+        self.digests: dict[str, str] = {}
 
     def run(self) -> ClassOutcome:
         found, self.outcome.problems = self.course.submissions()
@@ -152,10 +154,16 @@ class _Run:
         click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
+        limits = self.settings.limits
         for submission in submissions:
-            data, unreadable = submission.read(self.settings.limits.notebook_bytes)
+            data, unreadable = submission.read(limits.notebook_bytes)
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            self.keys[submission.student] = self.settings.key(submission.student, unreadable or _digest(data))
+            digest = "" if unreadable else _digest(data)
+            self.digests[submission.student] = digest
+            self.keys[submission.student] = self.settings.key(submission.student, unreadable or digest)
+            if len(data) > SMALL:  # its outputs needn't travel to the workers
+                with contextlib.suppress(Unreadable):
+                    data = small_form(data, limits.notebook_bytes, limits.cells)
             yield Task(submission.student, data, unreadable)
 
     def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
@@ -164,9 +172,8 @@ class _Run:
         if graded.result is None:
             self.outcome.problems[student] = graded.failed
             return None
-        digest = "" if task.unreadable else _digest(task.data)
         result = SubmissionResult.from_plain(graded.result)
-        record = Record.now(self.keys[student], student, self.course.lesson, digest, result)
+        record = Record.now(self.keys[student], student, self.course.lesson, self.digests[student], result)
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.notebook)
 
