@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from grader.authoring import dependence
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.names import bound, parse, raises_when_defined
 from grader.authoring.regions import cut, has_region, region_errors
+from grader.authoring.statements import bound, parse, raises_when_defined
 from grader.spec.exercise import Exercise
 
 Exercises = Mapping[str, Exercise]

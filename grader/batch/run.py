@@ -24,7 +24,7 @@ from grader.classroom.autograded import Autograded
 from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.gradebook import LessonGradebook
 from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.results_log import Record, ResultsLog, folder_of
+from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of
 from grader.errors import CommandFailed
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
@@ -52,7 +52,7 @@ class ClassOutcome:
     `problems` has what could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, LoggedResult] = field(default_factory=dict)
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -173,7 +173,7 @@ class _Run:
             self.outcome.problems[student] = graded.failed
             return None
         result = SubmissionResult.from_plain(graded.result)
-        record = Record.now(self.keys[student], student, self.course.lesson, self.digests[student], result)
+        record = LoggedResult.now(self.keys[student], student, self.course.lesson, self.digests[student], result)
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.notebook)
 

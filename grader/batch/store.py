@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import Submission
 from grader.classroom.gradebook import Entry, LessonGradebook, Unavailable
-from grader.classroom.results_log import Record, ResultsLog
+from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.errors import CommandFailed
 
 BATCH, BATCH_SECONDS = 100, 1.0
@@ -23,7 +23,7 @@ class Item:
     """One result on its way to the log, the files and the gradebook."""
 
     submission: Submission
-    record: Record
+    record: LoggedResult
     notebook: bytes
 
 

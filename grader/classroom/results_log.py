@@ -39,7 +39,7 @@ FOLDER = ".grader"
 
 
 @dataclass(frozen=True)
-class Record:
+class LoggedResult:
     """One graded submission."""
 
     key: str
@@ -50,7 +50,7 @@ class Record:
     result: SubmissionResult
 
     @classmethod
-    def now(cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult) -> Record:
+    def now(cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult) -> LoggedResult:
         """A result just come in."""
         return cls(key, student, lesson, submission, datetime.now(UTC).isoformat(timespec="seconds"), result)
 
@@ -60,7 +60,7 @@ class Record:
         return {"format": FORMAT, **about, "graded": self.graded, "result": self.result.to_plain()}
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> Record:
+    def from_plain(cls, data: Mapping[str, Any]) -> LoggedResult:
         """The inverse of `to_plain`."""
         words = {name: str(data[name]) for name in ("key", "student", "lesson", "submission", "graded")}
         return cls(**words, result=SubmissionResult.from_plain(data["result"]))
@@ -80,12 +80,12 @@ def path_of(course: Path, lesson: str) -> Path:
     return course / FOLDER / "results" / f"{lesson}.jsonl"
 
 
-def latest(course: Path, lesson: str) -> dict[str, Record]:
+def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
     """The last result of every student, whether their submission has changed since or not."""
-    found: dict[str, Record] = {}
+    found: dict[str, LoggedResult] = {}
     for data in _lines(path_of(course, lesson)):
         if "result" in data:
-            record = Record.from_plain(data)
+            record = LoggedResult.from_plain(data)
             found[record.student] = record
     return found
 
@@ -98,11 +98,11 @@ class ResultsLog:
         folder_of(course)
         path = path_of(course, lesson)
         path.parent.mkdir(exist_ok=True)
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
         for data in _lines(path):
             if "result" in data:
-                self.records[data["key"]] = Record.from_plain(data)
+                self.records[data["key"]] = LoggedResult.from_plain(data)
             elif "stored" in data:
                 self.stored.update(data["stored"])
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -110,7 +110,7 @@ class ResultsLog:
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             self._write(b"\n")  # behind a torn line
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Iterable[LoggedResult]) -> None:
         """Append results. They outlast this process; what was last put down before a power cut is graded again."""
         records = list(records)
         self._append([record.to_plain() for record in records])

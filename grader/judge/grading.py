@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from grader.exercises.registry import exercises
 from grader.judge import plan
-from grader.judge.feedback import judged
+from grader.judge.disclosure import judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline

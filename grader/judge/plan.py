@@ -50,10 +50,10 @@ class Plan:
 
 def make(outline: Outline, cells: Sequence[NotebookCell]) -> Plan:
     """The plan for a submission's cells."""
-    return _Maker(outline, [cell for cell in cells if cell.kind == "code"]).plan()
+    return _Planner(outline, [cell for cell in cells if cell.kind == "code"]).plan()
 
 
-class _Maker:
+class _Planner:
     def __init__(self, outline: Outline, cells: list[NotebookCell]) -> None:
         self.outline, self.cells = outline, cells
         self.texts = [normal(cell.source) for cell in cells]

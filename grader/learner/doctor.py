@@ -18,7 +18,7 @@ INSTALL = "Install the course again as its README says; if make installed it, de
 
 
 @dataclass(frozen=True)
-class Finding:
+class Observation:
     """One thing looked at. `advice` is empty where all is well; `needed` is false for what is only good to know."""
 
     title: str
@@ -35,7 +35,7 @@ class Finding:
 class Diagnosis:
     """All findings; draws itself in a notebook."""
 
-    def __init__(self, findings: list[Finding]) -> None:
+    def __init__(self, findings: list[Observation]) -> None:
         self.findings = findings
 
     @property
@@ -69,7 +69,7 @@ class Diagnosis:
         return f'{style()}<section class="grader-report" aria-label="Set-up">{body}</section>'
 
 
-def _item(finding: Finding) -> str:
+def _item(finding: Observation) -> str:
     from grader.report.html import inline
 
     kind = "failed" if finding.word == "mend" else "passed"
@@ -80,63 +80,71 @@ def _item(finding: Finding) -> str:
 
 def doctor() -> Diagnosis:
     """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel and the progress file."""
-    looks: list[Callable[[], Iterator[Finding]]] = [_python, _packages, _torch, _check, _extensions, _kernel, _progress]
-    findings: list[Finding] = []
+    looks: list[Callable[[], Iterator[Observation]]] = [
+        _python,
+        _packages,
+        _torch,
+        _check,
+        _extensions,
+        _kernel,
+        _progress,
+    ]
+    findings: list[Observation] = []
     for look in looks:
         try:
             findings += look()
         except Exception as error:  # whatever is wrong with a machine, the rest is still worth telling
-            findings.append(Finding(look.__name__.strip("_"), f"{type(error).__name__}: {error}", INSTALL))
+            findings.append(Observation(look.__name__.strip("_"), f"{type(error).__name__}: {error}", INSTALL))
     return Diagnosis(findings)
 
 
-def _python() -> Iterator[Finding]:
+def _python() -> Iterator[Observation]:
     wanted = ".".join(map(str, OLDEST))
     advice = "" if sys.version_info >= OLDEST else f"Install Python {wanted} or newer and make the environment with it."
-    yield Finding("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}", advice)
+    yield Observation("Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}", advice)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Observation]:
     from grader.learner.packages import problem, requirements
 
     needed = requirements()
     problems = [sentence for sentence in map(problem, needed) if sentence]
     if problems:
-        yield Finding("Packages", "; ".join(problems), INSTALL)
+        yield Observation("Packages", "; ".join(problems), INSTALL)
     else:
-        yield Finding("Packages", f"all {len(needed)} are there, in versions that the course works with")
+        yield Observation("Packages", f"all {len(needed)} are there, in versions that the course works with")
 
 
-def _torch() -> Iterator[Finding]:
+def _torch() -> Iterator[Observation]:
     import torch
 
     product = torch.tensor([[2.0, 2.0, 2.0]]) @ torch.tensor([[4.0], [4.0], [0.0]])
     advice = "" if product.item() == 16 else "torch computes wrongly: install it again."
-    yield Finding(
+    yield Observation(
         "PyTorch", f"{torch.__version__.split('+')[0]}, computes on {torch.get_num_threads()} thread(s)", advice
     )
 
 
-def _check() -> Iterator[Finding]:
+def _check() -> Iterator[Observation]:
     from grader.exercises.registry import exercises
     from grader.spec.evaluate import evaluate
     from grader.subject.local import LocalSubject
 
     report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
-    yield Finding("Checks", "a right answer passes", "" if report.passed else f"A right answer failed: {report}")
+    yield Observation("Checks", "a right answer passes", "" if report.passed else f"A right answer failed: {report}")
 
 
-def _extensions() -> Iterator[Finding]:
+def _extensions() -> Iterator[Observation]:
     from jupyter_core.paths import jupyter_path
 
     for name, purpose in EXTENSIONS.items():
         if any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions")):
-            yield Finding("JupyterLab", f"has {name}, {purpose}")
+            yield Observation("JupyterLab", f"has {name}, {purpose}")
         else:
-            yield Finding("JupyterLab", f"{name} is missing, {purpose}", INSTALL)
+            yield Observation("JupyterLab", f"{name} is missing, {purpose}", INSTALL)
 
 
-def _kernel() -> Iterator[Finding]:
+def _kernel() -> Iterator[Observation]:
     """A notebook runs in the kernel called python3, which may belong to another environment."""
     from jupyter_client.kernelspec import KernelSpecManager
 
@@ -145,15 +153,17 @@ def _kernel() -> Iterator[Finding]:
     found = Path(sys.executable if re.fullmatch(r"python[\d.]*", command) else command)
     same = found.parent.resolve() == Path(sys.executable).parent.resolve()
     advice = "" if same else f"Register this one: `{_home(sys.executable)} -m ipykernel install --sys-prefix`."
-    yield Finding("Kernel", "python3 is this Python" if same else f"python3 is another Python, {_home(found)}", advice)
+    yield Observation(
+        "Kernel", "python3 is this Python" if same else f"python3 is another Python, {_home(found)}", advice
+    )
 
 
-def _progress() -> Iterator[Finding]:
+def _progress() -> Iterator[Observation]:
     from grader.learner import progress
 
     path = progress.location()
     if path is None:
-        yield Finding(
+        yield Observation(
             "Progress", "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False
         )
         return
@@ -164,13 +174,13 @@ def _progress() -> Iterator[Finding]:
     try:
         json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        yield Finding("Progress", f"will be kept in {_home(path)}", advice)
+        yield Observation("Progress", f"will be kept in {_home(path)}", advice)
     except ValueError:
-        yield Finding(
+        yield Observation(
             "Progress", f"{_home(path)} is damaged", "The next check puts it aside and starts a new one.", needed=False
         )
     else:
-        yield Finding("Progress", f"is kept in {_home(path)}", advice)
+        yield Observation("Progress", f"is kept in {_home(path)}", advice)
 
 
 def _home(path: str | Path) -> str:

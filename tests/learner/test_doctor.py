@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from grader.cli.main import main
 from grader.learner import doctor as module
 from grader.learner import packages
-from grader.learner.doctor import Diagnosis, Finding, doctor
+from grader.learner.doctor import Diagnosis, Observation, doctor
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def kept(tmp_path, monkeypatch):
     return path
 
 
-def titled(title: str) -> list[Finding]:
+def titled(title: str) -> list[Observation]:
     return [finding for finding in doctor().findings if finding.title == title]
 
 
@@ -105,7 +105,9 @@ def test_progress_that_is_turned_off_is_noted(monkeypatch):
 
 
 def test_it_draws_itself():
-    html = Diagnosis([Finding("Python", "3.11 <tag>"), Finding("Kernel", "another", "Do `this`.")])._repr_html_()
+    html = Diagnosis(
+        [Observation("Python", "3.11 <tag>"), Observation("Kernel", "another", "Do `this`.")]
+    )._repr_html_()
     assert "1 thing to mend" in html
     assert "3.11 &lt;tag&gt;" in html
     assert "<code>this</code>" in html

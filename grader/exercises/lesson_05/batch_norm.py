@@ -14,8 +14,8 @@ from grader.exercises.lesson_05.shared import (
     inside,
     norm_mistakes,
     norm_parts,
+    norm_variants,
     outside,
-    recipes,
     special_cases,
     square,
     wrong_axis,
@@ -75,7 +75,7 @@ EXERCISE = Exercise(
                 "How many means should there be for a batch with 3 features?",
                 "A mean that is told no axis runs over everything. Name the axis of the batch.",
             ),
-            recipes([None], (inside, outside, bare)),
+            norm_variants([None], (inside, outside, bare)),
         ),
         wrong_axis(
             "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",

@@ -12,15 +12,15 @@ from grader.exercises.lesson_05.shared import (
     LESSON,
     Axis,
     Divide,
-    Recipe,
+    NormVariant,
     all_but_first,
     all_but_last,
     bare,
     fixed,
     inside,
     norm_parts,
+    norm_variants,
     outside,
-    recipes,
     square,
     with_leading_axes,
 )
@@ -59,7 +59,7 @@ def _each(axes: Iterable[Axis], divides: Iterable[Divide] = (inside, outside), *
     return tuple(recipe(axis, divide, **more) for axis in axes for divide in tuple(divides))
 
 
-def _without_beta(layer_norm: Recipe) -> Callable[..., Tensor]:
+def _without_beta(layer_norm: NormVariant) -> Callable[..., Tensor]:
     return lambda x, gamma, eps=DEFAULT: layer_norm(x, gamma, None, eps)
 
 
@@ -121,8 +121,8 @@ EXERCISE = Exercise(
                 "Under the root stands the mean of the squares of x itself. `var` and `std` subtract the mean first.",
             ),
             (
-                *(_without_beta(r) for r in recipes(LAST, (inside, outside, bare))),
-                *(_without_beta(r) for r in recipes(LAST, (inside, outside, bare), centred=False)),
+                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare))),
+                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare), centred=False)),
                 *_each(LAST, (inside, outside, bare), centred=True),
             ),
         ),

@@ -24,7 +24,7 @@ STATS = ("running_mean", "running_var")
 
 
 @dataclass(frozen=True)
-class Step:
+class ModeBatch:
     """One batch in one mode."""
 
     training: bool
@@ -36,7 +36,7 @@ class Run:
     """A module that is built once and called with several batches."""
 
     setup: Setup
-    steps: tuple[Step, ...]
+    steps: tuple[ModeBatch, ...]
 
     @property
     def eps(self) -> float:
@@ -74,8 +74,8 @@ def runs(draw: Draw) -> tuple[Run, Run]:
     sizes = batch_sizes(draw)
     width = sizes["E"]
 
-    def steps(rows: int, modes: str) -> tuple[Step, ...]:
-        return tuple(Step(mode == "t", draw.normal((rows, width), 1.5) + draw.normal((width,))) for mode in modes)
+    def steps(rows: int, modes: str) -> tuple[ModeBatch, ...]:
+        return tuple(ModeBatch(mode == "t", draw.normal((rows, width), 1.5) + draw.normal((width,))) for mode in modes)
 
     usual = Run(Setup((width,), drawn_state(draw, width), True), steps(sizes["B"], "tteet"))
     own = Run(Setup((width, EPS, 0.3), drawn_state(draw, width), True), steps(2, "ttete"))
@@ -108,7 +108,7 @@ def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding 
     return tuple(seen), None
 
 
-def _mismatch(outcome: Outcome, state: Outcome, step: Step, session: Session) -> Finding | None:
+def _mismatch(outcome: Outcome, state: Outcome, step: ModeBatch, session: Session) -> Finding | None:
     """Why a step's output or statistics can't be compared."""
     finding = compare.structure(outcome.value, session.exercise)
     if finding is not None:
@@ -166,7 +166,7 @@ class BatchNormVariant:
         for step in run.steps:
             yield self._step(run, state, step)
 
-    def _step(self, run: Run, state: dict[str, Tensor], step: Step) -> Observed:
+    def _step(self, run: Run, state: dict[str, Tensor], step: ModeBatch) -> Observed:
         x = step.x.to(torch.float64)
         old = (state["running_mean"], state["running_var"])
         new = old
@@ -257,7 +257,7 @@ def first_wrong(
     return None
 
 
-def _wrong_values(run: Run, number: int, step: Step, name: str, got: Tensor, expected: Tensor) -> Finding:
+def _wrong_values(run: Run, number: int, step: ModeBatch, name: str, got: Tensor, expected: Tensor) -> Finding:
     subject = "the result is" if name == "output" else f"`running_{name}` is"
     return Finding(
         "wrong-values",

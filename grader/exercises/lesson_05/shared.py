@@ -148,7 +148,7 @@ DEFAULTS = (0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NormVariant:
     """A normalisation with the given parts changed, called like a student's function."""
 
     axis: Axis
@@ -171,11 +171,13 @@ class Recipe:
         return scaled + beta if self.shifted and beta is not None else scaled
 
 
-def recipes(axes: Iterable[Axis], divides: Iterable[Divide] = USUAL, **fixed_fields: Any) -> tuple[Recipe, ...]:
-    """A recipe for every axis and divisor, each with both variances: beginners' mistakes seldom come alone."""
+def norm_variants(
+    axes: Iterable[Axis], divides: Iterable[Divide] = USUAL, **fixed_fields: Any
+) -> tuple[NormVariant, ...]:
+    """A variant for every axis and divisor, each with both variances: beginners' mistakes seldom come alone."""
     corrections = (fixed_fields.pop("correction"),) if "correction" in fixed_fields else (0, 1)
     return tuple(
-        Recipe(axis, correction, divide, **fixed_fields)
+        NormVariant(axis, correction, divide, **fixed_fields)
         for correction, axis, divide in product(corrections, tuple(axes), tuple(divides))
     )
 
@@ -201,16 +203,16 @@ def cancels(session: Session, first: str) -> bool:
 # --- mistakes, the most telling first ---------------------------------------------------------------------------------
 
 
-def _affine(right: tuple[int, ...]) -> tuple[Recipe, ...]:
+def _affine(right: tuple[int, ...]) -> tuple[NormVariant, ...]:
     switches = ((False, False), (False, True), (True, False))
-    return tuple(r for g, b in switches for r in recipes([right], scaled=g, shifted=b))
+    return tuple(r for g, b in switches for r in norm_variants([right], scaled=g, shifted=b))
 
 
 def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
     """The mistakes that both norms share; `right` is the axis that the statistics run over."""
 
     def swapped(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-        return Recipe(right)(x, beta, gamma, eps)
+        return NormVariant(right)(x, beta, gamma, eps)
 
     return (
         Mistake(
@@ -235,7 +237,7 @@ def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
                 "Norm your result by hand: does a row of large numbers come out smaller than a row of small ones?",
                 "The variance is in squared units. What do you have to take of it to be back in those of x?",
             ),
-            recipes([right], [lambda v, eps: v + eps, lambda v, eps: v, lambda v, eps: (v + eps) ** 2]),
+            norm_variants([right], [lambda v, eps: v + eps, lambda v, eps: v, lambda v, eps: (v + eps) ** 2]),
         ),
         Mistake(
             "unbiased-variance",
@@ -244,19 +246,19 @@ def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
                 "Try your function on the row [1, 2, 3] with gamma 1 and beta 0: the last number should be 1.2247.",
                 "`std` and `var` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
             ),
-            recipes([right], [inside, outside, bare, fixed(outside, 1e-5), fixed(outside, 1e-7)], correction=1),
+            norm_variants([right], [inside, outside, bare, fixed(outside, 1e-5), fixed(outside, 1e-7)], correction=1),
         ),
         Mistake(
             "wrong-default-eps",
             "eps is used as it is given, but its default is another one.",
             ("Compare the first line of your function with the one that the exercise came with.",),
-            tuple(Recipe(right, default=eps) for eps in DEFAULTS if eps != 1e-5),
+            tuple(NormVariant(right, default=eps) for eps in DEFAULTS if eps != 1e-5),
         ),
         Mistake(
             "eps-ignored",
             "the argument eps is not used: a fixed number stands in its place.",
             ("Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",),
-            recipes([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], correction=0),
+            norm_variants([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], correction=0),
         ),
         Mistake(
             "eps-outside-root",
@@ -265,7 +267,7 @@ def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
                 "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
                 "Which comes first in the formula, adding eps or taking the root?",
             ),
-            recipes(
+            norm_variants(
                 [right], [outside, *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8, 1e-12))], correction=0
             ),
         ),
@@ -276,13 +278,13 @@ def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
                 "Try your function on numbers that are all equal. What is their variance, and what do you divide by?",
                 "Are all arguments of the function used?",
             ),
-            recipes([right], [bare], correction=0),
+            norm_variants([right], [bare], correction=0),
         ),
         Mistake(
             "mean-not-subtracted",
             "the mean is not subtracted before the division.",
             ("What is the mean of one normalised row or column, with gamma 1 and beta 0? What should it be?",),
-            recipes([right], centred=False),
+            norm_variants([right], centred=False),
         ),
         Mistake(
             "cancellation",
@@ -298,8 +300,8 @@ def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
 
 
 def wrong_axis(symptom: str, hints: tuple[str, ...], *axes: Axis, lost: Axis = None) -> Mistake:
-    square_only = recipes([lost], keepdim=False) if lost is not None else ()
-    return Mistake("wrong-axis", symptom, hints, (*recipes(axes), *square_only))
+    square_only = norm_variants([lost], keepdim=False) if lost is not None else ()
+    return Mistake("wrong-axis", symptom, hints, (*norm_variants(axes), *square_only))
 
 
 # --- residual blocks --------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def pairwise(column: int, d_model: int) -> float:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SinusoidVariant:
     """The formula, entry by entry, with the given parts changed."""
 
     exponent: Exponent = pairwise
@@ -81,7 +81,7 @@ EXERCISE = Exercise(
     signature=("seq_len", "d_model"),
     outputs=(Output("encoding", "T E"),),
     cases=_cases,
-    reference=Recipe(),
+    reference=SinusoidVariant(),
     parts=(
         parts.shape(SMALL),
         parts.values("has sine in even and cosine in odd columns, each pair with its frequency", 3, SMALL),
@@ -97,7 +97,7 @@ EXERCISE = Exercise(
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "`torch.arange(0, d_model, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
             ),
-            (Recipe(lambda j, d: 4 * (j // 2) / d), Recipe(lambda j, d: 2 * j / d)),
+            (SinusoidVariant(lambda j, d: 4 * (j // 2) / d), SinusoidVariant(lambda j, d: 2 * j / d)),
         ),
         Mistake(
             "exponent-halved",
@@ -106,7 +106,7 @@ EXERCISE = Exercise(
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "The formula has 2i above the fraction line, and i counts the pairs.",
             ),
-            (Recipe(lambda j, d: j // 2 / d),),
+            (SinusoidVariant(lambda j, d: j // 2 / d),),
         ),
         Mistake(
             "frequency-per-column",
@@ -115,7 +115,7 @@ EXERCISE = Exercise(
                 "Square columns 0 and 1 of one row and add them, then columns 2 and 3. What should come out?",
                 "Columns 2 and 3 are the sine and the cosine of the *same* angle. Which i do they both have?",
             ),
-            (Recipe(lambda j, d: j / d), Recipe(lambda j, d: (j + j % 2) / d)),
+            (SinusoidVariant(lambda j, d: j / d), SinusoidVariant(lambda j, d: (j + j % 2) / d)),
         ),
         Mistake(
             "frequency-multiplied",
@@ -124,13 +124,13 @@ EXERCISE = Exercise(
                 "Compare row 1 with row 2 in the last columns: should they differ by much there?",
                 "Later columns turn more slowly. Does your factor grow or shrink with i?",
             ),
-            (Recipe(sign=1),),
+            (SinusoidVariant(sign=1),),
         ),
         Mistake(
             "sin-cos-swapped",
             "sine and cosine have changed places.",
             ("Look at row 0: sin(0) is 0 and cos(0) is 1. Which of the two should stand in column 0?",),
-            (Recipe(waves=(math.cos, math.sin)),),
+            (SinusoidVariant(waves=(math.cos, math.sin)),),
         ),
         Mistake(
             "halves-instead-of-interleaved",
@@ -140,16 +140,16 @@ EXERCISE = Exercise(
                 "Columns 0, 2, 4, … can be assigned at once: a slice with a step, `encoding[:, 0::2]`.",
             ),
             (
-                Recipe(halves=True),
-                Recipe(waves=(math.cos, math.sin), halves=True),
-                Recipe(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
+                SinusoidVariant(halves=True),
+                SinusoidVariant(waves=(math.cos, math.sin), halves=True),
+                SinusoidVariant(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
             ),
         ),
         Mistake(
             "starts-at-one",
             "the first row is that of position 1; positions count from 0.",
             ("Row 0 should hold sin(0) and cos(0). What does yours hold?",),
-            (Recipe(start=1),),
+            (SinusoidVariant(start=1),),
         ),
     ),
 )

@@ -42,7 +42,7 @@ def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 
-class _Maker:
+class _RowDrawer:
     """Draws rows that hold eos only where it is put."""
 
     def __init__(self, draw: Draw) -> None:
@@ -68,7 +68,7 @@ class _Maker:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    make = _Maker(draw)
+    make = _RowDrawer(draw)
     eos = make.eos
     a, b, c, d, e = (make.words(n) for n in (5, 4, 6, 3, 5))
     other = [*b[:2], b[2] + 1, *b[3:]]

@@ -127,7 +127,7 @@ ENDING, TALKING, TRAINING, SINGLE, SHORT = (
 )
 
 
-class _Maker:
+class _ModelAndSources:
     """A model, and sources for which it is known where the model's sequences end."""
 
     def __init__(self, draw: Draw) -> None:
@@ -175,9 +175,9 @@ class _Maker:
 
 
 def cases(draw: Draw) -> list[Case]:
-    make = _Maker(draw)
+    make = _ModelAndSources(draw)
     while not make.suits():
-        make = _Maker(draw)
+        make = _ModelAndSources(draw)
     batch = draw.integer(4, 6)
     return [
         make.case(ENDING, draw.integer(10, LONGEST), batch),
