@@ -58,7 +58,7 @@ def _pooled(key: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class AttentionVariant:
+class Variant:
     """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), one thing or another done differently."""
 
     divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)
@@ -82,29 +82,25 @@ class AttentionVariant:
         return mixed @ w_o if self.projects else mixed, weights
 
 
-RIGHT = AttentionVariant()
+RIGHT = Variant()
 # What a broken attention may have: ids of the course, and what is done differently.
-CANDIDATES: dict[str, AttentionVariant] = {
-    "no-scaling": AttentionVariant(divisor=lambda _width, _head_dim: 1.0),
-    "scaled-by-d_model": AttentionVariant(divisor=lambda width, _head_dim: math.sqrt(width)),
-    "softmax-over-queries": AttentionVariant(weigh=functools.partial(_hidden_first, axis=-2)),
-    "mask-ignored": AttentionVariant(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool)),
-    "mask-inverted": AttentionVariant(visible=lambda seq_len: ~_past(seq_len)),
-    "mask-after-softmax": AttentionVariant(weigh=_hidden_late),
-    "one-future-token-visible": AttentionVariant(
-        visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(1)
-    ),
-    "diagonal-hidden": AttentionVariant(
-        visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(-1)
-    ),
-    "key-used-as-value": AttentionVariant(sources=("query", "key", "key")),
-    "no-value-projection": AttentionVariant(sources=("query", "key", "x")),
-    "query-used-as-key": AttentionVariant(sources=("query", "query", "value")),
-    "view-without-transpose": AttentionVariant(split=_cut),
-    "merge-without-transpose": AttentionVariant(merge=_join),
-    "one-head-only": AttentionVariant(in_heads=False),
-    "no-output-projection": AttentionVariant(projects=False),
-    "batch-mixed": AttentionVariant(keys_of=_pooled),
+CANDIDATES: dict[str, Variant] = {
+    "no-scaling": Variant(divisor=lambda _width, _head_dim: 1.0),
+    "scaled-by-d_model": Variant(divisor=lambda width, _head_dim: math.sqrt(width)),
+    "softmax-over-queries": Variant(weigh=functools.partial(_hidden_first, axis=-2)),
+    "mask-ignored": Variant(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool)),
+    "mask-inverted": Variant(visible=lambda seq_len: ~_past(seq_len)),
+    "mask-after-softmax": Variant(weigh=_hidden_late),
+    "one-future-token-visible": Variant(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(1)),
+    "diagonal-hidden": Variant(visible=lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool).tril(-1)),
+    "key-used-as-value": Variant(sources=("query", "key", "key")),
+    "no-value-projection": Variant(sources=("query", "key", "x")),
+    "query-used-as-key": Variant(sources=("query", "query", "value")),
+    "view-without-transpose": Variant(split=_cut),
+    "merge-without-transpose": Variant(merge=_join),
+    "one-head-only": Variant(in_heads=False),
+    "no-output-projection": Variant(projects=False),
+    "batch-mixed": Variant(keys_of=_pooled),
 }
 DIGESTS = {
     "alder": "ac41b3f8e928",

@@ -12,7 +12,7 @@ import torch
 from grader.exercises.lesson_10.bug_hunt import EXERCISE, PROBES, QUESTIONS, READINGS, ruled_out
 from grader.exercises.registry import exercises
 from grader.models import attentions
-from grader.models.attentions import CANDIDATES, DIGESTS, RIGHT, Recipe, broken_attentions
+from grader.models.attentions import CANDIDATES, DIGESTS, RIGHT, Variant, broken_attentions
 from grader.spec.answers import answer_digest
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
@@ -149,7 +149,7 @@ def test_probes_show_what_the_hints_say(inputs, mistake):
     assert dict(zip(PROBES, found, strict=True)) == READINGS[mistake]
 
 
-def observed(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> tuple[str, ...]:
+def observed(attend: Variant, x: torch.Tensor, matrices: list[torch.Tensor]) -> tuple[str, ...]:
     """The readings of all probes, as the lesson's kit would show them."""
     return (
         sums(attend(x, *matrices, H)[1]),
@@ -182,7 +182,7 @@ def sums(weights: torch.Tensor) -> str:
     return "less"
 
 
-def influence(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
+def influence(attend: Variant, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
     before = attend(x[:1], *matrices, H)[0][0]
     moved = torch.zeros(T, T, dtype=torch.bool)
     for j in range(T):
@@ -208,7 +208,7 @@ def influence(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> 
     return "torn"
 
 
-def matters(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
+def matters(attend: Variant, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
     """Which matrices the output depends on."""
     before, found = attend(x, *matrices, H)[0], ""
     for place, letter in enumerate("qkvo"):
@@ -217,7 +217,7 @@ def matters(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> st
     return found
 
 
-def compared(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
+def compared(attend: Variant, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
     many, one = (
         [
             a.shape == b.shape and torch.allclose(a, b)
@@ -230,7 +230,7 @@ def compared(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> s
     return "right with one head" if all(one) else "wrong"
 
 
-def entropies(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
+def entropies(attend: Variant, x: torch.Tensor, matrices: list[torch.Tensor]) -> str:
     rows, right = (one(x, *matrices, H)[1][0, :, -1] for one in (attend, RIGHT))
     if not torch.allclose(rows.sum(-1), torch.ones(len(rows), dtype=rows.dtype)):
         return "none"
@@ -244,7 +244,7 @@ def entropies(attend: Recipe, x: torch.Tensor, matrices: list[torch.Tensor]) -> 
     return "higher" if (mine > wanted).all() and mistake_scales(attend) else "another"
 
 
-def mistake_scales(attend: Recipe) -> bool:
+def mistake_scales(attend: Variant) -> bool:
     """Only another divisor moves all entropies one way on any input; others do so by chance."""
     return attend.divisor is not RIGHT.divisor
 
