@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +13,10 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 
+from grader.classroom.class_directory import Submission, submitted_folder
 from grader.classroom.comments import comment_on
 from grader.classroom.files import read_regular
+from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
 from grader.judge.grading import Place, grade
 from grader.judge.limits import Limits
@@ -48,6 +49,7 @@ class JudgingExporter(NotebookExporter):
             raise self._refusal(f"{self.secret_file}: {error} `grader course create` makes one.") from None
         if len(self._secret) < 32:
             raise self._refusal(f"{self.secret_file} is too short to be a secret.")
+        remove_links(self._coursedir(), getattr(self.parent, "assignments", {}), self.log)
         self._open()
         atexit.register(self._close)
 
@@ -79,10 +81,9 @@ class JudgingExporter(NotebookExporter):
             return super().from_filename(filename, resources, **kw)
         about = resources["nbgrader"]
         instructor = self._instructor(about["assignment"], about["notebook"])
-        try:
-            submission, why = read_regular(filename, self._settings.notebook_bytes), ""
-        except Unreadable as error:
-            submission, why = b"", str(error)
+        folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
+        handed_in = Submission(about["student"], folder, about["notebook"])
+        submission, why = handed_in.read(self._settings.notebook_bytes)
         result = self._judge(submission, instructor, about["student"])
         if why:
             result = SubmissionResult(result.exercises, unreadable=why, sandboxed=result.sandboxed)
@@ -128,14 +129,3 @@ class RecordResult(NbGraderPreprocessor):
                 comment.auto_comment = comment_on(exercise, result)
             gradebook.db.commit()
         return nb, resources
-
-
-def remove_irregular(assignment: str, student: str, notebooks: list[str]) -> None:
-    """nbgrader's hook before it copies a submission's other files: links and pipes among them are removed, because it
-    would follow them."""
-    from grader.classroom.files import irregular
-
-    for folder in {os.path.dirname(notebook) for notebook in notebooks}:
-        for path in irregular(folder):
-            if path.suffix != ".ipynb" or path.parent != Path(folder):
-                path.unlink()
