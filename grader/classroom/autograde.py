@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,13 +13,14 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Unicode
 
-from grader.classroom.files import read_regular, read_secret
+from grader.classroom.class_directory import Submission, submitted_folder
+from grader.classroom.files import read_secret
 from grader.classroom.gradebook import record, release_of
+from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
 from grader.errors import CourseError
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.reader import Unreadable
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 
@@ -42,6 +42,7 @@ class JudgingExporter(NotebookExporter):
         self._limits = Limits(**self.limits)
         try:
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
+            remove_links(self._coursedir(), getattr(self.parent, "assignments", {}), self.log)
             self._judge = Judge(secret, self._limits, sandboxed=not self.unsafe_no_sandbox)
         except (CourseError, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
@@ -57,10 +58,8 @@ class JudgingExporter(NotebookExporter):
             return super().from_filename(filename, resources, **kw)
         about = resources["nbgrader"]
         instructor = self._instructor(about["assignment"], about["notebook"])
-        try:
-            submission, why = read_regular(filename, self._limits.notebook_bytes), ""
-        except Unreadable as error:
-            submission, why = b"", str(error)
+        folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
+        submission, why = Submission(about["student"], folder, about["notebook"]).read(self._limits.notebook_bytes)
         result = self._judge.grade(submission, instructor, about["student"], unreadable=why)
         with Gradebook(about["db_url"]) as gradebook:
             release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
@@ -83,14 +82,3 @@ class RecordResult(NbGraderPreprocessor):
             record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), self.config)
             gradebook.db.commit()
         return nb, resources
-
-
-def remove_irregular(assignment: str, student: str, notebooks: list[str]) -> None:
-    """nbgrader's hook before it copies a submission's other files: links and pipes among them are removed, because it
-    would follow them."""
-    from grader.classroom.files import irregular
-
-    for folder in {os.path.dirname(notebook) for notebook in notebooks}:
-        for path in irregular(folder):
-            if path.suffix != ".ipynb" or path.parent != Path(folder):
-                path.unlink()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-import os
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from nbgrader.utils import parse_utc
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.files import MAX_FILES, read_regular
+from grader.classroom.files import UntrustedFolder
 from grader.judge.reader import Unreadable
 
 TIMESTAMP = "timestamp.txt"
@@ -31,7 +30,7 @@ class Autograded:
         self._most = 1000 * int(layout.max_dir_size)
         default = 664 if layout.groupshared else 444
         self._mode = int(str(course.config.Autograde.get("permissions", default)), 8)
-        self._own = list(self._others(course.folder(layout.source_directory)))
+        self._own = list(self._others(UntrustedFolder(course.folder(layout.source_directory))))
 
     def path(self, submission: Submission) -> Path:
         """Where a student's notebook goes."""
@@ -52,30 +51,20 @@ class Autograded:
             write_atomically(target.parent / name, data, self._mode)
         write_atomically(target, notebook, self._mode)
 
-    def _others(self, folder: Path) -> Iterator[tuple[Path, bytes]]:
+    def _others(self, folder: UntrustedFolder) -> Iterator[tuple[PurePath, bytes]]:
         """The regular files of a folder that are no notebooks."""
-        count = room = 0
-        for place, folders, names in os.walk(folder):
-            folders[:] = sorted(name for name in folders if not self._is_ignored(name))
-            for name in sorted(names):
-                path = Path(place, name)
-                if self._is_ignored(name):
-                    continue
-                with contextlib.suppress(Unreadable):
-                    data = read_regular(path, self._most - room)
-                    count, room = count + 1, room + len(data)
-                    if count > MAX_FILES or room > self._most:
-                        return
-                    yield path.relative_to(folder), data
+        for path, data in folder.contents(self._most, self._is_ignored):
+            if isinstance(data, bytes):
+                yield path, data
 
     def _is_ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatch(name, pattern) for pattern in self._ignored)
 
 
-def timestamp(folder: Path) -> datetime | None:
+def timestamp(folder: UntrustedFolder) -> datetime | None:
     """When a submission was handed in, as nbgrader's exchange noted it; None if that can't be told."""
     try:
-        text = read_regular(folder / TIMESTAMP, 100).decode().strip()
+        text = folder.read(TIMESTAMP, 100).decode().strip()
         found: datetime | None = parse_utc(text) if text else None
     except (Unreadable, ValueError, OverflowError):
         return None

@@ -6,9 +6,9 @@ import glob
 import json
 import os
 import re
-import stat
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from jupyter_core.paths import jupyter_config_path
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application, Config
 
-from grader.classroom.files import read_regular, read_secret
+from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
 from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
@@ -31,28 +31,34 @@ class Submission:
     """A student's notebook, still where it lies."""
 
     student: str
-    folder: Path
+    folder: UntrustedFolder
     name: str
 
     def read(self, max_bytes: int) -> tuple[bytes, str]:
         """Its bytes, or none and why it can't be read. The size is looked at first."""
-        path = self.folder / f"{self.name}.ipynb"
         try:
-            size = _size(path)
-            if size > max_bytes:
-                raise too_large(size, max_bytes)
-            return read_regular(path, max_bytes), ""
-        except FileNotFoundError:
-            return b"", f"There is no {path.name} among the files handed in."
-        except OSError as error:
-            return b"", f"The file can't be read: {error.strerror}."
+            return self.folder.read(f"{self.name}.ipynb", max_bytes), ""
+        except TooLarge as error:
+            return b"", str(too_large(error.size, max_bytes))
         except Unreadable as error:
             return b"", str(error)
 
 
-def _size(path: Path) -> int:
-    about = path.lstat()
-    return about.st_size if stat.S_ISREG(about.st_mode) else 0
+def students_root(layout: Any, lesson: str) -> Path:
+    """The innermost folder around all submissions that students can't write to: where their own names begin."""
+    parts = Path(layout.directory_structure).parts
+    above = [*takewhile(lambda part: "{student_id" not in part, parts)]
+    return Path(
+        layout.root, *(part.format(nbgrader_step=layout.submitted_directory, assignment_id=lesson) for part in above)
+    )
+
+
+def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
+    """Where a student's submission of a lesson lies. `layout` is nbgrader's own `CourseDirectory`."""
+    root = students_root(layout, lesson)
+    return UntrustedFolder(
+        root, Path(layout.format_path(layout.submitted_directory, student, lesson)).relative_to(root)
+    )
 
 
 class ClassDirectory:
@@ -101,17 +107,17 @@ class ClassDirectory:
         step = self.layout.submitted_directory
         pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True))
         excluded = self.layout.student_id_exclude.split(",")
-        found, odd = [], {}
+        found, misnamed = [], {}
         for folder in sorted(glob.glob(self.layout.format_path(step, self.layout.student_id, self.lesson))):
             match = pattern.fullmatch(folder)
             if match is None or match["student"] in excluded:
                 continue
             student = match["student"]
             if not student.isprintable() or len(student) > MAX_NAME:
-                odd[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+                misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
             else:
-                found.append(Submission(student, Path(folder), self.lesson))
-        return found, odd
+                found.append(Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson))
+        return found, misnamed
 
 
 def code_of(notebook: bytes) -> bytes:

@@ -2,28 +2,198 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePath
 
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
-MIB = 2**20
-MAX_FILES, MAX_FOLDERS = 200, 50
+MAX_FILES, MAX_ENTRIES, MAX_DEPTH = 200, 10_000, 20
+# What opening a link without following it gives: of a file, and of a folder.
+IS_A_LINK = (errno.ELOOP, errno.ENOTDIR)
+HERE = PurePath()
+NOT_FOLLOWED = "A link is not followed."
+# What a link leads to that stands in place of another link, so that whoever grades it finds a link.
+NOWHERE = "nowhere, a link is not followed"
+
+
+class TooLarge(Unreadable):
+    """A file of `size` bytes, which is more than may be read."""
+
+    def __init__(self, size: int, max_bytes: int) -> None:
+        super().__init__(f"The file has {size} bytes; at most {max_bytes} are read.")
+        self.size = size
 
 
 def read_regular(path: str | Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file (one more than `max_bytes` at most); `Unreadable` for anything else there."""
+    """The bytes of a regular file in a folder that students can't write to; `Unreadable` for anything else there."""
+    return UntrustedFolder(Path(path).parent).read(Path(path).name, max_bytes)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Something in a folder. `parent` is the open folder in which it has the name `path.name`."""
+
+    path: PurePath
+    parent: int
+    mode: int
+
+    @property
+    def is_regular(self) -> bool:
+        return stat.S_ISREG(self.mode) or stat.S_ISDIR(self.mode)
+
+
+@dataclass(frozen=True)
+class UntrustedFolder:
+    """A folder that students can write to: `path` below `root`, which is trusted.
+
+    Every folder below `root` is opened in the one above it, without following a link, so that no link on the way leads
+    to a neighbour's files, even if it is put there while we read.
+    """
+
+    root: Path
+    path: PurePath = HERE
+
+    def read(self, name: str, max_bytes: int) -> bytes:
+        """The bytes of a regular file in it; `Unreadable` for anything else, and for a larger file."""
+        try:
+            with self._open() as folder:
+                return _read(name, folder, max_bytes)
+        except FileNotFoundError:
+            raise Unreadable(f"There is no {name} among the files handed in.") from None
+
+    def contents(
+        self, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False
+    ) -> Iterator[tuple[PurePath, bytes | Unreadable]]:
+        """The files in it and in its folders, notebooks first: their bytes, `max_bytes` in all, or why they can't be
+        read. What `skip` says of its name is passed over."""
+        count = size = 0
+        for entry in self._walk(skip):
+            if stat.S_ISDIR(entry.mode):
+                continue
+            try:
+                data = _read(entry.path.name, entry.parent, max_bytes - size)
+            except (Unreadable, FileNotFoundError) as error:
+                yield entry.path, Unreadable(str(error))
+                continue
+            count, size = count + 1, size + len(data)
+            if count > MAX_FILES:
+                yield entry.path, Unreadable("There are too many files.")
+                return
+            yield entry.path, data
+
+    def copy_to(self, target: Path, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False) -> list[str]:
+        """Copy the regular files; what was left out, in words. A notebook that is a link becomes a link to nowhere."""
+        left_out: list[str] = []
+        target.mkdir(parents=True, exist_ok=True)
+        for path, data in self.contents(max_bytes, skip):
+            if isinstance(data, bytes):
+                (target / path).parent.mkdir(parents=True, exist_ok=True)
+                (target / path).write_bytes(data)
+                continue
+            left_out.append(f"{path}: {data}")
+            if _is_notebook(path) and NOT_FOLLOWED in str(data):
+                (target / path).symlink_to(NOWHERE)
+        return left_out
+
+    def remove_irregular(self) -> None:
+        """Remove everything in it that is neither a regular file nor a folder. A notebook is kept, as a link to nowhere:
+        it is graded, and its feedback says why it earns nothing."""
+        for entry in self._walk():
+            if entry.is_regular:
+                continue
+            os.unlink(entry.path.name, dir_fd=entry.parent)
+            if _is_notebook(entry.path):
+                os.symlink(NOWHERE, entry.path.name, dir_fd=entry.parent)
+
+    def remove_link(self) -> bool:
+        """Remove the link on the way to it, if there is one; whether there was."""
+        place = self.root
+        for name in self.path.parts:
+            place /= name
+            if place.is_symlink():
+                place.unlink()
+                return True
+        return False
+
+    def make_without(self, notebooks: list[str]) -> None:
+        """Make it where `remove_link` has removed it. In place of each of the notebooks is a link to nowhere."""
+        folder = self.root / self.path
+        folder.mkdir(parents=True)
+        for name in notebooks:
+            (folder / name).symlink_to(NOWHERE)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[int]:
+        """A descriptor of the folder."""
+        folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in self.path.parts:
+                below = _open_folder(name, folder)
+                os.close(folder)
+                folder = below
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _walk(self, skip: Callable[[str], bool] = lambda _name: False) -> Iterator[_Entry]:
+        """What is in it; nothing if it isn't there or is reached through a link."""
+        with contextlib.suppress(Unreadable, FileNotFoundError), self._open() as folder:
+            yield from islice(_entries(folder, PurePath(), skip), MAX_ENTRIES)
+
+
+def _is_notebook(path: PurePath) -> bool:
+    return len(path.parts) == 1 and path.suffix == ".ipynb"
+
+
+def _open_folder(name: str, parent: int) -> int:
+    if name == os.pardir:
+        raise Unreadable("The file can't be read: its folder has no name of its own.")
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _refusal(error) from None
+
+
+def _refusal(error: OSError) -> Unreadable:
+    if error.errno in IS_A_LINK:
+        return Unreadable(f"The file can't be read: it is a link, or lies in a folder that is one. {NOT_FOLLOWED}")
+    return Unreadable(f"The file can't be read: {error.strerror}.")
+
+
+def _read(name: str, parent: int, max_bytes: int) -> bytes:
     try:
         # Without O_NONBLOCK a pipe in place of a file would stop us for good.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(name, flags, dir_fd=parent)
+    except FileNotFoundError:
+        raise
     except OSError as error:
-        raise Unreadable(f"The file can't be read: {error.strerror}. A link is not followed.") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Unreadable("The file can't be read: it is no regular file.")
-        return file.read(max_bytes + 1)
+        raise _refusal(error) from None
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            what = "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is no regular file"
+            raise Unreadable(f"The file can't be read: {what}.")
+        if about.st_size > max_bytes:
+            raise TooLarge(about.st_size, max_bytes)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(max_bytes + 1)
+    except OSError as error:
+        raise _refusal(error) from None
+    finally:
+        os.close(descriptor)
+    if len(data) > max_bytes:  # it has grown meanwhile
+        raise TooLarge(len(data), max_bytes)
+    return data
 
 
 def read_secret(course: Path, name: str) -> bytes:
@@ -37,36 +207,21 @@ def read_secret(course: Path, name: str) -> bytes:
     return secret
 
 
-def irregular(folder: str | Path) -> list[Path]:
-    """Everything under `folder` that is neither a regular file nor a folder."""
-    found: list[Path] = []
-    for place, folders, names in os.walk(folder):
-        for name in (*folders, *names):
-            path = Path(place, name)
-            mode = path.lstat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                found.append(path)
-    return found
-
-
-def copy_regular(source: str | Path, target: str | Path, max_bytes: int = 100 * MIB) -> list[str]:
-    """Copy the regular files of `source`; what was left out, in words."""
-    left_out: list[str] = []
-    count = room = 0
-    for place, folders, names in os.walk(source):
-        folders[:] = sorted(folders)[:MAX_FOLDERS]
-        for name in sorted(names):
-            path = Path(place, name)
-            relative = path.relative_to(source)
-            try:
-                data = read_regular(path, max_bytes - room)
-            except Unreadable as error:
-                left_out.append(f"{relative}: {error}")
+def _entries(folder: int, path: PurePath, skip: Callable[[str], bool]) -> Iterator[_Entry]:
+    with os.scandir(folder) as listed:
+        names = sorted((one.name for one in islice(listed, MAX_ENTRIES)), key=lambda name: (".ipynb" not in name, name))
+    for name in names:
+        if skip(name):
+            continue
+        try:
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+            yield _Entry(path / name, folder, mode)
+            if not stat.S_ISDIR(mode) or len(path.parts) >= MAX_DEPTH:
                 continue
-            count, room = count + 1, room + len(data)
-            if count > MAX_FILES or room > max_bytes:
-                left_out.append(f"{relative}: too many files, or too large ones")
-                return left_out
-            Path(target, relative).parent.mkdir(parents=True, exist_ok=True)
-            Path(target, relative).write_bytes(data)
-    return left_out
+            below = _open_folder(name, folder)
+        except (FileNotFoundError, Unreadable):  # removed meanwhile, or not for us
+            continue
+        try:
+            yield from _entries(below, path / name, skip)
+        finally:
+            os.close(below)

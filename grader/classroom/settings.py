@@ -46,7 +46,6 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
-    c.Autograde.pre_convert_hook = f"{HERE}.autograde.remove_irregular"
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
     c.HTMLExporter.filters = {"markdown2html": f"{HERE}.safe_html.markdown2html"}

@@ -27,6 +27,7 @@ from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
 from tests.judge import notebooks as nb
 
 NOTEBOOK = f"{LESSON}.ipynb"
+PRIVATE = "a neighbour's notes"
 
 
 def cells(source: str = RIGHT) -> list[dict]:
@@ -81,12 +82,18 @@ def test_whatever_is_handed_in(room):
     room.submit("folder", None).mkdir()
     room.submit("missing", None)
     room.folder("x" * 130).mkdir(parents=True)
+    (room.folder("right") / "notes.txt").write_text(PRIVATE)
+    (room.root / "submitted" / "same_folder").symlink_to("right")
+    (room.root / "submitted" / "same_lesson").mkdir()
+    room.folder("same_lesson").symlink_to(room.folder("right"))
     outcome = room.grade()
     reasons = {name: why for name, (_data, why) in UNREADABLE.items()} | {
         "huge": "has 314572800 bytes; at most",
         "link": "A link is not followed",
+        "same_folder": "A link is not followed",
+        "same_lesson": "A link is not followed",
         "pipe": "no regular file",
-        "folder": "Is a directory",
+        "folder": "it is a folder",
         "missing": f"There is no {NOTEBOOK}",
     }
     assert room.marks() == dict.fromkeys(READABLE, 1) | dict.fromkeys(reasons, 0)
@@ -94,6 +101,9 @@ def test_whatever_is_handed_in(room):
     for name, why in reasons.items():
         assert why in outcome.problems[name], name
         assert why in room.autograded(name)["cells"][0]["source"][0].replace("&#95;", "_"), name
+    for name in ("same_folder", "same_lesson"):
+        assert [path.name for path in room.folder(name, "autograded").iterdir()] == [NOTEBOOK]
+        assert "return 2 * x" not in json.dumps(room.autograded(name))
     before = room.book()
     again = room.grade()
     assert again.graded == 0

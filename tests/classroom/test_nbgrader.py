@@ -15,6 +15,17 @@ from tests.classroom.conftest import EXERCISE, LESSON, STUDENTS, answered, solve
 pytestmark = pytest.mark.timeout(900)
 WRONG = "def first_steps(x):\n    print('I was here')\n    return 2 * (x + 1)"
 ANSWERS = {"ann": "def first_steps(x):\n    return x + x + 1", "bo": WRONG}
+PRIVATE = "the neighbour's own words"
+NEIGHBOURS = f"# {PRIVATE}\ndef first_steps(x):\n    return 2 * x + 1"
+DATE = "2100-01-01 00:00:00 UTC"
+# In the exchange's inbound folder, where anybody may put anything: a link to bo's submission, or to nothing.
+ENTRIES = {
+    f"cy+{LESSON}+{DATE}+x": True,
+    f"dee+{LESSON}+{DATE}+x": False,
+    f"ann+{LESSON}+{DATE}+x": True,
+    f"eve+{LESSON}+tomorrow+x": True,
+    f"ann+{LESSON}+{10**40}+x": True,
+}
 SCRIPT = "<script>alert('md')</script>"
 IMAGE = "<img src=x onerror=alert('p')>"
 
@@ -75,6 +86,15 @@ def graded(classroom, validated):
     linked = classroom.submit_directly("linked", b"") / f"{LESSON}.ipynb"
     linked.unlink()
     linked.symlink_to(classroom.course / "source" / LESSON / f"{LESSON}.ipynb")
+    neighbour = classroom.submit_directly("neighbour", json.dumps(solved(NEIGHBOURS)).encode())
+    (neighbour / "notes.txt").write_text(PRIVATE)
+    (neighbour.parent.parent / "same_folder").symlink_to("neighbour")
+    (neighbour.parent.parent / "same_lesson").mkdir()
+    (neighbour.parent.parent / "same_lesson" / LESSON).symlink_to(neighbour)
+    inbound = classroom.root / "exchange" / "attention" / "inbound"
+    (bos,) = inbound.glob("bo+*")
+    for name, target in ENTRIES.items():
+        (inbound / name).symlink_to(bos if target else "nothing")
     classroom.steps(
         ("course", "collect", LESSON),
         ("course", "autograde", LESSON),
@@ -129,6 +149,25 @@ def test_links_in_a_submission_reach_no_file(graded):
     assert not list((graded.course / "autograded").rglob("leak.txt"))
     secret = (graded.course / "judge_secret").read_text().strip()
     assert not any(secret in path.read_text() for path in (graded.course / "feedback").rglob("*.html"))
+
+
+def test_link_in_place_of_a_folder_earns_nothing_and_shows_nothing(graded):
+    marks = graded.marks()
+    assert marks["neighbour"] == 1
+    for name in ("same_folder", "same_lesson"):
+        assert marks[name] == 0
+        assert "link is not followed" in graded.page(name)
+        assert PRIVATE not in graded.page(name).replace("&#39;", "'")
+        assert not any(PRIVATE in path.read_text() for path in (graded.course / "autograded" / name).rglob("*.*"))
+    assert PRIVATE in (graded.course / "autograded" / "neighbour" / LESSON / "notes.txt").read_text()
+    assert (graded.course / "submitted" / "neighbour" / LESSON / f"{LESSON}.ipynb").is_file()
+
+
+def test_link_in_the_exchange_is_not_collected(graded):
+    collected = {path.name for path in (graded.course / "submitted").iterdir()}
+    assert {"ann", "bo"} <= collected
+    assert not collected & {"cy", "dee", "eve"}
+    assert graded.marks()["ann"] == 1  # her own submission, not the link with a later date
 
 
 def test_what_a_student_wrote_is_shown_and_does_nothing(graded):

@@ -9,12 +9,13 @@ import json
 import os
 import zipfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
 from grader.classroom import safe_html
 from grader.classroom.feedback import as_html
-from grader.classroom.files import copy_regular, irregular, read_regular
+from grader.classroom.files import UntrustedFolder, read_regular
 from grader.judge import grading
 from grader.judge.reader import Unreadable
 from tests.judge import notebooks as nb
@@ -128,10 +129,14 @@ def test_65_links_and_pipes_are_not_followed(tmp_path):
         read_regular(submitted / "leak.txt", 100)
     with pytest.raises(Unreadable, match="no regular file"):
         read_regular(submitted / "deep" / "pipe.ipynb", 100)
-    assert {path.name for path in irregular(submitted)} == {"leak.txt", "folder", "pipe.ipynb"}
-    left_out = copy_regular(submitted, tmp_path / "copy")
+    mine = UntrustedFolder(submitted)
+    left_out = mine.copy_to(tmp_path / "copy", 1000)
     assert [p.name for p in (tmp_path / "copy").rglob("*")] == ["notes.txt"]
-    assert len(left_out) == 2
+    assert len(left_out) == 3
+    mine.remove_irregular()
+    assert {path.name for path in submitted.rglob("*")} == {"deep", "notes.txt"}
+    assert Path("/etc/passwd").exists()
+    assert secret.read_text() == "marks"
 
 
 def test_67_archives_are_never_unpacked_and_sizes_are_limited(judge, tmp_path):
@@ -144,7 +149,7 @@ def test_67_archives_are_never_unpacked_and_sizes_are_limited(judge, tmp_path):
     (tmp_path / "many").mkdir()
     for i in range(300):
         (tmp_path / "many" / f"{i}").write_text("x")
-    copy_regular(tmp_path / "many", tmp_path / "copy")
+    UntrustedFolder(tmp_path / "many").copy_to(tmp_path / "copy", 1000)
     assert len(list((tmp_path / "copy").iterdir())) <= 200
 
 
