@@ -65,6 +65,8 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise CourseError(f"There is no Dask scheduler at {scheduler}: {error}") from None
     try:
+        with contextlib.suppress(TimeoutError):  # one that died is on its way back
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         if not client.scheduler_info()["workers"]:
             raise CommandFailed(f"The scheduler at {scheduler} has no workers.")
         yield client

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from grader.batch.autograded import timestamp
+from grader.classroom.autograded import timestamp
 
 from grader.classroom.class_directory import Submission, students_root, submitted_folder
 from grader.classroom.files import MAX_DEPTH, MAX_FILES, TooLarge, UntrustedFolder
