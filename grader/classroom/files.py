@@ -102,8 +102,8 @@ class UntrustedFolder:
         return left_out
 
     def remove_irregular(self) -> None:
-        """Remove everything in it that is neither a regular file nor a folder. A notebook is kept, as a link to nowhere:
-        it is graded, and its feedback says why it earns nothing."""
+        """Remove everything in it that is neither a regular file nor a folder. A notebook becomes a link to nowhere: it
+        is graded, and its feedback says why it earns nothing."""
         for entry in self._walk():
             if entry.is_regular:
                 continue
