@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.errors import CourseError
+from grader.lesson_names import choose
 from grader.spec.exercise import Exercise
 
 LESSON_FILE = re.compile(r"\d\d_[a-z0-9_]+\.py")
@@ -59,11 +60,10 @@ class Repository:
         return [name for name in known if name in chosen or not chosen]
 
     def _choose(self, wanted: str, known: list[str]) -> str:
-        stem = Path(wanted).stem
-        for name in known:
-            if stem == name or (stem.isdigit() and int(stem) == int(name[:2])):
-                return name
-        raise CourseError(f"There is no lesson {wanted!r}. There are: {', '.join(known) or 'none'}.")
+        name = choose(wanted, known)
+        if name is None:
+            raise CourseError(f"There is no lesson {wanted!r}. There are: {', '.join(known) or 'none'}.")
+        return name
 
 
 def _is_lesson(name: str) -> bool:

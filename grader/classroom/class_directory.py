@@ -21,6 +21,7 @@ from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable, too_large
+from grader.lesson_names import choose
 
 CONFIG = "nbgrader_config"
 MAX_NAME = 128  # of a student, in nbgrader's tables
@@ -82,10 +83,10 @@ class ClassDirectory:
     def _lesson(self, wanted: str) -> str:
         source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
         names = sorted(path.name for path in source.glob("*") if (path / f"{path.name}.ipynb").is_file())
-        found = [name for name in names if name == wanted] or [name for name in names if name.startswith(f"{wanted}_")]
-        if len(found) != 1:
+        name = choose(wanted, names)
+        if name is None:
             raise CourseError(f"{wanted!r} is none of the lessons in {source}: {', '.join(names) or 'there are none'}.")
-        return found[0]
+        return name
 
     def folder(self, step: str, student: str = ".") -> Path:
         """Where the files of a step of nbgrader's lie, for example "autograded"."""
@@ -95,12 +96,19 @@ class ClassDirectory:
         """How this lesson is graded."""
         mine = self.config.JudgingExporter
         secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
+        unsafe = bool(mine.get("unsafe_no_sandbox", False))
+        return GradingSettings(code_of(self.instructor()), secret, self.limits(), sandboxed=not unsafe)
+
+    def limits(self) -> Limits:
+        """What a submission may use."""
         try:
-            limits = Limits(**mine.get("limits", {}))
+            return Limits(**self.config.JudgingExporter.get("limits", {}))
         except TypeError as error:
             raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
-        instructor = code_of((self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb").read_bytes())
-        return GradingSettings(instructor, secret, limits, not mine.get("unsafe_no_sandbox", False))
+
+    def instructor(self) -> bytes:
+        """The instructor's notebook."""
+        return (self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb").read_bytes()
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""

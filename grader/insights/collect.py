@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Container
 from pathlib import Path
 
-from grader.classroom.files import read_regular
+from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import own_code, similar_pairs
 from grader.insights.summary import summarise
-from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
 
 
-def graded_lessons(course: Path) -> list[str]:
+def graded_lessons(root: Path) -> list[str]:
     """The lessons that `grader autograde` has graded, in the course's order."""
-    return sorted(path.stem for path in path_of(course, "any").parent.glob("*.jsonl"))
+    return sorted(path.stem for path in path_of(root, "any").parent.glob("*.jsonl"))
 
 
-def lesson_insights(course: Path, name: str) -> LessonInsights:
-    """The insights into one lesson; submissions that can't be read are nobody's likeness."""
-    records = latest(course, name)
+def lesson_insights(root: Path, lesson: str) -> LessonInsights:
+    """The insights into one lesson, by its name, number or file; a submission that can't be read resembles none."""
+    course = ClassDirectory(root, lesson)
+    records = latest(course.root, course.lesson)
     if not records:
-        raise CourseError(f"{course}: {name} has not been graded yet. First: grader autograde {course} {name}")
-    outline = Outline.of((course / "source" / name / f"{name}.ipynb").read_bytes())
-    limits, prints = Limits(), {}
-    for student in records:
-        path = course / "submitted" / student / name / f"{name}.ipynb"
-        try:
-            cells = read(read_regular(path, limits.notebook_bytes), limits.notebook_bytes, limits.cells)
-        except Unreadable:
+        raise CourseError(f"{root}: {course.lesson} has not been graded yet. First: grader autograde {root} {lesson}")
+    summary = summarise([record.result for record in records.values()])
+    return LessonInsights(course.lesson, summary, tuple(similar_pairs(_fingerprints(course, records))))
+
+
+def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, frozenset[int]]:
+    """Of each graded student's own code."""
+    outline, limits = Outline.of(course.instructor()), course.limits()
+    prints = {}
+    for submission in course.submissions()[0]:
+        data, why = submission.read(limits.notebook_bytes)
+        if why or submission.student not in graded:
             continue
-        prints[student] = own_code(cells, outline)
-    return LessonInsights(name, summarise([record.result for record in records.values()]), tuple(similar_pairs(prints)))
+        with contextlib.suppress(Unreadable):
+            prints[submission.student] = own_code(read(data, limits.notebook_bytes, limits.cells), outline)
+    return prints

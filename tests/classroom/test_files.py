@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from grader.classroom.autograded import timestamp
 
+from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import Submission, students_root, submitted_folder
 from grader.classroom.files import MAX_DEPTH, MAX_FILES, TooLarge, UntrustedFolder
 from grader.classroom.links import remove_links
