@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from grader.classroom.create import create
-from grader.classroom.results_log import Record, ResultsLog
+from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import graded_lessons, lesson_insights
@@ -53,7 +53,7 @@ def course(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         (folder / f"{LESSON}.ipynb").write_bytes(nb.submission(LESSON, self_attention=answer))
     result = SubmissionResult((ExerciseResult("self_attention", 2, 1.0),))
     with ResultsLog(root, LESSON) as log:
-        log.add(Record.now(f"key of {name}", name, LESSON, "", result) for name in ("ann", "bo", "cy"))
+        log.add(LoggedResult.now(f"key of {name}", name, LESSON, "", result) for name in ("ann", "bo", "cy"))
     return root
 
 
