@@ -14,8 +14,8 @@ from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.local import LocalSubject
 from grader.subject.watch import warm_up
-from tests.model_solutions import model_solution
-from tests.submissions import submissions
+from grader.authoring.model_solutions import model_solution
+from grader.authoring.samples import submissions
 
 RUNS = 25
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.lab import page_of, running_lab
+from tools.lab import page_of, running_lab
 from tests.classroom.conftest import LESSON, answered, classroom_at, solved
 
 IMAGE = "<img src=x onerror='window.harmed = 1'>"

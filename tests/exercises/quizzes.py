@@ -18,7 +18,7 @@ from grader.report import Report
 from grader.spec import answers
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
-from tests.model_solutions import cells
+from grader.authoring.model_solutions import cells
 
 
 class QuizTests:

@@ -19,8 +19,8 @@ from grader.spec.draw import Draw
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Setup
 from grader.subject.local import LocalSubject
-from tests.model_solutions import model_solution
-from tests.submissions import submissions
+from grader.authoring.model_solutions import model_solution
+from grader.authoring.samples import submissions
 
 KNOWN = {name: exercises()[name] for name in lesson_07.NAMES}
 RIGHT = {

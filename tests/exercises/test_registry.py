@@ -12,7 +12,7 @@ import pytest
 
 import grader.exercises
 from grader.exercises.registry import exercises, read_exercises
-from tests.submissions import FOLDER as SUBMISSIONS
+from grader.authoring.samples import FOLDER as SUBMISSIONS
 
 EXERCISE = "from grader.spec.exercise import Exercise\nEXERCISE = Exercise({name!r}, 'lesson', 1, ())\n"
 COUNTER = itertools.count()

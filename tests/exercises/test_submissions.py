@@ -10,8 +10,8 @@ import pytest
 
 from grader.exercises.registry import exercises
 from grader.spec.evaluate import evaluate
-from tests.model_solutions import model_solution
-from tests.submissions import Submission, submissions
+from grader.authoring.model_solutions import model_solution
+from grader.authoring.samples import Submission, submissions
 
 RIGHT = [one for one in submissions() if not one.mistake]
 WRONG = [one for one in submissions() if one.mistake]

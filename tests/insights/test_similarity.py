@@ -8,8 +8,8 @@ from itertools import cycle, islice
 from grader.insights.similarity import alike, fingerprints, own_code, tokens
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
-from tests.judge.notebooks import instructor
-from tests.submissions import submissions
+from tools.notebooks import instructor
+from grader.authoring.samples import submissions
 
 OUTLINE = Outline.of(instructor())
 NAMES = ("stable_softmax", "scaled_dot_product_attention", "self_attention", "validate_attention")

@@ -17,7 +17,7 @@ from grader.judge.reader import Unreadable, read
 from grader.subject.channel import Channel, Closed, Late
 from grader.subject.protocol import Outcome, outcome_from, to_plain
 from grader.subject.wire import HEADER, WireError, decode, encode
-from tests.judge import notebooks as nb
+from tools import notebooks as nb
 from tests.judge.conftest import cells
 
 ODD = [None, True, 0, -1, 1e308, "", "x", "\ud800", "product", [], {}, [[]], {"a": []}, "\x00", 2**70]

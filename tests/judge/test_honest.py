@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.judge import notebooks as nb
+from tools import notebooks as nb
 from tests.judge.conftest import AFFINE_RIGHT, RIGHT, cells
 
 HONEST = {

@@ -11,7 +11,7 @@ from grader.judge.needed import needed
 from grader.judge.outline import Outline
 from grader.subject.executor import Executor
 from grader.subject.protocol import Request
-from tests.judge import notebooks as nb
+from tools import notebooks as nb
 from tests.judge.conftest import RIGHT, cells
 
 SOURCES = {

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tests.lessons.printed import printed_tensors
-from tests.model_solutions import LESSONS
+from grader.authoring.model_solutions import LESSONS
 
 GIVEN = re.compile(r'(?m)^# %% role="given"\n((?:(?!# %%).*\n?)*)')
 

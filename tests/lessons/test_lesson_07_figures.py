@@ -9,8 +9,8 @@ import pytest
 from grader.judge.needed import needed
 from grader.subject.cells import compiled, names_used
 from tests.lessons.printed import printed_text
-from tests.model_solutions import LESSONS, cells
-from tests.submissions import submissions
+from grader.authoring.model_solutions import LESSONS, cells
+from grader.authoring.samples import submissions
 
 MODULES = ("FeedForward", "TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer")
 

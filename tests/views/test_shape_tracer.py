@@ -9,7 +9,7 @@ from torch import nn
 from grader.exercises.registry import exercises
 from grader.views import ShapeTracer
 from grader.views.shape_steps import LARGE, STEPS
-from tests.model_solutions import model_solution
+from grader.authoring.model_solutions import model_solution
 
 SIZES = {"d_model": 24, "num_layers": 2, "num_heads": 3, "d_ff": 40}
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from grader.exercises.registry import exercises
-from tests.model_solutions import lesson_of
+from grader.authoring.model_solutions import lesson_of
 
 LESSON = "01_self_attention"
 
