@@ -77,7 +77,9 @@ def test_the_rooms_of_grader_import_each_other_in_one_direction():
 
 
 def test_every_room_has_its_place_in_the_order():
-    rooms = {path.stem for path in (ROOT / "grader").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    rooms = {
+        path.stem for path in (ROOT / "grader").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert rooms - {"__init__"} == set(ORDER)
 
 

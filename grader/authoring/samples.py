@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from grader.authoring.lesson import Problem
 from grader.errors import CourseError
 from grader.spec.exercise import Exercise
 
@@ -74,30 +75,23 @@ def _before(path: Path) -> str:
     return re.split(rf"(?m)^# %% {path.stem}$", shared.read_text("utf-8"))[0] if shared.exists() else ""
 
 
-def path_of(exercise: Exercise) -> Path:
-    """Where an exercise's submissions are, in the repository."""
-    return FOLDER / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
-
-
-def missing(exercise: Exercise, root: Path) -> list[str]:
-    """What the samples of an exercise still lack, a line each: three right answers, two wordings of every mistake, and
-    a wrong answer that nobody listed. A quiz has none: `tests/exercises/quizzes.py` says what its test holds.
+def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
+    """What the samples of an exercise lack: three right answers, two wordings of every mistake, and a wrong answer
+    that nobody listed. A quiz has none: `tests/exercises/quizzes.py` says what its test holds.
     """
     if exercise.kind == "answers":
         return []
-    path, exercise_name = path_of(exercise), f"lesson_{exercise.lesson[:2]}/{exercise.name}"
-    if not (root / path).exists():
-        return [f"{exercise_name}: no sample submissions; write {path.as_posix()}"]
-    return [f"{exercise_name}: {line} in {path.as_posix()}" for line in _lacks(exercise, read(root / path))]
+    path = FOLDER / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
+    lacks = _lacks(exercise, read(root / path)) if (root / path).exists() else ["no sample submissions: no such file"]
+    return [Problem(path.as_posix(), 1, exercise.name, message) for message in lacks]
 
 
 def _lacks(exercise: Exercise, samples: Iterable[Submission]) -> Iterator[str]:
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:
-        yield f"{count['']} of {RIGHT_ANSWERS} right answers; add cells `# %% right: TITLE`"
-    named = [mistake.id for mistake in exercise.mistakes] + [EXCLUDED] * bool(exercise.excluded)
-    for mistake in named:
+        yield f"{count['']} of {RIGHT_ANSWERS} right answers; write cells `# %% right: TITLE`"
+    for mistake in [*(mistake.id for mistake in exercise.mistakes), *([EXCLUDED] if exercise.excluded else [])]:
         if count[mistake] < WORDINGS:
-            yield f"{count[mistake]} of {WORDINGS} wordings of {mistake}; add cells `# %% wrong {mistake}: TITLE`"
+            yield f"{count[mistake]} of {WORDINGS} wordings of {mistake}; write cells `# %% wrong {mistake}: TITLE`"
     if not count[UNLISTED]:
-        yield "no wrong answer that nobody listed; add a cell `# %% wrong -: TITLE`"
+        yield "no wrong answer that nobody listed; write a cell `# %% wrong -: TITLE`"

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import torch
 
+from grader.authoring.model_solutions import cells
 from grader.exercises.registry import exercises
 from grader.report import Report
 from grader.spec import answers
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
-from grader.authoring.model_solutions import cells
 
 
 class QuizTests:

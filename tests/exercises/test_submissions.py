@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.exercises.registry import exercises
-from grader.spec.evaluate import evaluate
 from grader.authoring.model_solutions import model_solution
 from grader.authoring.samples import Submission, submissions
+from grader.exercises.registry import exercises
+from grader.spec.evaluate import evaluate
 
 RIGHT = [one for one in submissions() if not one.mistake]
 WRONG = [one for one in submissions() if one.mistake]

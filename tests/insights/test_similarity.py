@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from itertools import cycle, islice
 
+from grader.authoring.samples import submissions
 from grader.insights.similarity import alike, fingerprints, own_code, tokens
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
 from tools.notebooks import instructor
-from grader.authoring.samples import submissions
 
 OUTLINE = Outline.of(instructor())
 NAMES = ("stable_softmax", "scaled_dot_product_attention", "self_attention", "validate_attention")

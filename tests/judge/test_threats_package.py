@@ -17,8 +17,8 @@ from grader.classroom.files import copy_regular, irregular, read_regular
 from grader.judge import grading
 from grader.judge.feedback import as_html
 from grader.judge.reader import Unreadable
-from tools import notebooks as nb
 from tests.judge.conftest import LIMITS, cells
+from tools import notebooks as nb
 
 WRONG = "def product(left, right):\n    return 2 * left @ right + 0.5"
 CHECK, SOLUTION = 2, 1

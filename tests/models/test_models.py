@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import grader
-from grader.models.dates import NAMES, STORED, trained_dates
 from grader.authoring.model_solutions import cells
+from grader.models.dates import NAMES, STORED, trained_dates
 
 
 @pytest.fixture(scope="module")
