@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
-from grader.authoring.lesson import Lesson, LessonCell, read_lesson
+from grader.authoring.lesson import Lesson, read_lesson
 from grader.authoring.repository import Repository
 from grader.authoring.samples import FOLDER as SAMPLES
 from grader.authoring.unfinished import SPECIFICATIONS
@@ -30,8 +30,6 @@ def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
     A function has its specification, its sample submissions, its place in NAMES and its cells in the lesson; a name
     such as quiz_03 makes a quiz.
     """
-    if not wanted:
-        raise CourseError("Name the lesson, such as 03 or 03_multi_head_attention.")
     [lesson_name] = repository.choose([wanted])
     _check_name(repository, lesson_name, name)
     lesson = read_lesson(lesson_name, (repository.lessons / f"{lesson_name}.py").read_text("utf-8"))
@@ -71,7 +69,7 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
     quiz = QUIZ.fullmatch(name)
     if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name) or name in RESERVED:
         raise CourseError(
-            f"{name!r} is no name of an exercise: functions have names in snake_case (split_heads), modules in "
+            f"{name!r} can't be the name of an exercise: a function's is in snake_case (split_heads), a module's in "
             "CamelCase (MultiHeadAttention)."
         )
     if quiz and quiz["number"] != lesson[:2]:
@@ -126,7 +124,9 @@ def with_cells(lesson: Lesson, name: str) -> str:
     sections = [int(number) for number in SECTION_HEADING.findall(before)]
     fields = {"name": name, "number": "1", "exercise_number": "1", "section": str(max(sections, default=0) + 1)}
     kind = _kind(name)
-    cells = "".join(_filled(part, **fields) for part in (["quiz_cells"] if kind == "quiz" else ["heading", f"{kind}_cells"]))
+    cells = "".join(
+        _filled(part, **fields) for part in (["quiz_cells"] if kind == "quiz" else ["heading", f"{kind}_cells"])
+    )
     text = f"{before.rstrip()}\n\n{cells}{after}".rstrip() + "\n"
     numbers = iter(range(1, len(lines)))
     return EXERCISE_HEADING.sub(lambda _match: f"# ### Exercise {next(numbers)}: ", text)

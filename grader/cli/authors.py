@@ -88,7 +88,7 @@ def _show_written(paths: list[Path], lesson: str) -> None:
 @click.argument("key")
 @click.argument("answer")
 def digest(key: str, answer: str) -> None:
-    """The digest by which a quiz knows the right ANSWER, a letter, to its question KEY: a line to paste into quiz_NN.py."""
+    """Print the digest of the right ANSWER, a letter, to the question KEY: the line to paste into quiz_NN.py."""
     from grader.spec.answers import answer_digest, normal
 
     click.echo(f'"{answer_digest(key, normal(answer))}",')
