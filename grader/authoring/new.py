@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 FUNCTION = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 MODULE = re.compile(r"[A-Z][A-Za-z0-9]*")
 QUIZ = re.compile(r"quiz_(?P<number>\d\d)")
-RESERVED = ("shared", "mistakes", "variants", "prelude", "quiz")
+HELPERS = ("shared", "prelude")  # what several exercises of a lesson share
 EXERCISE_HEADING = re.compile(r"(?m)^# ### Exercise \d+: ")
 SECTION_HEADING = re.compile(r"(?m)^# ## (\d+) · ")
 
@@ -67,11 +67,13 @@ def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
 
 def _check_name(repository: Repository, lesson: str, name: str) -> None:
     quiz = QUIZ.fullmatch(name)
-    if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name) or name in RESERVED:
+    if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
         raise CourseError(
             f"{name!r} can't be the name of an exercise: a function's is in snake_case (split_heads), a module's in "
             "CamelCase (MultiHeadAttention)."
         )
+    if name in HELPERS:
+        raise CourseError(f"{name}.py is the file of what several exercises of a lesson share.")
     if quiz and quiz["number"] != lesson[:2]:
         raise CourseError(f"{name!r}: the quiz of this lesson is quiz_{lesson[:2]}.")
     if name in repository.exercises:
