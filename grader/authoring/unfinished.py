@@ -12,6 +12,7 @@ from grader.authoring.repository import Repository
 from grader.spec.exercise import Exercise
 
 TODO = re.compile(r"\bTODO\b")
+ENDS = " \"',()"  # of a line of Python, behind its text
 ROOT = Path(__file__).parents[2]
 SPECIFICATIONS = Path("grader/exercises")  # in the repository
 
@@ -41,4 +42,4 @@ def _places(root: Path, path: Path) -> Iterator[Problem]:
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         place = TODO.search(line)
         if place:
-            yield Problem(shown, number, exercise, f"not finished: {line[place.start() :].strip()}")
+            yield Problem(shown, number, exercise, line[place.start() :].rstrip(ENDS))
