@@ -11,8 +11,7 @@ from grader.authoring.lesson import Problem
 from grader.authoring.repository import Repository
 from grader.spec.exercise import Exercise
 
-TODO = re.compile(r"\bTODO\b")
-ENDS = " \"',()"  # of a line of Python, behind its text
+TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 ROOT = Path(__file__).parents[2]
 SPECIFICATIONS = Path("grader/exercises")  # in the repository
 
@@ -42,4 +41,4 @@ def _places(root: Path, path: Path) -> Iterator[Problem]:
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         place = TODO.search(line)
         if place:
-            yield Problem(shown, number, exercise, line[place.start() :].rstrip(ENDS))
+            yield Problem(shown, number, exercise, place[0].strip())
