@@ -9,13 +9,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from grader.authoring.model_solutions import model_solution
+from grader.authoring.samples import submissions
 from grader.exercises.registry import exercises
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.local import LocalSubject
 from grader.subject.watch import warm_up
-from tests.model_solutions import model_solution
-from tests.submissions import submissions
 
 RUNS = 25
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import nbformat
 from playwright.sync_api import Locator, Page, WebSocket
 
-from tests.browser.lab import Notebook, page_of, running_browser, running_lab
+from tools.lab import Notebook, page_of, running_browser, running_lab
 
 SIZES = (3, 16, 48)
 RUNS = 60

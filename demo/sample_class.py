@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.submissions import submissions
+from grader.authoring.samples import submissions
 
 LESSON = "01_self_attention"
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"

@@ -1,5 +1,7 @@
 # ---
 # jupyter:
+#   course:
+#     about: is the set-up right, how an exercise and its report work
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -185,17 +187,6 @@ ProgressTable(rows)
 #
 # ## 7 · Where the lessons lead
 #
-# | lesson | afterwards you can |
-# | --- | --- |
-# | 01 Self-attention by hand | compute attention with a pencil, and write it |
-# | 02 From dot products to trainable attention | say why scores are scaled, and what is learnt |
-# | 03 Many heads | split, attend and merge, equal to PyTorch's own module |
-# | 04 Masks | hide the future and the padding, without a NaN |
-# | 05 LayerNorm and BatchNorm | normalise over the right axis, in training and in use |
-# | 06 Tokens and positions | give word order to a model that has none |
-# | 07 The whole Transformer | build encoder and decoder from your own parts |
-# | 08 Training it | teach it to translate dates, and see it fail in three classic ways |
-# | 09 Attention that scales | compute the same with far less memory |
-# | 10 Reading and debugging attention | read a head's pattern, and find eight bugs |
+# <!-- lessons -->
 #
 # They build on each other, but each runs by itself. **Next:** open `01_self_attention.ipynb`.

@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: queries, keys, values, scores and weights by hand; a softmax that does not overflow
+#     picture: an attention step by step
 #   jupytext:
 #     text_representation:
 #       extension: .py

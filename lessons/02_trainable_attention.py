@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: dot products, learnt projections, why scores are scaled
+#     picture: softmax with and without scaling as d_k grows
 #   jupytext:
 #     text_representation:
 #       extension: .py

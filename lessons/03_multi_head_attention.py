@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: split, attend in every head, merge; equal to `nn.MultiheadAttention`
+#     picture: heads split and merged, number by number
 #   jupytext:
 #     text_representation:
 #       extension: .py

@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: causal and padding masks, both conventions, rows that see nothing
+#     picture: a mask to paint on, scores and weights beside it
 #   jupytext:
 #     text_representation:
 #       extension: .py

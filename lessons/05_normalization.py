@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: LayerNorm, BatchNorm, RMSNorm; pre-norm and post-norm
+#     picture: a table to edit and the column that BatchNorm averages over
 #   jupytext:
 #     text_representation:
 #       extension: .py

@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: tokens as vectors; learnt, sinusoidal, relative and rotary positions
+#     picture: sinusoidal encodings and their dot products by distance
 #   jupytext:
 #     text_representation:
 #       extension: .py

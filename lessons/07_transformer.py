@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: the whole encoder-decoder in nineteen steps, equal to PyTorch's layers
+#     picture: the nineteen steps with the shapes that go in and out
 #   jupytext:
 #     text_representation:
 #       extension: .py

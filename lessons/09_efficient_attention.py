@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: 'batches, chunks, online softmax, key-value cache: memory and time, measured'
+#     picture: online softmax block by block
 #   jupytext:
 #     text_representation:
 #       extension: .py

@@ -1,5 +1,8 @@
 # ---
 # jupyter:
+#   course:
+#     about: patterns, rollout, the heads of a trained model; eight broken attentions to find
+#     picture: all heads of the trained model, one of them large
 #   jupytext:
 #     text_representation:
 #       extension: .py

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.browser.lab import chromium
+from tools.lab import chromium
 
 ROOT = Path(__file__).parents[1]
 FONTS = "fonts-dejavu-core"  # a machine without a screen may have none at all

@@ -1,29 +1,44 @@
-"""`grader build`: reads all lessons, runs those that have changed, several at once, and writes both notebooks."""
+"""`grader build`: reads all lessons, runs those that have changed, several at once, and writes both notebooks and
+README.md's table of lessons.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from grader.atomic import write_atomically
 from grader.authoring.cache import Cache, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
 from grader.authoring.notebook import dumps, instructors_notebook, loads
+from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
+from grader.authoring.unfinished import missing_samples, todo
 
 
-def read_lessons(repository: Repository, wanted: Iterable[str]) -> list[Lesson]:
-    """The lessons meant, all without problems; raises `LessonError` with the problems of all of them."""
-    names, all_of_them = repository.choose(wanted), read_folder(repository.lessons)
-    lessons = [all_of_them[name] for name in names]
+class Sources(NamedTuple):
+    """All lessons; the lessons meant, which are ready to be built; the sample submissions that these still lack."""
+
+    course: list[Lesson]
+    lessons: list[Lesson]
+    missing: list[Problem]
+
+
+def read_lessons(repository: Repository, wanted: Iterable[str]) -> Sources:
+    """Read the lessons; raises `LessonError` with the problems of all that are meant."""
+    names, course = repository.choose(wanted), read_folder(repository.lessons)
+    lessons = [course[name] for name in names]
+    missing = [problem for name in names for problem in missing_samples(repository, name)]
     found = [problem for lesson in lessons for problem in problems(lesson, repository.exercises)]
+    found += [problem for name in names for problem in todo(repository, name)]
     if found:
-        raise LessonError(found)
-    return lessons
+        raise LessonError(found + missing)
+    return Sources(list(course.values()), lessons, missing)
 
 
 def build(
@@ -32,9 +47,12 @@ def build(
     """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
     built.
     """
-    lessons = read_lessons(repository, wanted)
+    course, lessons, missing = read_lessons(repository, wanted)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
     failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell))
+    for problem in missing:
+        tell(str(problem))
+    _write_readme(repository, course, tell)
     for extra in left_over(repository):
         tell(f"{extra}: no lesson has this name; delete the file if it is not yours")
     if failed:
@@ -77,6 +95,13 @@ async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) ->
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
     return verdict
+
+
+def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callable[[str], object]) -> None:
+    texts = readme(repository, course)
+    if texts and texts[0] != texts[1]:
+        write_atomically(repository.root / "README.md", texts[1])
+        tell("README.md: the table of lessons has changed")
 
 
 def left_over(repository: Repository) -> list[str]:

@@ -1,4 +1,15 @@
-"""Reads a lesson: jupytext's py:percent cells with the short metadata of this course, and the line of each."""
+"""Reads a lesson: jupytext's py:percent cells with the short metadata of this course, and the line of each.
+
+Its header may say what the lesson is about, for the tables of lessons:
+
+    # jupyter:
+    #   course:
+    #     about: causal and padding masks, both conventions, rows that see nothing
+    #     picture: a mask to paint on, scores and weights beside it
+
+`picture` says in words what docs/pictures/NN.png shows. A line `<!-- lessons -->` in a markdown cell is replaced by the
+table of all other lessons.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import yaml
 
 from grader.authoring.regions import is_mark
 from grader.errors import CourseError
 
 MARKER = "# %%"
 FROM_LESSON = re.compile(r"lesson_\d\d")
+TITLE = re.compile(r"^# # \d\d · (.+)$", re.MULTILINE)
+TABLE_MARK = "<!-- lessons -->"
 FIELD = re.compile(r"(\w+)=\"?([\w-]+)\"?")
 
 
@@ -63,22 +77,38 @@ class LessonCell:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: `name` such as "01_self_attention", its file as an author would write it, its cells."""
+    """A lesson: `name` such as "01_self_attention", its file as an author would write it, its cells. `about` and
+    `picture` are those of its header.
+    """
 
     name: str
     path: str
     text: str
     cells: tuple[LessonCell, ...]
     problems: tuple[Problem, ...] = ()
+    about: str = ""
+    picture: str = ""
 
     def problem(self, cell: LessonCell, message: str, line: int | None = None) -> Problem:
         """An error in a cell; without `line`, at its marker."""
         return Problem(self.path, line or cell.line, cell.exercise, message)
 
     @property
+    def number(self) -> str:
+        """Two digits, such as "01"."""
+        return self.name[:2]
+
+    @property
+    def title(self) -> str:
+        """What stands behind the number in its first heading, or its name."""
+        heading = TITLE.search(self.text)
+        return heading[1] if heading else self.name
+
+    @property
     def whole(self) -> str:
-        """Its text with what it takes over from earlier lessons."""
-        return "\n".join([self.text, *(cell.source for cell in self.with_role("given"))])
+        """Its text with what the build puts into it: definitions of earlier lessons, the table of lessons."""
+        filled = [cell.source for cell in self.cells if cell.role == "given" or not cell.is_code]
+        return "\n".join([self.text, *filled])
 
     @property
     def solved(self) -> dict[str, str]:
@@ -95,7 +125,19 @@ def read_folder(folder: Path) -> dict[str, Lesson]:
     lessons: dict[str, Lesson] = {}
     for path in sorted(folder.glob("*.py")):
         lessons[path.stem] = read_lesson(path.stem, path.read_text("utf-8"), list(lessons.values()))
-    return lessons
+    return {name: _with_table(lesson, list(lessons.values())) for name, lesson in lessons.items()}
+
+
+def _with_table(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
+    """A lesson with the table of all others in place of `TABLE_MARK`."""
+    rows = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
+    table = "\n".join(["| lesson | about |", "| --- | --- |", *rows])
+    cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, table)) for cell in lesson.cells]
+    return replace(lesson, cells=tuple(cells))
+
+
+def _filled(source: str, table: str) -> str:
+    return "\n".join(table if line == TABLE_MARK else line for line in source.split("\n"))
 
 
 def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
@@ -105,6 +147,8 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
     cells: list[LessonCell] = []
     problems: list[Problem] = []
     header = _header_end(lines)
+    about, picture, unreadable = _course(lines[:header])
+    problems += [Problem(path, 1, "", message) for message in unreadable]
     position = next((i for i in range(header, len(lines)) if lines[i].strip()), len(lines))
     if position == len(lines) or not lines[position].startswith(MARKER):
         return Lesson(name, path, text, (), (Problem(path, position + 1, "", f'a lesson begins with "{MARKER}"'),))
@@ -119,7 +163,7 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
         problems += [Problem(path, cell.line, cell.exercise, message) for message in wrong]
         # A "# %%" inside a string belongs to the cell's source: go on behind the source.
         position = marker + 1 + len(found.source.splitlines())
-    return Lesson(name, path, text, tuple(cells), tuple(problems))
+    return Lesson(name, path, text, tuple(cells), tuple(problems), about, picture)
 
 
 def _header_end(lines: list[str]) -> int:
@@ -127,6 +171,19 @@ def _header_end(lines: list[str]) -> int:
     if not lines or lines[0].strip() != "# ---":
         return 0
     return next((i + 1 for i in range(1, len(lines)) if lines[i].strip() == "# ---"), 0)
+
+
+def _course(header: list[str]) -> tuple[str, str, list[str]]:
+    """What the header says for the tables of lessons: about and picture, and what is wrong with it."""
+    try:
+        read = yaml.safe_load("\n".join(line[2:] for line in header[1:-1])) or {}
+        course = read.get("jupyter", {}).get("course", {})
+        about, picture = course.get("about", ""), course.get("picture", "")
+    except (yaml.YAMLError, AttributeError):
+        return "", "", ["cannot read the header: it is YAML, so a text with a colon needs quotes"]
+    if not isinstance(about, str) or not isinstance(picture, str):
+        return "", "", ["about and picture of the header are texts"]
+    return about, picture, []
 
 
 def _cell(

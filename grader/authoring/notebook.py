@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from grader.authoring.lesson import Lesson, LessonCell
 from grader.spec.exercise import Exercise
 
-# Without versions: a patch release of Python must not change ten notebooks. The lexer and the mode colour the cells
+# Without versions: a patch release of Python must not change every notebook. The lexer and the mode colour the cells
 # before a kernel runs.
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
@@ -16,6 +17,7 @@ Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
 
 ROLES = ("solution", "check", "given", "try", "draw", "train")  # and none: a worked example
 OF_AN_EXERCISE = ("solution", "check")
+NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
 
 def problems(lesson: Lesson, exercises: Exercises) -> list[Problem]:
@@ -142,6 +144,20 @@ def student_names(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
         yield lesson.problem(use.cell, message, use.line)
 
 
+def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """Headings of exercises are numbered in order."""
+    headings = [
+        (cell, cell.first + at, heading)
+        for cell in lesson.cells
+        if not cell.is_code
+        for at, line in enumerate(cell.source.splitlines())
+        if (heading := NUMBERED.match(line))
+    ]
+    for number, (cell, line, heading) in enumerate(headings, 1):
+        if int(heading["number"]) != number:
+            yield lesson.problem(cell, f'"{heading[0]}" is exercise {number} of the lesson', line)
+
+
 def _syntax_error(source: str) -> SyntaxError | None:
     try:
         parse(source)
@@ -161,4 +177,4 @@ def _by_exercise(lesson: Lesson) -> dict[str, list[LessonCell]]:
     return found
 
 
-RULES: tuple[Rule, ...] = (headers, sources, regions, exercises_of_lesson, checks, definitions, student_names)
+RULES: tuple[Rule, ...] = (headers, sources, regions, exercises_of_lesson, checks, definitions, student_names, numbers)

@@ -1,14 +1,14 @@
 """`grader build --check`: runs nothing, and tells what a rebuild would change, cell by cell.
 
 The lesson's notebook is compared with solutions/ without its outputs, and what solutions/ gives for students with
-notebooks/. The outputs themselves are nbval's to compare.
+notebooks/. The outputs themselves are nbval's to compare. Exercises without enough sample submissions are told too.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from grader.authoring.builder import left_over, read_lessons
 from grader.authoring.lesson import Lesson
 from grader.authoring.notebook import dumps, instructors_notebook, loads, without_outputs
+from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.student import students_notebook
 from grader.errors import CommandFailed
@@ -26,11 +27,23 @@ DIFF_LINES = 24
 
 def verify(repository: Repository, wanted: Sequence[str]) -> None:
     """Raises `CommandFailed` if a rebuild of the lessons meant would change anything."""
-    found = [line for lesson in read_lessons(repository, wanted) for line in _lesson(repository, lesson)]
+    course, lessons, missing = read_lessons(repository, wanted)
+    found = [line for lesson in lessons for line in _lesson(repository, lesson)]
+    unfinished = [str(problem) for problem in missing]
     if not wanted:
+        found += _readme(repository, course)
         found += [f"{path}: no lesson has this name" for path in left_over(repository)]
     if found:
-        raise CommandFailed("\n".join([*found, "Not what a build would make: run `grader build`."]))
+        found.append("Not what a build would make: run `grader build`.")
+    if found or unfinished:
+        raise CommandFailed("\n".join([*unfinished, *found]))
+
+
+def _readme(repository: Repository, course: Iterable[Lesson]) -> list[str]:
+    texts = readme(repository, course)
+    if texts is None or texts[0] == texts[1]:
+        return []
+    return [f"README.md: the table of lessons would change\n{_unified(*(text.splitlines() for text in texts))}"]
 
 
 def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The authors' commands: `grader build` and `grader release`."""
+"""The authors' commands: `grader build`, `grader new`, `grader digest` and `grader release`."""
 
 from __future__ import annotations
 
@@ -46,6 +46,52 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> N
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
         authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo)
+
+
+@click.group()
+def new() -> None:
+    """Write the files of a new exercise or lesson, with TODO at every place to fill in."""
+
+
+@new.command()
+@click.argument("lesson")
+@click.argument("name")
+def exercise(lesson: str, name: str) -> None:
+    """A new exercise NAME in LESSON (its name or number).
+
+    Functions have names in snake_case, modules in CamelCase, a lesson's quiz is quiz_NN.
+    """
+    repository = _repository()
+    from grader.authoring.new import new_exercise
+
+    _show_written(new_exercise(repository, lesson, name), lesson)
+
+
+@new.command("lesson")
+@click.argument("number", metavar="NN")
+@click.argument("name")
+def new_lesson(number: str, name: str) -> None:
+    """A new lesson NN_NAME, with a quiz."""
+    repository = _repository()
+    from grader.authoring.new import new_lesson as write
+
+    _show_written(write(repository, number, name), number)
+
+
+def _show_written(paths: list[Path], lesson: str) -> None:
+    for path in paths:
+        click.echo(path.as_posix())
+    click.echo(f"Fill in every TODO. What is still missing: grader build {lesson}")
+
+
+@click.command()
+@click.argument("key")
+@click.argument("answer")
+def digest(key: str, answer: str) -> None:
+    """Print the digest of the right ANSWER, a letter, to the question KEY: the line to paste into quiz_NN.py."""
+    from grader.spec.answers import answer_digest, normal
+
+    click.echo(f'"{answer_digest(key, normal(answer))}",')
 
 
 @click.command()

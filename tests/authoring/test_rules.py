@@ -116,6 +116,13 @@ MISTAKES = {
         r"\d+: uses double, which a student",
     ),
     "uses a try cell": (EXAMPLE, "# %%\nmine += 1\n", r'\d+: uses mine, which a role="try" cell makes'),
+    "headings out of order": (
+        "# # A lesson for the tests of the build",
+        "# ### Exercise 1: `double`\n# ### Exercise 3: `quiz`",
+        r'9: "### Exercise 3: `quiz`" is exercise 2 of the lesson',
+    ),
+    "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
+    "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
     "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
 }
 

@@ -22,7 +22,7 @@ from grader.batch.run import ClassOutcome, Options, run
 from grader.classroom.create import create
 from tests.classroom.commands import nbgrader
 from tests.classroom.conftest import as_solution
-from tests.judge import notebooks as nb
+from tools import notebooks as nb
 
 LESSON = "00_start_here"
 BIN = Path(sys.executable).parent

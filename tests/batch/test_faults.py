@@ -24,7 +24,7 @@ from grader.errors import CommandFailed
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
-from tests.judge import notebooks as nb
+from tools import notebooks as nb
 
 NOTEBOOK = f"{LESSON}.ipynb"
 PRIVATE = "a neighbour's notes"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.lab import Excerpt, Lab, Notebook, chromium, page_of, running_browser, running_lab
+from tools.lab import Excerpt, Lab, Notebook, chromium, page_of, running_browser, running_lab
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".cache" / "screenshots"

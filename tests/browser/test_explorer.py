@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from grader.views.base import style
-from tests.browser.lab import Excerpt, application, go, press
+from tools.lab import Excerpt, application, go, press
 
 EXCERPT = Excerpt(
     "01_self_attention",

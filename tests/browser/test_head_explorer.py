@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, application, choose, picture, press
+from tools.lab import Excerpt, application, choose, picture, press
 
 START = "Head explorer, encoder, layer 0 of 2, head 0 of 4, 13 by 13: most like"
 # What the view needs: imports, the given classes, the model, its weights for one date.

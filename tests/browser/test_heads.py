@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, press
+from tools.lab import Excerpt, press
 
 EXCERPT = Excerpt(
     "03_multi_head_attention",

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, application, choose, picture, press
+from tools.lab import Excerpt, application, choose, picture, press
 
 EXCERPT = Excerpt(
     "04_masking",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, application, go, picture, press
+from tools.lab import Excerpt, application, go, picture, press
 
 EXCERPT = Excerpt(
     "09_efficient_attention",

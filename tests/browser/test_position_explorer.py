@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, application, choose, press
+from tools.lab import Excerpt, application, choose, press
 
 EXCERPT = Excerpt(
     "06_embeddings_and_positions",

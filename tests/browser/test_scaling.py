@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, picture, press
+from tools.lab import Excerpt, picture, press
 
 START = "Scaling explorer, d_k = 1 of 1 to 512, 500 queries on 10 keys: entropy 1.98 unscaled, 1.98 scaled; slope 0.81"
 EXCERPT = Excerpt(

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import Excerpt, press
+from tools.lab import Excerpt, press
 
 EXCERPT = Excerpt(
     "07_transformer",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.lab import Lab, Notebook
+from tools.lab import Lab, Notebook
 
 WRONG = "def first_steps(x):\n    return 2 * x"
 RIGHT = "def first_steps(x):\n    return 2 * x + 1"

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.lab import Lab, Notebook, application, choose, press
+from tools.lab import Lab, Notebook, application, choose, press
 
 MONITOR = """
 import time

@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from grader.authoring.model_solutions import model_solution
+from grader.authoring.samples import submissions
 from grader.exercises import lesson_07
 from grader.exercises.lesson_07 import shared
 from grader.exercises.lesson_07.Transformer import transformer
@@ -19,8 +21,6 @@ from grader.spec.draw import Draw
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Setup
 from grader.subject.local import LocalSubject
-from tests.model_solutions import model_solution
-from tests.submissions import submissions
 
 KNOWN = {name: exercises()[name] for name in lesson_07.NAMES}
 RIGHT = {

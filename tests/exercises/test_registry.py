@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import grader.exercises
+from grader.authoring.samples import FOLDER as SUBMISSIONS
 from grader.exercises.registry import exercises, read_exercises
-from tests.submissions import FOLDER as SUBMISSIONS
 
 EXERCISE = "from grader.spec.exercise import Exercise\nEXERCISE = Exercise({name!r}, 'lesson', 1, ())\n"
 COUNTER = itertools.count()

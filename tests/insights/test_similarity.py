@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from itertools import cycle, islice
 
+from grader.authoring.samples import submissions
 from grader.insights.similarity import fingerprints, own_code, similar_pairs, tokens
 from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell
-from tests.judge.notebooks import instructor
-from tests.submissions import submissions
+from tools.notebooks import instructor
 
 OUTLINE = Outline.of(instructor())
 NAMES = ("stable_softmax", "scaled_dot_product_attention", "self_attention", "validate_attention")

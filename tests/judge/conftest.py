@@ -17,8 +17,8 @@ from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import Sandbox
-from tests.judge import notebooks as nb
 from tests.spec.toy import AFFINE, PRODUCT, SQUARED, TOYS
+from tools import notebooks as nb
 
 LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, memory=512 * MIB, processes=8)
 IMPORTS = "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nfrom grader import check"

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from grader.authoring.model_solutions import cells
 from grader.exercises.registry import exercises
 from grader.judge.inside import grader_stub
 from grader.judge.outline import Outline
 from grader.models.attentions import DIGESTS
-from tests.judge import notebooks as nb
-from tests.model_solutions import cells
+from tools import notebooks as nb
 
 LESSON = "10_reading_attention"
 [SOLUTION] = [body for head, body in cells(LESSON) if 'exercise="bug_hunt" role="solution"' in head]

@@ -17,8 +17,8 @@ from grader.judge.reader import Unreadable, read
 from grader.subject.channel import Channel, Closed, Late
 from grader.subject.protocol import Outcome, outcome_from, to_plain
 from grader.subject.wire import HEADER, WireError, decode, encode
-from tests.judge import notebooks as nb
 from tests.judge.conftest import cells
+from tools import notebooks as nb
 
 ODD = [None, True, 0, -1, 1e308, "", "x", "\ud800", "product", [], {}, [[]], {"a": []}, "\x00", 2**70]
 

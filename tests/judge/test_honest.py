@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from tests.judge import notebooks as nb
 from tests.judge.conftest import AFFINE_RIGHT, RIGHT, cells
+from tools import notebooks as nb
 
 HONEST = {
     "78 a warning on stderr": "import warnings, sys\ndef product(left, right):\n    warnings.warn('slow')\n"

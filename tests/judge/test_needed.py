@@ -11,8 +11,8 @@ from grader.judge.needed import needed
 from grader.judge.outline import Outline
 from grader.subject.executor import Executor
 from grader.subject.protocol import Request
-from tests.judge import notebooks as nb
 from tests.judge.conftest import RIGHT, cells
+from tools import notebooks as nb
 
 SOURCES = {
     "imports": "import torch\nimport math",

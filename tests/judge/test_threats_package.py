@@ -18,8 +18,8 @@ from grader.classroom.feedback import as_html
 from grader.classroom.files import UntrustedFolder, read_regular
 from grader.judge import grading
 from grader.judge.reader import Unreadable
-from tests.judge import notebooks as nb
 from tests.judge.conftest import LIMITS, cells
+from tools import notebooks as nb
 
 WRONG = "def product(left, right):\n    return 2 * left @ right + 0.5"
 CHECK, SOLUTION = 2, 1

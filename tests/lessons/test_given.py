@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from grader.authoring.model_solutions import LESSONS
 from tests.lessons.printed import printed_tensors
-from tests.model_solutions import LESSONS
 
 GIVEN = re.compile(r'(?m)^# %% role="given"\n((?:(?!# %%).*\n?)*)')
 

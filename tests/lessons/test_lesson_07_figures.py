@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from grader.authoring.model_solutions import LESSONS, cells
+from grader.authoring.samples import submissions
 from grader.judge.needed import needed
 from grader.subject.cells import compiled, names_used
 from tests.lessons.printed import printed_text
-from tests.model_solutions import LESSONS, cells
-from tests.submissions import submissions
 
 MODULES = ("FeedForward", "TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer")
 

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import grader
+from grader.authoring.model_solutions import cells
 from grader.models.dates import NAMES, STORED, trained_dates
-from tests.model_solutions import cells
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
 from grader.views import ShapeTracer
 from grader.views.shape_steps import LARGE, STEPS
-from tests.model_solutions import model_solution
 
 SIZES = {"d_model": 24, "num_layers": 2, "num_heads": 3, "d_ff": 40}
 

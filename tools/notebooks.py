@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import Any
 
+from grader.authoring.model_solutions import lesson_of
 from grader.exercises.registry import exercises
-from tests.model_solutions import lesson_of
 
 LESSON = "01_self_attention"
 

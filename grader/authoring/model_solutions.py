@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.authoring.lesson import MARKER, Lesson, read_folder
 from grader.spec.exercise import Exercise
 
-LESSONS = Path(__file__).parents[1] / "lessons"
+LESSONS = Path(__file__).parents[2] / "lessons"
 
 
 @cache

@@ -1,0 +1,163 @@
+"""`grader new`: writes the files of a new exercise or lesson, with the word TODO at every place to fill in."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+
+from grader.authoring.lesson import Lesson, read_lesson
+from grader.authoring.repository import Repository
+from grader.authoring.samples import FOLDER as SAMPLES
+from grader.authoring.unfinished import SPECIFICATIONS
+from grader.errors import CourseError
+
+TEMPLATES = Path(__file__).parent / "templates"
+FUNCTION = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+MODULE = re.compile(r"[A-Z][A-Za-z0-9]*")
+QUIZ = re.compile(r"quiz_(?P<number>\d\d)")
+HELPERS = ("shared", "prelude")  # what several exercises of a lesson share
+EXERCISE_HEADING = re.compile(r"(?m)^# ### Exercise \d+: ")
+SECTION_HEADING = re.compile(r"(?m)^# ## (\d+) · ")
+
+
+def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
+    """Write the files of a new exercise of a lesson (its name or number); the paths, new and changed.
+
+    A function has its specification, its sample submissions, its place in NAMES and its cells in the lesson; a name
+    such as quiz_03 makes a quiz.
+    """
+    [lesson_name] = repository.choose([wanted])
+    _check_name(repository, lesson_name, name)
+    lesson = read_lesson(lesson_name, (repository.lessons / f"{lesson_name}.py").read_text("utf-8"))
+    package = SPECIFICATIONS / f"lesson_{lesson.number}" / "__init__.py"
+    names_text = (repository.root / package).read_text("utf-8")
+    files = _exercise_files(repository, lesson, name)
+    _refuse_existing(repository, files)
+    changed = {
+        package: with_name(names_text, name, before=f"quiz_{lesson.number}"),
+        Path("lessons") / f"{lesson_name}.py": with_cells(lesson, name),
+    }
+    return _write(repository, files | changed)
+
+
+def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
+    """Write the files of a new lesson with a quiz; their paths."""
+    if not re.fullmatch(r"\d\d", number):
+        raise CourseError(f"{number!r}: a lesson's number has two digits, such as 11.")
+    if not FUNCTION.fullmatch(name):
+        raise CourseError(f"{name!r}: a lesson's name is in snake_case, such as multi_head_attention.")
+    taken = [lesson for lesson in repository.names() if lesson[:2] == number]
+    if taken:
+        raise CourseError(f"There is a lesson {number} already: {taken[0]}.")
+    lesson = Lesson(f"{number}_{name}", f"lessons/{number}_{name}.py", "", ())
+    quiz = f"quiz_{number}"
+    cells = _filled("quiz_cells", name=quiz, number=number, exercise_number="1", section="2")
+    files = {
+        Path(lesson.path): _filled("lesson", number=number, quiz=cells),
+        SPECIFICATIONS / f"lesson_{number}" / "__init__.py": _filled("lesson_init", number=number),
+        **_exercise_files(repository, lesson, quiz),
+    }
+    _refuse_existing(repository, files)
+    return _write(repository, files)
+
+
+def _check_name(repository: Repository, lesson: str, name: str) -> None:
+    quiz = QUIZ.fullmatch(name)
+    if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
+        raise CourseError(
+            f"{name!r} can't be the name of an exercise: a function's is in snake_case (split_heads), a module's in "
+            "CamelCase (MultiHeadAttention)."
+        )
+    if name in HELPERS:
+        raise CourseError(f"{name}.py is the file of what several exercises of a lesson share.")
+    if quiz and quiz["number"] != lesson[:2]:
+        raise CourseError(f"{name!r}: the quiz of this lesson is quiz_{lesson[:2]}.")
+    if name in repository.exercises:
+        raise CourseError(f"There is an exercise {name} already, in lesson {repository.exercises[name].lesson}.")
+
+
+def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[Path, str]:
+    """The specification and the sample submissions, or the test of a quiz."""
+    shared = repository.root / SPECIFICATIONS / f"lesson_{lesson.number}" / "shared.py"
+    has_name = shared.exists() and re.search(r"(?m)^LESSON = ", shared.read_text("utf-8"))
+    place = f"lesson_{lesson.number}"
+    fields = {
+        "name": name,
+        "number": lesson.number,
+        "shared": f"from grader.exercises.{place}.shared import LESSON\n" if has_name else "",
+        "lesson": "LESSON" if has_name else f'"{lesson.name}"',
+    }
+    kind = _kind(name)
+    samples = SAMPLES / place / f"{name}.py"
+    tests = {SAMPLES / f"test_{name}.py": "quiz_test"} if kind == "quiz" else {samples: f"{kind}_samples"}
+    templates = {SPECIFICATIONS / place / f"{name}.py": kind, **tests}
+    return {path: _filled(template, **fields) for path, template in templates.items()}
+
+
+def _kind(name: str) -> str:
+    if QUIZ.fullmatch(name):
+        return "quiz"
+    return "function" if FUNCTION.fullmatch(name) else "module"
+
+
+def with_name(text: str, name: str, before: str) -> str:
+    """The text of a lesson's `__init__.py` with one more name in NAMES: before another one, or at the end."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["NAMES"]:
+            names = list(ast.literal_eval(node.value))
+            names.insert(names.index(before) if before in names else len(names), name)
+            lines = text.splitlines(keepends=True)
+            new = ["NAMES = (\n", *(f'    "{one}",\n' for one in names), ")\n"]
+            return "".join([*lines[: node.lineno - 1], *new, *lines[node.end_lineno :]])
+    raise CourseError("NAMES is missing in the lesson's __init__.py: the lesson's exercises in order.")
+
+
+def with_cells(lesson: Lesson, name: str) -> str:
+    """The text of a lesson with the cells of a new exercise: before the quiz, else behind the last exercise. Headings
+    of exercises are numbered anew.
+    """
+    line = _place(lesson)
+    lines = lesson.text.splitlines(keepends=True)
+    before, after = "".join(lines[: line - 1]), "".join(lines[line - 1 :])
+    sections = [int(number) for number in SECTION_HEADING.findall(before)]
+    fields = {"name": name, "number": "1", "exercise_number": "1", "section": str(max(sections, default=0) + 1)}
+    kind = _kind(name)
+    cells = "".join(
+        _filled(part, **fields) for part in (["quiz_cells"] if kind == "quiz" else ["heading", f"{kind}_cells"])
+    )
+    text = f"{before.rstrip()}\n\n{cells}{after}".rstrip() + "\n"
+    numbers = iter(range(1, len(lines)))
+    return EXERCISE_HEADING.sub(lambda _match: f"# ### Exercise {next(numbers)}: ", text)
+
+
+def _place(lesson: Lesson) -> int:
+    """The line, counted from 1, before which a new exercise's cells go."""
+    cells = list(lesson.cells)
+    quiz = next((at for at, cell in enumerate(cells) if QUIZ.fullmatch(cell.exercise)), None)
+    if quiz is not None:
+        while quiz > 0 and not cells[quiz - 1].is_code:
+            quiz -= 1
+        return cells[quiz].line
+    last = max((at for at, cell in enumerate(cells) if cell.role == "check"), default=len(cells) - 1)
+    return cells[last + 1].line if last + 1 < len(cells) else len(lesson.text.splitlines()) + 1
+
+
+def _filled(template: str, **fields: str) -> str:
+    return Template((TEMPLATES / f"{template}.txt").read_text("utf-8")).substitute(fields)
+
+
+def _refuse_existing(repository: Repository, files: Mapping[Path, str]) -> None:
+    existing = [path.as_posix() for path in files if (repository.root / path).exists()]
+    if existing:
+        raise CourseError("\n".join(f"{path} exists already." for path in existing))
+
+
+def _write(repository: Repository, files: Mapping[Path, str]) -> list[Path]:
+    for path, text in files.items():
+        (repository.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (repository.root / path).write_text(text, "utf-8")
+    return list(files)

@@ -1,0 +1,115 @@
+"""The folders of `grader/` import each other in one direction only, and nothing outside `tests/` imports the tests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# The lowest first: a room imports those above it in this list, never those below.
+ORDER = (
+    "errors",
+    "lesson_names",
+    "atomic",
+    "markup",
+    "tolerance",
+    "subject",
+    "report",
+    "spec",
+    "models",
+    "exercises",
+    "views",
+    "learner",
+    "judge",
+    "classroom",
+    "insights",
+    "batch",
+    "authoring",
+    "cli",
+)
+OUTSIDE_TESTS = ("grader", "demo", "benchmarks", "scripts", "tools", "lessons")
+
+
+def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of every import of a file, those inside functions and under TYPE_CHECKING too. `package` is
+    the one that the file is in."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def wrong_direction(folder: Path) -> list[str]:
+    """Every import of a package's room from a room that is not below it, in `ORDER`."""
+    wrong = []
+    for path in sorted(folder.rglob("*.py")):
+        inside = path.relative_to(folder)
+        if inside.name == "__init__.py" and len(inside.parts) == 1:
+            continue  # the names that a notebook imports: `from grader import check`
+        package = ".".join([folder.name, *inside.parts[:-1]])
+        room = Path(inside.parts[0]).stem
+        for line, name in imports(path, package):
+            parts = name.split(".")
+            target = parts[1] if parts[0] == folder.name and len(parts) > 1 else room
+            if target != room and not ORDER.index(target) < ORDER.index(room):
+                wrong.append(f"{folder.name}/{inside.as_posix()}:{line}: {room} imports {target}")
+    return wrong
+
+
+def importing_tests(root: Path, folders: tuple[str, ...] = OUTSIDE_TESTS) -> list[str]:
+    """Every import of `tests` from one of the folders."""
+    return [
+        f"{path.relative_to(root).as_posix()}:{line}: imports {name}"
+        for folder in folders
+        for path in sorted((root / folder).rglob("*.py"))
+        for line, name in imports(path, folder)
+        if name.split(".")[0] == "tests"
+    ]
+
+
+def test_the_rooms_of_grader_import_each_other_in_one_direction():
+    assert wrong_direction(ROOT / "grader") == []
+
+
+def test_every_room_has_its_place_in_the_order():
+    rooms = {
+        path.stem for path in (ROOT / "grader").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert rooms - {"__init__"} == set(ORDER)
+
+
+def test_nothing_outside_the_tests_imports_them():
+    assert importing_tests(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from grader.learner.check import check",
+        "import grader.learner.check",
+        "from grader import learner",
+        "from ..learner import check",
+        "def later():\n    from grader.learner.check import check",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from grader.learner.check import check",
+    ],
+    ids=["from", "import", "from grader", "relative", "in a function", "for type checking"],
+)
+def test_an_import_of_a_higher_room_is_an_error_with_the_line(tmp_path, source):
+    folder = tmp_path / "grader" / "spec"
+    folder.mkdir(parents=True)
+    (folder / "exercise.py").write_text(source)
+    assert wrong_direction(tmp_path / "grader") == [
+        f"grader/spec/exercise.py:{len(source.splitlines())}: spec imports learner"
+    ]
+
+
+def test_an_import_of_the_tests_is_an_error_with_the_line(tmp_path):
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "run.py").write_text("import os\nfrom tests.judge import notebooks\n")
+    assert importing_tests(tmp_path) == ["demo/run.py:2: imports tests.judge.notebooks"]
