@@ -1,4 +1,4 @@
-"""What exercises must do without, told by the log of what torch was asked to do (by whatever route it was asked)."""
+"""Functions that exercises must do without, recognised in the log of torch calls, whatever route a call takes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MULTIHEAD_ATTENTION = _named(
     "`nn.MultiheadAttention`", r"MultiheadAttention|multi_head_attention|transformer_encoder_layer_fwd"
 )
 TRANSFORMER_MODULES = _named("torch's `nn.Transformer` modules", r"nn\.Transformer|transformer_\w+_layer_fwd")
-# Operators fused by torch's fast path hold them too; `F.normalize`, `renorm` and the norms of vectors are other things.
+# torch's fused encoder layer contains them, too. `F.normalize`, `renorm` and vector norms don't match.
 NORMALISATION_KERNELS = _named(
     "the normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`)",
     r"(?i)(layer|rms|batch|group|instance)_?norm|transformer_encoder_layer_fwd",
 )
-# `F.batch_norm` is no module: "nn.BatchNorm1d", or "nn._BatchNorm.forward" where it is called past the module's hooks.
+# `F.batch_norm` doesn't match: "nn.BatchNorm1d", or "nn._BatchNorm.forward" for a call that skips the module's hooks.
 BATCHNORM_MODULES = _named("torch's BatchNorm modules", r"nn\.\w*BatchNorm")
