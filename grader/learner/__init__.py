@@ -1,1 +1,1 @@
-"""What a learner uses: `check`, the progress kept, the starter code, and a look at the set-up."""
+"""A learner's tools: `check`, progress, starter code and solutions, `doctor`."""

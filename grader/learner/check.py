@@ -1,4 +1,4 @@
-"""`check`: what a learner calls. Finds the exercise, runs it in this process, shows the report."""
+"""`check`: finds the exercise, checks the learner's code in this process, shows the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from grader.subject.local import LocalSubject
 
 @dataclass(frozen=True, repr=False)
 class ShownReport(Report):
-    """The report that `check` returns: it shows itself, as text or in a notebook."""
+    """The report that `check` returns. It displays itself, as text or in a notebook."""
 
     _display: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -36,7 +36,7 @@ class ShownReport(Report):
         return {"text/plain": as_text(self), "text/html": as_html(self)}
 
     def _ipython_display_(self) -> None:
-        """Draw it, but not twice: `check` has drawn it already when it is the last expression of a cell."""
+        """Draw it, but not again right after `check` has drawn it (as the last expression of a cell)."""
         if self._display.pop("drawn", False):
             return
         from IPython.display import display
@@ -45,20 +45,19 @@ class ShownReport(Report):
 
 
 class CheckFailed(AssertionError):
-    """Raised after the report is shown where a cell must fail for its failure to count: nbgrader's own execution."""
+    """Raised after the report is shown, where nbgrader runs the cell: only a raising cell counts as failed."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"CheckFailed: {self}"]
 
 
 def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> ShownReport:
-    """Check a solution, show what was found, and keep it in the learner's progress.
+    """Check a solution, show the report, and record it in the learner's progress.
 
-    `check(fn)` takes the exercise from the function's or class's own name; `check(obj, "name")` is for anything
-    else. `seconds` limits the whole check; without it the exercise's own limit does. Never raises for what a learner's
-    code does; where nbgrader runs the cell, a failed check raises `CheckFailed` after its report is shown, because
-    nbgrader counts nothing else.
-    `practice` is for looking at a report only: nothing is kept, nothing is raised.
+    `check(fn)` finds the exercise by the function's or class's name; `check(obj, "name")` is for anything else.
+    `seconds` limits the whole check; the default is the exercise's limit. Never raises for what a learner's code does.
+    Only where nbgrader runs the cell, a failed check raises `CheckFailed` after showing its report, because nbgrader
+    counts nothing else. `practice` only shows the report: it records nothing and raises nothing.
     """
     report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1).f_globals)))
     executed = "NBGRADER_EXECUTION" in os.environ
@@ -82,13 +81,13 @@ def _checked(obj: object, name: str | None, seconds: float | None, globals_: dic
 
 
 def _globals_of(obj: Any, fallback: dict[str, Any]) -> dict[str, Any]:
-    """Where the student's other definitions are: what the object's own code sees."""
+    """The globals that the object's code sees, with the student's other definitions."""
     while isinstance(obj, functools.partial):
         obj = obj.func
     if inspect.isclass(obj):
         return vars(sys.modules[obj.__module__]) if obj.__module__ in sys.modules else fallback
-    found = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__globals__", None)
-    return found if isinstance(found, dict) else fallback
+    globals_ = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__globals__", None)
+    return globals_ if isinstance(globals_, dict) else fallback
 
 
 def _unknown(obj: object, wanted: object, known: list[str]) -> str:

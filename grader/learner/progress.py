@@ -1,8 +1,7 @@
-"""What a learner has checked so far, in one small file that several notebooks and a crash can't damage.
+"""A learner's progress, in one small file that several notebooks can write and a crash can't damage.
 
-The file is `~/.attention-course/progress.json`, or what GRADER_PROGRESS names; GRADER_PROGRESS=off keeps nothing. A
-change is made under a lock and written beside the file, flushed to the disk and then put in its place in one step, so
-that a reader finds the old state or the new one, never half of one.
+The file is `~/.attention-course/progress.json`, or what GRADER_PROGRESS names; GRADER_PROGRESS=off keeps nothing. Every
+change takes a lock and replaces the file atomically, so a reader sees the old state or the new one.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from grader.spec.exercise import Exercise
 
 OFF = "off"
 TRIES = 3  # before a model solution is shown
-# A check of what isn't written yet is no try, nor is one that found no exercise or was broken off.
+# Kinds of findings whose checks don't count as tries.
 NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted"})
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of one exercise. `best` and `last` are scores from 0 to 1; times are UTC, to the second."""
+    """The progress of one exercise. `best` and `last` are scores from 0 to 1; times are UTC, to the second."""
 
     tries: int = 0
     best: float = 0.0
@@ -40,14 +39,14 @@ class Record:
 
     @property
     def state(self) -> str:
-        """In a word or two."""
+        """One of "passed", "started", "not tried"."""
         if self.passed_at:
             return "passed"
         return "started" if self.tries else "not tried"
 
 
 def location() -> Path | None:
-    """Where progress is kept; None if it is not to be kept."""
+    """The path of the progress file; None if progress is off."""
     named = os.environ.get("GRADER_PROGRESS", "")
     if named == OFF:
         return None
@@ -55,7 +54,7 @@ def location() -> Path | None:
 
 
 def load(path: Path | None = None) -> dict[str, Record]:
-    """What is known, by exercise. Nothing, where there is no file or it can't be read."""
+    """The records by exercise; empty if there is no readable file."""
     path = path or location()
     if path is None:
         return {}
@@ -66,7 +65,7 @@ def load(path: Path | None = None) -> dict[str, Record]:
 
 
 def record(report: Report) -> None:
-    """Keep the result of a check. A full or read-only disk never gets into the way of a check."""
+    """Record the result of a check. A full or read-only disk raises nothing."""
     failure = report.first_failure
     if report.broken or (failure is not None and failure.kind in NOTHING_TRIED):
         return
@@ -82,12 +81,12 @@ def record(report: Report) -> None:
 
 
 def record_solution(name: str) -> None:
-    """Keep that the model solution was shown, the first time."""
+    """Record when the model solution was first shown."""
     update(name, lambda old: {"solution_at": old.solution_at or _now()})
 
 
 def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
-    """Change one exercise's record in the file; no other writer comes in between."""
+    """Change one exercise's record in the file, under a lock."""
     path = location()
     if path is None:
         return
@@ -103,7 +102,7 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
                 mode=0o600,
             )
     except OSError:
-        pass  # `grader doctor` tells when the file can't be written
+        pass  # `grader doctor` reports a file that can't be written
 
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
@@ -123,7 +122,7 @@ def _row(exercise: Exercise, record: Record) -> list[str]:
 
 
 def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:
-    """Points earned so far, by each exercise's best check, and points there are."""
+    """Points earned by each exercise's best check, and points in all."""
     earned = sum(round(e.points * known.get(e.name, Record()).best, 2) for e in exercises.values())
     return round(earned, 2), sum(e.points for e in exercises.values())
 
@@ -131,14 +130,14 @@ def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tup
 def _parse(text: str) -> dict[str, Record]:
     names = {field.name for field in fields(Record)}
     try:
-        found = json.loads(text)["exercises"]
-        return {name: Record(**{k: v for k, v in entry.items() if k in names}) for name, entry in found.items()}
+        records = json.loads(text)["exercises"]
+        return {name: Record(**{k: v for k, v in entry.items() if k in names}) for name, entry in records.items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("not a progress file") from error
 
 
 def _load_or_put_aside(path: Path) -> dict[str, Record]:
-    """What the file says. One that can't be understood is kept under another name, not overwritten."""
+    """The file's records. A damaged file is renamed, not overwritten."""
     try:
         return _parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

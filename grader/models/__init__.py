@@ -1,1 +1,1 @@
-"""What lesson 10 looks into: a trained model (`dates`) and broken attentions (`attentions`)."""
+"""The models of lesson 10: a trained date translator (`dates`) and broken attentions (`attentions`)."""

@@ -1,7 +1,7 @@
-"""Broken attentions that can be called and not read: lesson 10's hunt.
+"""Broken attentions for lesson 10: black boxes whose mistakes a learner finds by calling them.
 
-Each claims to be lesson 04's `causal_multi_head_attention`. Only a digest says which mistake it makes, the one that an
-answer is compared with: neither this file nor the attributes of a box give it away.
+Each claims to be lesson 04's `causal_multi_head_attention`. The mistake is stored only as the digest that an answer is
+compared with, so neither this file nor a box's attributes reveal it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _past(seq_len: int) -> Tensor:
 
 
 def _hidden_first(scores: Tensor, visible: Tensor, axis: int = -1) -> Tensor:
-    """Softmax over what is visible; what sees nothing becomes zeros."""
+    """Softmax over the visible entries; zeros where nothing is visible."""
     return scores.masked_fill(~visible, -math.inf).softmax(dim=axis).masked_fill(~visible, 0.0)
 
 
@@ -48,7 +48,7 @@ def _join(x: Tensor) -> Tensor:
     return x.reshape(*x.shape[:-3], x.shape[-2], -1)
 
 
-def _own(key: Tensor) -> Tensor:
+def _unchanged(key: Tensor) -> Tensor:
     return key
 
 
@@ -59,23 +59,23 @@ def _pooled(key: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Variant:
-    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), one thing or another done differently."""
+    """Causal multi-head attention (Vaswani et al. 2017, section 3.2.2), with each step replaceable."""
 
     divisor: Callable[[int, int], float] = lambda _width, head_dim: math.sqrt(head_dim)
     visible: Callable[[int], Tensor] = _past
     weigh: Callable[[Tensor, Tensor], Tensor] = _hidden_first
     split: Callable[[Tensor, int], Tensor] = _split
     merge: Callable[[Tensor], Tensor] = _merge
-    keys_of: Callable[[Tensor], Tensor] = _own
+    keys_of: Callable[[Tensor], Tensor] = _unchanged
     sources: tuple[str, str, str] = ("query", "key", "value")
     projects: bool = True
     in_heads: bool = True
 
     def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
         """x (..., T, E), w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H, T, T))."""
-        made = {"query": x @ w_q, "key": x @ w_k, "value": x @ w_v, "x": x}
+        projected = {"query": x @ w_q, "key": x @ w_k, "value": x @ w_v, "x": x}
         heads = num_heads if self.in_heads else 1
-        query, key, value = (self.split(made[source], heads) for source in self.sources)
+        query, key, value = (self.split(projected[source], heads) for source in self.sources)
         scores = query @ self.keys_of(key).mT / self.divisor(x.shape[-1], query.shape[-1])
         weights = self.weigh(scores, self.visible(x.shape[-2]))
         mixed = self.merge(weights @ value)
@@ -83,7 +83,7 @@ class Variant:
 
 
 RIGHT = Variant()
-# What a broken attention may have: ids of the course, and what is done differently.
+# The mistakes that a broken attention may have, by their ids in the course.
 CANDIDATES: dict[str, Variant] = {
     "no-scaling": Variant(divisor=lambda _width, _head_dim: 1.0),
     "scaled-by-d_model": Variant(divisor=lambda width, _head_dim: math.sqrt(width)),
@@ -115,7 +115,7 @@ DIGESTS = {
 
 
 class BlackBox:
-    """A causal multi-head attention with a mistake in it. To be called: `box(x, w_q, w_k, w_v, w_o, num_heads)`.
+    """A causal multi-head attention with a mistake: `box(x, w_q, w_k, w_v, w_o, num_heads)`.
 
     x (..., T, E), each w (E, E), applied as x @ w. Returns (output (..., T, E), weights (..., H, T, T)).
     """
@@ -126,7 +126,7 @@ class BlackBox:
         self.name = name
 
     def __call__(self, x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
-        """Attend: as the class says, but for one mistake."""
+        """Attend, with the box's mistake."""
         return CANDIDATES[mistake_of(self.name)](x, w_q, w_k, w_v, w_o, num_heads)
 
     def __repr__(self) -> str:
@@ -140,5 +140,5 @@ def mistake_of(name: str) -> str:
 
 
 def broken_attentions() -> dict[str, BlackBox]:
-    """Eight black boxes by name, each with a mistake of its own."""
+    """Eight black boxes by name, each with another mistake."""
     return {name: BlackBox(name) for name in DIGESTS}

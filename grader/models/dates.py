@@ -1,4 +1,4 @@
-"""Lesson 08's date translator: the learner's own, if its files lie beside the notebook, else a stored one.
+"""Lesson 08's date translator: the learner's, if its files are next to the notebook, else a stored one.
 
 `scripts/train_dates.py` makes the stored one. Both are read from `dates.safetensors` (the parameters, by name) and
 `dates.json` (the tokens).
@@ -21,7 +21,7 @@ STORED = Path(__file__).parent
 @dataclass(frozen=True)
 class Trained:
     """A trained model. `sizes`: the arguments of lesson 07's `Transformer`; `weights`: its state by name; `source` and
-    `target`: the tokens by id; `pairs`: dates that it has not seen in training; `whose`: in words."""
+    `target`: the tokens by id; `pairs`: held-out dates; `whose`: the owner in words."""
 
     sizes: dict[str, Any]
     weights: dict[str, Tensor]
@@ -32,9 +32,9 @@ class Trained:
 
 
 def trained_dates(folder: str | Path = ".") -> Trained:
-    """The model whose two files lie in `folder`; the course's where there are none, or none that can be read."""
-    own = [Path(folder, name) for name in NAMES]
-    if not all(path.is_file() for path in own):
+    """The model from the two files in `folder`; the course's model if they are missing or unreadable."""
+    files = [Path(folder, name) for name in NAMES]
+    if not all(path.is_file() for path in files):
         return _read(STORED, "the course's model")
     try:
         return _read(Path(folder), "your own model")
@@ -48,7 +48,7 @@ def _read(folder: Path, whose: str) -> Trained:
     about = json.loads((folder / NAMES[1]).read_text(encoding="utf-8"))
     stored = json.loads((STORED / NAMES[1]).read_text(encoding="utf-8"))
     vocabularies = [len(about[side]) for side in ("source", "target")]
-    # What a learner's file doesn't say is as lesson 08 has it.
+    # Sizes missing in a learner's file are lesson 08's.
     sizes = stored["model"] | _sizes(weights) | about.get("model", {})
     if [sizes["src_vocab_size"], sizes["trg_vocab_size"]] != vocabularies:
         raise ValueError(f"vocabularies of {vocabularies} tokens don't fit the parameters")
@@ -57,7 +57,7 @@ def _read(folder: Path, whose: str) -> Trained:
 
 
 def _sizes(weights: dict[str, Tensor]) -> dict[str, int]:
-    """What the parameters' shapes tell of the sizes."""
+    """The sizes that the parameters' shapes show."""
     vocabulary, width = weights["encoder.token_embedding.weight"].shape
     return {
         "src_vocab_size": vocabulary,

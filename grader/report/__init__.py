@@ -1,4 +1,4 @@
-"""What a check found: plain data (`data`), written as text (`text`) and as HTML (`html`)."""
+"""What a check found: plain data (`data`), as text (`text`) and as HTML (`html`)."""
 
 from grader.report.data import PartReport, Report
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class PartReport:
-    """One part of a check. `kind` is the stable id of what was found, such as "wrong-shape"; empty when it passed."""
+    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape"; empty if it passed."""
 
     name: str
     passed: bool
@@ -26,8 +26,8 @@ class Report:
     """The result of a check.
 
     `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.
-    `first_fix` names an earlier exercise of the student's that fails and that this one calls. `broken` holds what
-    went wrong in the check itself.
+    `first_fix` names an earlier exercise that fails and that the student's code calls. `forfeited`: the code called an
+    excluded function. `broken` has the traceback of a fault in the check itself.
     """
 
     exercise: str
@@ -61,11 +61,11 @@ class Report:
 
     @property
     def first_failure(self) -> PartReport | None:
-        """The first part that did not pass: the one to mend first."""
+        """The first part that did not pass."""
         return next((result for result in self.results if not result.passed), None)
 
     def hint(self, number: int = 1) -> str:
-        """Hint `number`, counted from 1; each tells more than the one before."""
+        """Hint `number`, from 1; each says more than the one before."""
         if 1 <= number <= len(self.hints):
             return self.hints[number - 1]
         return f"There {'is' if len(self.hints) == 1 else 'are'} {len(self.hints)} hint(s) for this report."

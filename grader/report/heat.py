@@ -1,10 +1,10 @@
-"""Colours for the small heatmaps of a report: cividis, as in the lessons' pictures."""
+"""Colours for the small heatmaps of a report: cividis, as in the views."""
 
 from __future__ import annotations
 
 import math
 
-# matplotlib's cividis at 33 even steps, here because importing matplotlib for it would take half a second.
+# matplotlib's cividis at 33 even steps; importing matplotlib would take half a second.
 CIVIDIS = """
 00224e 00285b 002e6a 053371 1a386f 273e6e 32436d 3b496c 434e6c 4b546c 535a6d
 5a5f6e 61656f 686a71 6f7073 767676 7d7c78 848279 8c8878 938e78 9b9476 a39a74
@@ -16,7 +16,7 @@ RGB = tuple[int, ...]
 
 
 def cividis(share: float) -> RGB:
-    """The colour of a share of the scale; outside of 0 to 1 that of the nearer end.
+    """The colour of a share of the scale, 0 to 1; shares outside get the nearest end's.
 
     >>> cividis(0), cividis(2)
     ((0, 34, 78), (254, 232, 56))
@@ -35,7 +35,7 @@ def ink(colour: RGB) -> str:
 
 
 def cell_style(value: float, low: float, high: float) -> str:
-    """Inline style of a cell. NaN and infinities have no place on the scale and get none."""
+    """Inline style of a cell; none for NaN and infinities, which are not on the scale."""
     if not math.isfinite(value):
         return ""
     colour = cividis((value - low) / (high - low) if high > low else 0.5)

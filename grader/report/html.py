@@ -1,5 +1,5 @@
-"""A report as one self-contained section of HTML, without a script: JupyterLab's themes, keyboards and screen readers
-can all live with it. Its style sheet takes its colours from `--jp-*` variables."""
+"""A report as one self-contained section of HTML without scripts, for JupyterLab's themes (colours from `--jp-*`
+variables), keyboards and screen readers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from torch import Tensor
 from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
-from grader.report.text import BROKEN, first_fix, headline, matrix_rows, worth_telling
+from grader.report.text import BROKEN, explained, first_fix, headline, matrix_rows
 from grader.tolerance import FLOAT32
 
-# JupyterLab would take Enter and the space bar for its own.
+# Keeps Enter and the space bar from JupyterLab's shortcuts.
 KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
 def as_html(report: Report) -> str:
-    """The report: what passed, the first failure, the mistake it looks like, hints that unfold one after the other."""
+    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
@@ -34,7 +34,7 @@ def as_html(report: Report) -> str:
 
 @cache
 def style() -> str:
-    """The style sheet of everything that the grader draws."""
+    """The style sheet of all HTML of the grader."""
     sheet = resources.files("grader.report").joinpath("report.css").read_text(encoding="utf-8")
     return f"<style>{sheet}</style>"
 
@@ -52,11 +52,11 @@ def _head(report: Report, state: str) -> str:
 
 
 def _results(report: Report) -> str:
-    failure, told = report.first_failure, worth_telling(report)
+    failure, with_message = report.first_failure, explained(report)
     rows = []
     for result in report.results:
         word = "passed" if result.passed else "failed"
-        message = f"<p>{inline(result.message)}</p>" if result in told and result.message else ""
+        message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
         picture = _pair(result) if result is failure else ""
         rows.append(
             f'<li class="grader-{word}"><span class="grader-word">{word}</span> {inline(result.name)}'
@@ -75,7 +75,7 @@ def _mistake(report: Report) -> str:
 
 
 def _hints(hints: tuple[str, ...], number: int) -> str:
-    """Each hint holds the next one, so that nobody reads more than they want to."""
+    """Each hint contains the next one, so that a learner opens one at a time."""
     if number > len(hints):
         return ""
     text = inline(hints[number - 1])
@@ -93,7 +93,7 @@ def _printed(report: Report) -> str:
 
 
 def _pair(result: PartReport) -> str:
-    """Got and expected as heatmaps with one scale of colours, that of what is expected."""
+    """Got and expected as heatmaps, both with the colour scale of the expected numbers."""
     got, expected = result.got, result.expected
     if not isinstance(got, Tensor) or not isinstance(expected, Tensor):
         return ""
@@ -118,7 +118,7 @@ def _table(caption: str, tensor: Tensor, off: Tensor, ends: tuple[float, float])
 
 
 def _as_rows(tensor: Tensor) -> Tensor:
-    """As `matrix_rows` lays a tensor out, but as numbers."""
+    """The rows of `matrix_rows` as numbers."""
     return (tensor.reshape(1, -1) if tensor.dim() < 2 else tensor).to(torch.float64)
 
 

@@ -1,4 +1,4 @@
-"""A report as plain text: for a terminal, for an untrusted notebook, and what its pictures fall back to."""
+"""A report as plain text, for terminals, untrusted notebooks and as fallback of the HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.report.data import PartReport, Report
 
 
 def headline(report: Report) -> str:
-    """One line: what, whether it passed, how many points."""
+    """One line: the exercise, whether it passed, the points."""
     if report.broken:
         return f"{report.exercise}: this check is broken"
     state = "passed" if report.passed else "not passed yet"
@@ -24,10 +24,10 @@ def as_text(report: Report) -> str:
     if report.broken:
         lines += [BROKEN, *_indented(report.broken)]
         return "\n".join(lines)
-    failure, told = report.first_failure, worth_telling(report)
+    failure, with_message = report.first_failure, explained(report)
     for result in report.results:
         lines.append(f"  {'ok  ' if result.passed else 'FAIL'}  {result.name}")
-        if result in told:
+        if result in with_message:
             lines += _indented(result.message, 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
@@ -46,16 +46,16 @@ def as_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def worth_telling(report: Report) -> list[PartReport]:
-    """The failures whose message says something new: the first of each kind (in a quiz, all of them)."""
-    told: dict[str, PartReport] = {}
+def explained(report: Report) -> list[PartReport]:
+    """The failures to show with their message: the first of each kind (in a quiz, all of them)."""
+    failures: dict[str, PartReport] = {}
     for result in report.results:
         if not result.passed:
-            told.setdefault(result.message if result.kind in EACH else result.kind, result)
-    return list(told.values())
+            failures.setdefault(result.message if result.kind in EACH else result.kind, result)
+    return list(failures.values())
 
 
-# Kinds of findings of which every one is news.
+# Kinds of findings with a message of their own each time.
 EACH = frozenset({"wrong-answer", "wrong-type", "missing-answer", "wrong-verdict"})
 BROKEN = (
     "The check itself failed, not your code. Your work is not lost and this says nothing about it. "
@@ -64,7 +64,7 @@ BROKEN = (
 
 
 def first_fix(report: Report) -> str:
-    """Which earlier exercise to mend first."""
+    """The sentence that names the earlier exercise to mend first."""
     return f"First mend `{report.first_fix}`: it does not pass its own check yet, and {report.exercise} calls it."
 
 
@@ -73,7 +73,7 @@ def _indented(text: str, by: int = 4) -> list[str]:
 
 
 def matrix_rows(tensor: Tensor) -> list[list[str]]:
-    """A vector or matrix as rows of short numbers, of whole ones (token ids), or of True and False."""
+    """A vector or matrix as rows of texts: short numbers, whole numbers (token ids), or True and False."""
     rows = tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
     if not tensor.is_floating_point():
         return [[str(value) for value in row] for row in rows.tolist()]
@@ -81,7 +81,7 @@ def matrix_rows(tensor: Tensor) -> list[list[str]]:
 
 
 def number(value: float) -> str:
-    """A number in at most seven characters or so.
+    """A number in about seven characters.
 
     >>> number(0.5), number(12345.678), number(float("nan"))
     ('0.500', '1.2e+04', 'nan')
@@ -92,7 +92,7 @@ def number(value: float) -> str:
 
 
 def side_by_side(got: Tensor, expected: Tensor) -> str:
-    """Two matrices beside each other, as text."""
+    """Two matrices side by side, as text."""
     left, right = _block(got), _block(expected)
     height = max(len(left), len(right))
     width = max(len("got"), *(len(line) for line in left))

@@ -1,1 +1,1 @@
-"""What an exercise is: its specification, and how a specification is checked against a student's code."""
+"""The specification of an exercise, and how it is checked against a student's code."""

@@ -1,8 +1,8 @@
 """Exercises that ask for answers in a dict: numbers, shapes, multiple choice. A wrong answer gets a hint, never the
 solution.
 
-What can be computed is computed; the letter of a multiple choice is kept only as a digest, so that reading the package
-doesn't give it away.
+Answers are computed where possible. The right letter of a multiple choice is stored only as a digest, so the package
+doesn't reveal it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from grader.subject import Opaque, Outcome, Request
 
 @dataclass(frozen=True)
 class Question:
-    """One key of the dict. `right` tells whether an answer is right, or gives a sentence if it isn't of the right kind.
-    `wrong` has a hint for a plausible wrong answer, by its normalised text."""
+    """One key of the dict. `right` returns whether an answer is right, or a sentence if its type is wrong.
+    `wrong` maps the normalised text of plausible wrong answers to hints."""
 
     key: str
     right: Callable[[Any], bool | str]
@@ -31,7 +31,7 @@ class Question:
 
 
 def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **more: Any) -> Question:
-    """A number, right to `tolerance`."""
+    """A number, right within `tolerance`."""
 
     def right(answer: Any) -> bool | str:
         if isinstance(answer, Tensor) and answer.numel() == 1:
@@ -47,7 +47,7 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
 
 
 def whole(key: str, value: Callable[[], float], hint: str, wrong: Mapping[int, str]) -> Question:
-    """A whole number; `wrong` has the hints for wrong numbers."""
+    """A whole number; `wrong` maps wrong numbers to hints."""
     return number(key, value, 0, hint, wrong=written({float(answer): text for answer, text in wrong.items()}))
 
 
@@ -74,12 +74,12 @@ def choice(key: str, letters: str, digest: str, hint: str, **more: Any) -> Quest
 
 
 def answer_digest(key: str, letter: str) -> str:
-    """The digest by which a right letter is known."""
+    """The digest of a right letter."""
     return hashlib.sha256(f"{key}:{letter}".encode()).hexdigest()[:12]
 
 
 def normal(answer: object) -> str:
-    """An answer as the text that hints are kept under: `" B) "` is "b", `[2, 3]` is "(2, 3)".
+    """An answer as the text that is the key of its hint: `" B) "` is "b", `[2, 3]` is "(2, 3)".
 
     >>> normal(" B) "), normal([2, 3]), normal(1.50)
     ('b', '(2, 3)', '1.5')
@@ -92,20 +92,20 @@ def normal(answer: object) -> str:
 
 
 def written(hints: Mapping[float, str]) -> dict[str, str]:
-    """Hints for wrong numbers, under each text in which a learner may write them.
+    """Hints for wrong numbers, by each text in which a learner may write them.
 
     >>> sorted(written({12.0: "?"})), sorted(written({0.6667: "?"}))
     (['12', '12.0'], ['0.6667', '0.667', '0.67'])
     """
-    found: dict[str, str] = {}
+    by_text: dict[str, str] = {}
     for value, hint in hints.items():
-        found |= {str(round(value, digits)): hint for digits in (2, 3, 4)}
-        found |= {str(int(value)): hint} if value == int(value) else {}
-    return found
+        by_text |= {str(round(value, digits)): hint for digits in (2, 3, 4)}
+        by_text |= {str(int(value)): hint} if value == int(value) else {}
+    return by_text
 
 
 def quiz(name: str, lesson: str, points: float, questions: tuple[Question, ...]) -> Exercise:
-    """An exercise of kind "answers": every question earns the same."""
+    """An exercise of kind "answers", with a part of equal weight for each question."""
     parts = tuple(Part(question.key, 1, _judge(question)) for question in questions)
     return Exercise(name, lesson, points, parts, kind="answers")
 

@@ -1,4 +1,4 @@
-"""Cases that most exercises share, made from the axes of their arguments."""
+"""Cases that most exercises share, drawn from the axes of their arguments."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def tensors(
 
 
 def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """One sequence, a batch, batch and heads, float64, and entries up to ±50; every axis has a size of its own.
+    """One sequence, a batch, batch and heads, float64, and entries up to ±50; all sizes are distinct.
 
-    Batch and heads are small, so that an answer that walks over every leading axis in a Python loop is in time.
+    Batch and heads are small, so that code that loops over leading axes in Python finishes in time.
     """
     first = draw.integer(2, 4)
     sizes = draw.sizes(*(axis for axis in primitive_axes(inputs) if axis not in "BH"), B=first, H=5 - first)
@@ -67,7 +67,7 @@ def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case
 
 
 def equal_sizes(draw: Draw, inputs: Axes, *groups: Sequence[str], make: Make = normal_entries) -> list[Case]:
-    """Diagnostic cases: for every group its axes share one size, once without and once with a batch."""
+    """Diagnostic cases in which the axes of each group share one size, without and with a batch."""
     cases = []
     for group in groups:
         sizes = draw.sizes("B", *primitive_axes(inputs))

@@ -1,5 +1,5 @@
-"""Compares what a student's code returned with what is right, in the order that helps: did it run, what came back,
-its shape, its dtype, is it finite, are its values right."""
+"""Compares what a student's code returned with what is right, in a helpful order: did it run, structure, shape, dtype,
+finite, values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.tolerance import Tolerance
 
 
 def leaves(value: object, count: int) -> list[Tensor] | None:
-    """The `count` tensors of a returned value, or None if it isn't that: a tuple or list where several are due."""
+    """The `count` tensors of a returned value (a tuple or list if several), or None if it has another structure."""
     if count == 1:
         return [value] if isinstance(value, Tensor) else None
     if isinstance(value, tuple | list) and len(value) == count and all(isinstance(v, Tensor) for v in value):
@@ -25,7 +25,7 @@ def leaves(value: object, count: int) -> list[Tensor] | None:
 
 
 def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
-    """Why there is nothing to look at, if there is nothing."""
+    """Why a call gave no value, or None if it gave one."""
     name = exercise.name
     if outcome.status == "missing":
         return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
@@ -57,8 +57,8 @@ def _raised(outcome: Outcome, name: str) -> Finding:
     if raised.name == "KeyboardInterrupt":
         return Finding("interrupted", "The check was interrupted before it was done.")
     where = f" at your line {raised.line_number}: `{raised.line}`" if raised.line else ""
-    said = f": {raised.message}" if raised.message else ""
-    return Finding("raised", f"`{name}` raised {raised.name}{where}{said}")
+    message = f": {raised.message}" if raised.message else ""
+    return Finding("raised", f"`{name}` raised {raised.name}{where}{message}")
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:
@@ -115,15 +115,16 @@ def shapes(values: Sequence[Tensor], exercise: Exercise, case: Case) -> Finding 
 
 
 def arguments_in_words(case: Case, exercise: Exercise) -> str:
-    """The shapes and numbers that went in, for a message; for a module what it was made with, too."""
+    """The shapes and numbers of a call, for a message; for a module also its constructor's."""
     shown = [f"{name} {tuple(arg.shape)}" for name, arg in case.args.items() if isinstance(arg, Tensor)]
     shown += [f"{name} = {arg}" for name, arg in case.args.items() if type(arg) in (int, float)]
-    made = ""
+    constructed = ""
     if case.setup is not None:
-        names = (argument.partition("=")[0] for argument in exercise.signature)  # what is left out has its default
-        made = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
-        made = f"It was made with {made}. "
-    return f"{made}It was called with {', '.join(shown)}." if shown else made.strip()
+        names = (argument.partition("=")[0] for argument in exercise.signature)
+        # Arguments left out have their defaults.
+        values = ", ".join(f"{name} = {arg}" for name, arg in zip(names, case.setup.init, strict=False))
+        constructed = f"It was made with {values}. "
+    return f"{constructed}It was called with {', '.join(shown)}." if shown else constructed.strip()
 
 
 def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> Finding | None:
@@ -142,8 +143,8 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
 def values_close(
     values: Sequence[Tensor], expected: Sequence[Tensor], exercise: Exercise, case: Case, tolerance: Tolerance
 ) -> Finding | None:
-    """The first output whose values are wrong: NaN and inf first, then how many differ and where the first one
-    stands. One number is told as it is.
+    """The first output whose values are wrong: NaN and inf first, then how many differ, and the first place. A single
+    number is shown with the expected one.
     """
     for value, right, output in zip(values, expected, exercise.outputs, strict=True):
         if tolerance.all_close(value, right):
@@ -167,8 +168,8 @@ def values_close(
 
 
 def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Finding | None:
-    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't; a message calls it `name`, and what
-    it came of `case`.
+    """Whether `value` holds NaN or inf where `right` (all finite if None) doesn't. The message names the output `name`
+    and the case `case`.
     """
     finite = torch.isfinite(value)
     if right is not None:
@@ -187,11 +188,11 @@ def not_finite(value: Tensor, right: Tensor | None, name: str, case: str) -> Fin
     )
 
 
-_IS = ("is", "holds")  # a number, a tensor with axes in which there is only one
+_IS = ("is", "holds")  # for a number, for a tensor with axes and one entry
 
 
 def apart(got: float, expected: float) -> tuple[str, str]:
-    """Two numbers in as few digits as tell them apart, four at least.
+    """Two numbers in as few digits as make them differ, at least four.
 
     >>> apart(2.31049, 1.87), apart(0.123456, 0.123457), apart(5.0, 4.00001)
     (('2.31', '1.87'), ('0.123456', '0.123457'), ('5', '4'))
@@ -203,7 +204,7 @@ def apart(got: float, expected: float) -> tuple[str, str]:
 
 
 def in_digits(number: Any, digits: int = 4) -> str:
-    """A float to so many significant digits; whole numbers, True and False as they are.
+    """A float to `digits` significant digits; whole numbers, True and False unchanged.
 
     >>> in_digits(1234.567), in_digits(0.00012), in_digits(float("nan")), in_digits(3221225472), in_digits(True)
     ('1235', '0.00012', 'NaN', '3,221,225,472', 'True')
@@ -214,12 +215,12 @@ def in_digits(number: Any, digits: int = 4) -> str:
 
 
 def called(exercise: Exercise, output: Output) -> str:
-    """What a message calls an output: a tensor of several by its name."""
+    """An output in a message; by its name if there are several."""
     return f"`{output.name}`" if len(exercise.outputs) > 1 else f"The result of `{exercise.name}`"
 
 
 def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
-    """The matrix in which `place` lies, cut around it to what a reader can take in."""
+    """The matrix that holds `place`, cut to a window around it."""
     for index in place[:-2]:
         value = value[index]
     for axis, index in enumerate(place[-2:]):
@@ -229,8 +230,8 @@ def _window(value: Tensor, place: tuple[int, ...], size: int = 6) -> Tensor:
 
 
 def expected_leaves(value: Any, count: int) -> list[Tensor]:
-    """The tensors of a reference's value; a reference that gives anything else is our own fault."""
-    found = leaves(value, count)
-    if found is None:
+    """The tensors that a reference returned. Anything else is a fault of ours: TypeError."""
+    tensors = leaves(value, count)
+    if tensors is None:
         raise TypeError(f"a reference gave {in_words(value)}, not {count} tensor(s)")
-    return found
+    return tensors

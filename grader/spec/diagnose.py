@@ -1,7 +1,7 @@
-"""Names the mistake behind wrong outputs: the known-wrong variants run on the same inputs, and outputs are compared.
+"""Names the mistake behind wrong outputs: runs known-wrong variants on the same inputs and compares outputs.
 
-With all sizes distinct hardly two mistakes give the same numbers. Where a variant can't run on distinct sizes (a
-forgotten transpose raises there), the student's code is tried on the diagnostic cases, where both run.
+With distinct sizes two mistakes hardly ever give the same numbers. A variant that can't run on distinct sizes (a
+forgotten transpose raises there) is compared on the diagnostic cases, where it runs.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from grader.spec.session import Session
 from grader.subject.values import tensors_in
 from grader.tolerance import Tolerance
 
-# Looser than a part's: a student's way to the same wrong number may round differently.
+# Looser than in parts: a student's code may reach the same wrong number with other rounding.
 CLOSE_TO_VARIANT = Tolerance(relative=1e-3, absolute=1e-4)
 RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
 
 
 def diagnose(session: Session) -> Mistake | None:
-    """The first mistake of the exercise's list that explains what the student's code gave, or None."""
+    """The first mistake in the exercise's list that explains the outputs of the student's code, or None."""
     mistakes = session.exercise.mistakes
     real = sorted((case for case in session.real_cases() if case.comparable), key=lambda case: _right(session, case))
     if real and all(_right(session, case) for case in real):
@@ -42,7 +42,7 @@ def diagnose(session: Session) -> Mistake | None:
 
 
 def _right(session: Session, case: Case) -> bool:
-    """Whether the student's code gave the right values on a case."""
+    """Whether the student's code gives the right values on a case."""
     outcome = session.call(case)
     if not outcome.ok or not session.exercise.outputs:
         return False
@@ -51,7 +51,7 @@ def _right(session: Session, case: Case) -> bool:
 
 
 def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
-    """Whether on a case with distinct sizes the student's code gave something wrong that `variant` doesn't give."""
+    """Whether the student's code gives other wrong outputs than `variant` on one of these cases."""
     for case in cases:
         outcome = session.call(case)
         if outcome.ok and not _right(session, case) and not matches(session, variant, [case]):
@@ -60,9 +60,9 @@ def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case
 
 
 def matches(session: Session, variant: Callable[..., Any], cases: list[Case]) -> bool:
-    """Whether every output on every case is either right or what `variant` gives, and one at least is the variant's.
+    """Whether every output on every case is either right or the variant's, and at least one is the variant's.
 
-    A case on which either of them raises says nothing.
+    Cases on which the student's code or the variant raises don't count.
     """
     seen = False
     for case in cases:
@@ -84,21 +84,21 @@ def _variant_outputs(session: Session, variant: Callable[..., Any], case: Case) 
         with torch.no_grad():
             return tensors_in(session.evaluate(case, variant))
     except (RuntimeError, IndexError, ValueError, TypeError):
-        return None  # it can't run on these sizes: that is what diagnostic cases are for
+        return None  # it can't run on these sizes; the diagnostic cases have others
 
 
 def _agree(got: list[Tensor], wrong: list[Tensor], right: list[Tensor]) -> bool | None:
-    """True: the variant's outputs; False: right ones; None: neither."""
+    """True: the outputs are the variant's. False: they are right. None: neither."""
     if not got or len(got) != len(wrong):
         return None
     verdict = False
-    for i, (mine, theirs) in enumerate(zip(got, wrong, strict=True)):
-        if len(right) == len(got) and _close(mine, right[i], RIGHT):
+    for i, (student, mistaken) in enumerate(zip(got, wrong, strict=True)):
+        if len(right) == len(got) and _close(student, right[i], RIGHT):
             continue
-        if not _close(mine, theirs, CLOSE_TO_VARIANT):
+        if not _close(student, mistaken, CLOSE_TO_VARIANT):
             return None
-        # An output that the mistake leaves right tells nothing, not even when the student's is a little off.
-        verdict = verdict or len(right) != len(got) or not _close(theirs, right[i], CLOSE_TO_VARIANT)
+        # An output that the mistake leaves right is no evidence, even if the student's is slightly off.
+        verdict = verdict or len(right) != len(got) or not _close(mistaken, right[i], CLOSE_TO_VARIANT)
     return verdict
 
 

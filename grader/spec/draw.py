@@ -1,6 +1,6 @@
-"""Draws the arguments of an exercise's cases from a seed: all sizes distinct, and none the square root of another.
+"""Draws the arguments of an exercise's cases from a seed. All sizes are distinct, and none is another's square.
 
-With equal sizes, one head or `d_k == sqrt(d_model)` many mistakes give the right numbers.
+With equal sizes, one head or `d_k == sqrt(d_model)`, many mistakes give the right numbers.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-# Neither 4 nor 9: no two members are a number and its square, and no root of a member is another's size.
+# Without 4, 9 and 16: no size is a square.
 POOL = (2, 3, 5, 6, 7, 8, 10, 11, 12, 13)
 LARGE_POOL = (*POOL, 14, 15, 17, 18, 19, 20)
 
 
 class Draw:
-    """A reproducible source of sizes and tensors. A learner's kernel draws from a fixed seed; a judge from a secret
-    one, with `larger` sizes."""
+    """A reproducible source of sizes and tensors. A learner's kernel uses a fixed seed; a judge a secret one and
+    `larger` sizes."""
 
     def __init__(self, seed: str | bytes, larger: bool = False) -> None:
         data = seed.encode() if isinstance(seed, str) else seed
@@ -27,7 +27,7 @@ class Draw:
         self.larger = larger
 
     def sizes(self, *names: str, **fixed: int) -> dict[str, int]:
-        """A distinct size for every name; `fixed` ones are kept and drawn around."""
+        """A size for every name, distinct from each other and from the `fixed` ones."""
         pool = [n for n in (LARGE_POOL if self.larger else POOL) if n not in fixed.values()]
         order = torch.randperm(len(pool), generator=self.generator).tolist()
         return {**fixed, **{name: pool[i] for name, i in zip(names, order, strict=False)}}

@@ -1,4 +1,4 @@
-"""Runs a specification against a subject and writes the report. Knows nothing of notebooks."""
+"""Checks a subject against a specification and returns the report. Knows nothing of notebooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.subject import Request, Subject
 from grader.subject.watch import warm_up
 
 SECONDS = 10.0
-# Findings that are a mistake of their own when no listed one fits.
+# Findings that become the diagnosis when no listed mistake fits.
 GENERAL_FINDINGS = frozenset(
     [
         "returns-nothing",
@@ -42,10 +42,10 @@ def evaluate(
     seconds: float | None = None,
     earlier: Mapping[str, Exercise] | None = None,
 ) -> Report:
-    """Check `exercise` in `subject`, within `seconds` (else the exercise's own, else `SECONDS`).
+    """Check `exercise` in `subject`, within `seconds` (else the exercise's limit, else `SECONDS`).
 
-    `seed` and `larger` decide which inputs are drawn. `earlier` gives the exercises that this one may build on. A fault
-    of ours becomes `Report.broken`, never a finding about the student's code.
+    `seed` and `larger` decide which inputs are drawn. `earlier` has the exercises that this one may build on, by name.
+    A fault of ours becomes `Report.broken`, never a finding about the student's code.
     """
     session = None
     try:
@@ -56,7 +56,7 @@ def evaluate(
         if all(part.passed for part in parts):
             return _report(session, parts)
         return _explain(session, parts, earlier or {})
-    except Exception:  # ours: whatever a student's code raises is inside an outcome
+    except Exception:  # a fault of ours: what a student's code raises is inside an outcome
         output, broken = session.output if session else "", traceback.format_exc(limit=-4)
         return Report(exercise.name, exercise.points, (), output=output, broken=broken)
 
@@ -92,7 +92,7 @@ def _report(session: Session, results: tuple[PartReport, ...], **explanation: ob
 
 
 def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping[str, Exercise]) -> Report:
-    """The report of a failure: the excluded call, the mistake it looks like, or the earlier piece that causes it."""
+    """The report of a failure: the excluded call, the likely mistake, or the earlier exercise that causes it."""
     if session.excluded_call is not None:
         return _report(session, results, diagnosis="excluded-function")
     first = next(result for result in results if not result.passed)
@@ -100,7 +100,7 @@ def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping
         diagnosis = first.kind if first.kind in GENERAL_FINDINGS else None
         return _report(session, results, diagnosis=diagnosis, hints=first.hints)
     mistake = diagnose(session)
-    piece, its_report = _failing_piece(session, earlier)
+    first_fix, fix_report = _failing_exercise(session, earlier)
     if mistake is not None:
         return _report(
             session,
@@ -108,23 +108,24 @@ def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping
             diagnosis=mistake.id,
             symptom=mistake.symptom,
             hints=mistake.hints,
-            first_fix=piece,
+            first_fix=first_fix,
         )
-    if its_report is not None and its_report.diagnosis is not None:
+    if fix_report is not None and fix_report.diagnosis is not None:
         return _report(
             session,
             results,
-            diagnosis=its_report.diagnosis,
-            symptom=its_report.symptom,
-            hints=its_report.hints,
-            first_fix=piece,
+            diagnosis=fix_report.diagnosis,
+            symptom=fix_report.symptom,
+            hints=fix_report.hints,
+            first_fix=first_fix,
         )
-    accident = next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
-    return _report(session, results, diagnosis=accident, hints=first.hints, first_fix=piece)
+    kind = next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
+    return _report(session, results, diagnosis=kind, hints=first.hints, first_fix=first_fix)
 
 
-def _failing_piece(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
-    """The first exercise of the student's that this one calls and that fails its own check, or what that one calls."""
+def _failing_exercise(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
+    """The first exercise that the student's code calls and that fails its own check, with its report. If that failure
+    comes from an exercise that it calls, then that one."""
     uses = set(session.description.get("uses", ()))
     for name in session.exercise.builds_on:
         if name not in earlier or name not in uses:

@@ -1,4 +1,4 @@
-"""What exercises must do without, told by the log of what torch was asked to do (by whatever route it was asked)."""
+"""Functions that exercises must do without, recognised in the log of torch calls, whatever route a call takes."""
 
 from __future__ import annotations
 

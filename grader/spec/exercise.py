@@ -1,7 +1,7 @@
 """What an exercise is: one specification, used in the learner's kernel and by the judge.
 
-A specification draws cases from a seed, knows what is right from an independent reference, and lists the parts that
-earn the points and the mistakes it can name. It reaches a student's code only through a `Session`.
+A specification draws cases from a seed, gets right values from an independent reference, and lists the parts that earn
+points and the mistakes that it can name. It reaches a student's code only through a `Session`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Kind = Literal["function", "module", "answers"]
 
 @dataclass(frozen=True)
 class Output:
-    """One tensor that an exercise returns: its name, and its axes as the syllabus writes them ("... Tq D")."""
+    """One returned tensor: its name, and its axes in the syllabus's letters ("... Tq D")."""
 
     name: str
     axes: str
@@ -30,9 +30,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Setup:
-    """How a module is made ready for a case: constructor arguments, parameters and buffers by name, train or eval
-    mode.
-    """
+    """The setup of a module for a case: constructor arguments, parameters and buffers by name, train or eval mode."""
 
     init: tuple[Any, ...]
     state: Mapping[str, Tensor] = field(default_factory=dict)
@@ -41,10 +39,9 @@ class Setup:
 
 @dataclass(frozen=True)
 class Case:
-    """One set of arguments. `sizes` gives every axis its length, for messages; `diagnostic` cases earn nothing: they
-    only serve to recognise a mistake that raises wherever sizes are distinct. `comparable`: right answers agree closely
-    enough on it for a mistake to be recognised by its values. `setup`: for a module, which the arguments are then
-    passed to; references and variants get it as their first argument."""
+    """One set of arguments. `sizes`: the length of every axis. `diagnostic` cases earn nothing: they recognise mistakes
+    that raise on distinct sizes. `comparable`: right answers agree closely enough to recognise a mistake by its values.
+    `setup`: for the module that gets the arguments; references and variants get it as their first argument."""
 
     name: str
     args: Mapping[str, Any]
@@ -57,8 +54,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a part did not pass. `message` holds nothing that a judge must keep to itself; `got` and `expected` are
-    for the learner's own kernel only. `kind` is a stable id, such as "wrong-shape"."""
+    """Why a part did not pass. `kind` is a stable id, such as "wrong-shape". `message` holds no secrets; `got` and
+    `expected` are for the learner's kernel only."""
 
     kind: str
     message: str
@@ -69,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Part:
-    """A share of the points. `compares_values`: the part holds only when the numbers are right."""
+    """A share of the points. `compares_values`: the part passes only if the numbers are right."""
 
     name: str
     weight: float
@@ -79,11 +76,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A known mistake: a stable id, one sentence that says what happens, and hints, each more telling than the one
-    before.
+    """A known mistake: a stable id, one sentence about what happens, and hints that say more and more.
 
-    It is recognised by running `variants`, wrong on purpose, on the cases of the check and comparing outputs; or by
-    `recognise`, where outputs alone don't tell.
+    `variants`, wrong on purpose, run on the same cases, and their outputs are compared with the student's. `recognise`
+    is for mistakes that outputs alone don't show.
     """
 
     id: str
@@ -95,8 +91,8 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Functions that an exercise must do without. `matches` tells whether a logged call (see `grader.subject.watch`)
-    is one.
+    """Functions that an exercise must do without. `matches` returns whether a logged call (see `grader.subject.watch`)
+    is one of them.
     """
 
     title: str
@@ -105,16 +101,15 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to what is right (a tensor or a
-    tuple of tensors), `parts` come in the order in which a learner should read them. `seconds` is what its check may
-    take, where that is not `grader.spec.evaluate.SECONDS`."""
+    """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to the right tensor or tuple of
+    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`."""
 
     name: str
     lesson: str
     points: float
     parts: tuple[Part, ...]
     kind: Kind = "function"
-    signature: tuple[str, ...] = ()  # of a module: its constructor's
+    signature: tuple[str, ...] = ()  # of a module: the constructor's
     outputs: tuple[Output, ...] = ()
     cases: Callable[[Draw], Iterable[Case]] = lambda _draw: ()
     reference: Callable[..., Any] | None = None
@@ -125,7 +120,7 @@ class Exercise:
 
     @property
     def call(self) -> str:
-        """How a student calls it: `attention_scores(query, key)`."""
+        """The call as a student writes it: `attention_scores(query, key)`."""
         return f"{self.name}({', '.join(self.signature)})"
 
 
@@ -147,7 +142,7 @@ AXES = {
 
 
 def shape_of(axes: str, sizes: Mapping[str, int], leading: tuple[int, ...] = ()) -> tuple[int, ...]:
-    """The shape that `axes` means: names, products ("H*D") and numbers, "..." for the leading axes.
+    """The shape of `axes`: names, products ("H*D") and numbers, "..." for the leading axes.
 
     >>> shape_of("... T H*D", {"T": 5, "H": 2, "D": 3}, leading=(7,))
     (7, 5, 6)

@@ -1,6 +1,6 @@
-"""Tells a Python loop from work on whole tensors, by counting the operators that torch runs at two lengths of an axis.
+"""Recognises a Python loop by counting the operators that torch runs at two lengths of an axis.
 
-A loop over features or sequences is no matter: their number is the same in both cases.
+Loops over other axes don't matter: their sizes are the same in both cases.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ NAMES = ("a short one, counted", "a long one, counted")
 
 
 def two_lengths(draw: Draw, inputs: dict[str, str], axis: str) -> list[Case]:
-    """The same sizes twice, with no leading axes, but for `axis`."""
+    """Two cases that differ only in the length of `axis`, without leading axes."""
     sizes = draw.sizes(*(name for axes in inputs.values() for name in axes.split() if name not in ("...", axis)))
     cases = []
     for name, length in zip(NAMES, (SHORT, LONG), strict=True):
-        these = {**sizes, axis: length}
-        args = {arg: draw.normal(shape_of(axes, these)) for arg, axes in inputs.items()}
-        cases.append(Case(name, args, these, comparable=False))
+        case_sizes = {**sizes, axis: length}
+        args = {arg: draw.normal(shape_of(axes, case_sizes)) for arg, axes in inputs.items()}
+        cases.append(Case(name, args, case_sizes, comparable=False))
     return cases
 
 
 def counted(session: Session) -> tuple[int, int] | None:
-    """How many operators ran on the short case and on the long one; None unless both came to an end."""
-    asked = (tuple(session.cases[name].args.values()) for name in NAMES)
-    outcomes = [session.ask(Request("call", session.exercise.name, args, watch=True)) for args in asked]
+    """How many operators torch ran on the short and on the long case; None unless both calls ended well."""
+    argument_lists = (tuple(session.cases[name].args.values()) for name in NAMES)
+    outcomes = [session.ask(Request("call", session.exercise.name, args, watch=True)) for args in argument_lists]
     return (outcomes[0].operations, outcomes[1].operations) if all(o.ok for o in outcomes) else None
 
 
 def loops(session: Session) -> bool:
-    """Whether the work grows with the axis: by at least one operator for every four of its entries."""
-    found = counted(session)
-    return found is not None and found[1] - found[0] >= (LONG - SHORT) / 4
+    """Whether the work grows with the axis, by at least one operator for every four entries."""
+    counts = counted(session)
+    return counts is not None and counts[1] - counts[0] >= (LONG - SHORT) / 4
 
 
 def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
-    """No Python loop over `what`, such as "tokens"; asked once the values are right."""
+    """No Python loop over `what`, such as "tokens"; judged once the values are right."""
 
     def judge(session: Session) -> Finding | None:
         finding = inspect_call(session, session.cases[after], FLOAT32)
         if finding is not None:
             return Finding("values-first", "Not judged yet: the values come first.")
-        found = counted(session)
-        if found is None:
+        counts = counted(session)
+        if counts is None:
             return Finding("values-first", f"Not judged: it does not run with {SHORT} and with {LONG} {what}.")
         if not loops(session):
             return None
         return Finding(
             "python-loop",
-            f"Your code asks torch for {found[0]} operations with {SHORT} {what} and for {found[1]} with {LONG}: "
+            f"Your code asks torch for {counts[0]} operations with {SHORT} {what} and for {counts[1]} with {LONG}: "
             f"it walks over the {what} in a Python loop. Let one operation handle them all.",
         )
 

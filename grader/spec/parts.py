@@ -1,4 +1,4 @@
-"""The parts that most exercises share. Each is a sentence that a learner reads and a share of the points."""
+"""The parts that most exercises share. Each has a title for the learner and a share of the points."""
 
 from __future__ import annotations
 
@@ -18,14 +18,12 @@ Names = Sequence[str]
 
 
 def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, gradients: bool = False) -> Finding | None:
-    """The first thing wrong with a call: it didn't run, its structure, its shapes, then (with a tolerance) its
-    values.
-    """
+    """The first fault of a call: it raised, its structure, its shapes or (with a tolerance) its values."""
     outcome = session.call(case, gradients)
     finding = compare.run_error(outcome, session.exercise) or compare.structure(outcome.value, session.exercise)
-    if finding is not None and finding.kind == "raised":  # torch's own message seldom says whose shapes it means
-        told = compare.arguments_in_words(case, session.exercise)
-        return replace(finding, message=f"{finding.message.rstrip('.')}. {told}".rstrip())
+    if finding is not None and finding.kind == "raised":  # torch's message seldom names the arguments
+        arguments = compare.arguments_in_words(case, session.exercise)
+        return replace(finding, message=f"{finding.message.rstrip('.')}. {arguments}".rstrip())
     if finding is not None:
         return finding
     values = compare.leaves(outcome.value, len(session.exercise.outputs)) or []
@@ -38,8 +36,7 @@ def inspect_call(session: Session, case: Case, tolerance: Tolerance | None, grad
 def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     """The parts of a function from tensors to tensors on the cases of `grader.spec.cases.standard`.
 
-    `title` says what the values of one sequence are; `weight` and `leading` are what they and those with leading axes
-    are worth.
+    `title` and `weight` are those of the values on one sequence; `leading` is the weight of those with leading axes.
     """
     return (
         shape(),
@@ -47,7 +44,7 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
         values("takes any leading axes", leading, "a batch", "batch and heads"),
         finite("stays finite at large entries", 0.5, "entries up to 50"),
         float64(weight=0.5),
-        unchanged(weight=0.5),  # before gradients: autograd calls a change in place a fault of its own
+        unchanged(weight=0.5),  # before gradients, where autograd raises for a change in place
         gradients(),
     )
 
@@ -61,7 +58,7 @@ def _first(session: Session, cases: Names, tolerance: Tolerance | None) -> Findi
 
 
 def shape(case: str = "one sequence", weight: float = 1) -> Part:
-    """It runs and returns the right number of tensors in the right shapes."""
+    """The call runs and returns the right number of tensors in the right shapes."""
     return Part("returns the right shape", weight, lambda s: _first(s, [case], None), compares_values=False)
 
 
@@ -71,19 +68,19 @@ def values(title: str, weight: float, *cases: str, tolerance: Tolerance = FLOAT3
 
 
 def offsets(title: str, weight: float, *cases: str) -> Part:
-    """As `values`, to 1e-2: rows with large common offsets."""
+    """Like `values`, with a tolerance of 1e-2, for rows with large common offsets."""
     return values(title, weight, *cases, tolerance=COARSE)
 
 
 def finite(title: str, weight: float, case: str, after: str = "one sequence") -> Part:
-    """No NaN or inf at large entries, where float32 is too coarse to ask for more."""
+    """No NaN or inf at large entries, where float32 is too coarse to compare values."""
 
     def judge(session: Session) -> Finding | None:
         finding = _first(session, [case], None) or _wait_for(session, after)
         if finding is not None:
             return finding
-        found = compare.leaves(session.call(session.cases[case]).value, len(session.exercise.outputs)) or []
-        for value, output in zip(found, session.exercise.outputs, strict=True):
+        tensors = compare.leaves(session.call(session.cases[case]).value, len(session.exercise.outputs)) or []
+        for value, output in zip(tensors, session.exercise.outputs, strict=True):
             finding = compare.not_finite(value, None, compare.called(session.exercise, output), case)
             if finding is not None:
                 return finding
@@ -93,19 +90,19 @@ def finite(title: str, weight: float, case: str, after: str = "one sequence") ->
 
 
 def _wait_for(session: Session, case: str) -> Finding | None:
-    """A part that says nothing about values earns nothing before they are right: any constant would pass it."""
+    """A finding while the values on `case` are wrong: without it a constant would pass parts that ignore values."""
     if inspect_call(session, session.cases[case], FLOAT32) is None:
         return None
     return Finding("values-first", "Not judged yet: the values come first.")
 
 
 def float64(case: str = "float64", single: str = "one sequence", weight: float = 1) -> Part:
-    """Float64 in, float64 out and float32 in, float32 out, with float64's precision in the first."""
+    """The output has the input's dtype, float32 or float64, and float64 values have float64's precision."""
 
     def judge(session: Session) -> Finding | None:
-        for one in (session.cases[single], session.cases[case]):
-            found = compare.leaves(session.call(one).value, len(session.exercise.outputs)) or []
-            finding = compare.dtypes(found, session.exercise, session.dtype(one))
+        for each in (session.cases[single], session.cases[case]):
+            tensors = compare.leaves(session.call(each).value, len(session.exercise.outputs)) or []
+            finding = compare.dtypes(tensors, session.exercise, session.dtype(each))
             if finding is not None:
                 return finding
         return _first(session, [case], FLOAT64)
@@ -114,7 +111,7 @@ def float64(case: str = "float64", single: str = "one sequence", weight: float =
 
 
 def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
-    """The arguments are as they were after the call."""
+    """The call leaves its arguments unchanged."""
 
     def judge(session: Session) -> Finding | None:
         outcome = session.call(session.cases[case])
@@ -134,42 +131,42 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
     """Gradients flow from every output back to every argument, and are right."""
 
     def judge(session: Session) -> Finding | None:
-        one = session.cases[case]
-        outcome = session.call(one, gradients=True)
-        plain = session.call(one)
+        drawn = session.cases[case]
+        outcome = session.call(drawn, gradients=True)
+        plain = session.call(drawn)
         raised = compare.run_error(outcome, session.exercise)
         if outcome.raised is not None and plain.raised is None and raised is not None:
-            session.expected_gradients(one)  # where torch can't differentiate the reference, the fault is not theirs
+            session.expected_gradients(drawn)  # raises where torch can't differentiate at all: not the student's fault
             return Finding(
                 "gradient-cut",
                 f"{raised.message} It runs without gradients, but not when they are wanted: stay with "
                 "torch operations, and don't write into tensors that are needed later.",
             )
-        finding = inspect_call(session, one, FLOAT32, gradients=True)
+        finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:
             return finding
         if outcome.gradients is None:
             return Finding("gradient-cut", f"No gradient reaches the result of `{session.exercise.name}`. {_CUT}")
-        return _wrong_gradient(session, one, outcome.gradients, tolerance)
+        return _wrong_gradient(session, drawn, outcome.gradients, tolerance)
 
     return Part("lets gradients flow", weight, judge)
 
 
 def defaults(after: str, weight: float = 0.5) -> Part:
-    """Each default that the student's signature gives to an argument is the number that the exercise's signature gives.
+    """Numbers that are defaults in the student's signature are those of the exercise's signature.
 
-    Nothing is said of an argument without a default (`*args` takes it, say) or with one that stands for another
-    value, such as None. Waits for the values on the case `after`: the signature is handed out with the exercise.
+    Arguments without a default (taken by `*args`, say) and defaults that are no numbers, such as None, are ignored.
+    Waits for the values on the case `after`, since the starter code contains the signature.
     """
 
     def judge(session: Session) -> Finding | None:
         finding = inspect_call(session, session.cases[after], None) or _wait_for(session, after)
         if finding is not None:
             return finding
-        own = session.description.get("defaults")
+        defaults = session.description.get("defaults")
         for argument in session.exercise.signature:
             name, _, given = argument.partition("=")
-            default = own.get(name) if isinstance(own, dict) else None
+            default = defaults.get(name) if isinstance(defaults, dict) else None
             if given and type(default) in (int, float) and default != float(given):
                 return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
         return None
@@ -183,17 +180,17 @@ _CUT = (
 
 
 def _wrong_gradient(
-    session: Session, case: Case, found: dict[str, Tensor | None], tolerance: Tolerance
+    session: Session, case: Case, gradients: dict[str, Tensor | None], tolerance: Tolerance
 ) -> Finding | None:
     expected = session.expected_gradients(case)
-    # What is zero but for rounding (the key projection's bias) is held against the largest gradient of all.
+    # Gradients that are zero but for rounding (the key projection's bias) are compared with the largest of all.
     noise = 1e-4 * max((float(right.abs().max()) for right in expected.values() if right.numel()), default=0.0)
     wrong = None
     for key, right in expected.items():
-        got, name = found.get(key), place_in_words(key, list(case.args))
+        got, name = gradients.get(key), place_in_words(key, list(case.args))
         if got is None and tolerance.all_close(torch.zeros_like(right), right):
             continue
-        if got is None:  # this explains wrong gradients of others
+        if got is None:  # it explains wrong gradients of other tensors
             return Finding("gradient-cut", f"No gradient reaches `{name}`. {_CUT}")
         close = got.shape == right.shape and tolerance.all_close(got, right)
         if not close and got.shape == right.shape and bool((right.abs() < 1e-8 * noise).all()):

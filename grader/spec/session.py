@@ -1,4 +1,4 @@
-"""One run of one specification against one subject: asks, remembers outcomes, keeps the time."""
+"""One check of one subject against one specification: sends requests, remembers outcomes, limits the time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FATAL = ("time-limit", "died", "not-run")
 
 
 class Session:
-    """Parts and mistakes see a student's code through this. `calls` logs the excluded functions that were seen."""
+    """Parts and mistakes reach a student's code only through this. `excluded_call`: the first excluded function."""
 
     def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
         self.exercise, self.subject, self.draw = exercise, subject, draw
@@ -39,7 +39,7 @@ class Session:
         self._gradients: dict[str, dict[str, Tensor]] = {}
 
     def ask(self, request: Request) -> Outcome:
-        """One request, within what is left of the time. After a time-out, a death or an interrupt nothing is run."""
+        """Send one request, within the remaining time. After a time-out, a death or an interrupt nothing runs."""
         if request.op == "get":
             return self.once(("get", request.target), lambda: self._ask(request))
         return self._ask(request)
@@ -69,15 +69,13 @@ class Session:
                 self.excluded_call = call
 
     def once(self, key: object, find: Callable[[], T]) -> T:
-        """What `find` gives, called once and remembered under `key`: for what several parts and mistakes look at."""
+        """The result of `find`, computed once and remembered under `key`, for several parts and mistakes."""
         if key not in self._remembered:
             self._remembered[key] = find()
         return self._remembered[key]
 
     def call(self, case: Case, gradients: bool = False) -> Outcome:
-        """The student's function (or module, made ready by the case's setup) on a case's arguments; asked once,
-        remembered.
-        """
+        """The outcome of the student's function (or module, after its setup) on a case's arguments. Runs once."""
         key = (case.name, gradients)
         if key not in self._outcomes:
             self._outcomes[key] = self._call(case, gradients)
@@ -93,7 +91,7 @@ class Session:
         return self._first_fault([*requests, call])
 
     def _first_fault(self, requests: list[Request]) -> Outcome:
-        """Asks one after the other; the first outcome that isn't "ok", or the last one."""
+        """Send requests in order. Returns the first outcome that isn't "ok", else the last one."""
         outcome = Outcome()
         for request in requests:
             outcome = self.ask(request)
@@ -102,13 +100,12 @@ class Session:
         return outcome
 
     def build(self, setup: Setup, handle: str, dtype: torch.dtype = torch.float32) -> Outcome:
-        """A fresh module under "@handle", loaded and in the setup's mode; the first outcome that isn't "ok", if
-        there is one.
-        """
+        """Build a fresh module under "@handle" and set its state and mode. Returns the first outcome that isn't "ok",
+        else the last one."""
         return self._first_fault(_building(self.exercise.name, setup, handle, dtype))
 
     def expected(self, case: Case) -> list[Tensor]:
-        """What is right on a case, from the reference in float64."""
+        """The right outputs of a case, from the reference in float64."""
         if self.exercise.reference is None:
             raise TypeError(f"{self.exercise.name} has no reference")
         if case.name not in self._expected:
@@ -119,11 +116,11 @@ class Session:
         return self._expected[case.name]
 
     def evaluate(self, case: Case, function: Callable[..., Any]) -> Any:
-        """What one of our own functions gives on copies of a case's arguments (after its setup, if it has one)."""
+        """The result of a function of ours on copies of a case's arguments (after its setup, if any)."""
         return function(*_setup(case), *(_copy(arg) for arg in case.args.values()))
 
     def cotangents(self, case: Case) -> list[Tensor]:
-        """Fixed weights for the outputs of a case, to take gradients with."""
+        """Fixed cotangents for the outputs of a case."""
         if case.name not in self._cotangents:
             weights = Draw(f"cotangents of {case.name}")
             drawn = [weights.normal(leaf.shape).to(self.dtype(case)) for leaf in self.expected(case)]
@@ -149,15 +146,15 @@ class Session:
             outputs = compare.expected_leaves(reference(*setup, *args), len(self.exercise.outputs))
             weights = [weight.to(torch.float64) for weight in self.cotangents(case)]
             weighed = [(o * w).sum() for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-            found = torch.autograd.grad(weighed, list(wanted.values()), allow_unused=True)
-        return {k: torch.zeros_like(wanted[k]) if g is None else g for k, g in zip(wanted, found, strict=True)}
+            gradients = torch.autograd.grad(weighed, list(wanted.values()), allow_unused=True)
+        return {k: torch.zeros_like(wanted[k]) if g is None else g for k, g in zip(wanted, gradients, strict=True)}
 
     @staticmethod
     def dtype(case: Case) -> torch.dtype:
-        """The floating-point dtype of a case's arguments, or else of its module's parameters (which take token ids)."""
+        """The floating-point dtype of a case's arguments, or (if they are token ids) of its module's parameters."""
         values = (*case.args.values(), *(case.setup.state.values() if case.setup is not None else ()))
-        found = [value.dtype for value in values if isinstance(value, Tensor) and value.is_floating_point()]
-        return found[0] if found else torch.get_default_dtype()
+        dtypes = [value.dtype for value in values if isinstance(value, Tensor) and value.is_floating_point()]
+        return dtypes[0] if dtypes else torch.get_default_dtype()
 
     def real_cases(self) -> list[Case]:
         """The cases that earn points."""
@@ -169,7 +166,7 @@ class Session:
 
     @cached_property
     def description(self) -> Mapping[str, Any]:
-        """Facts about the student's object; empty if there is none."""
+        """Facts about the student's object (see `grader.subject.executor.describe`); empty if there is none."""
         outcome = self.ask(Request("describe", self.exercise.name))
         return outcome.value if outcome.ok and isinstance(outcome.value, dict) else {}
 
@@ -183,7 +180,7 @@ def _building(target: str, setup: Setup, handle: str, dtype: torch.dtype) -> lis
 
 
 def _setup(case: Case, dtype: torch.dtype | None = None) -> tuple[Setup, ...]:
-    """The setup of a module's case with a state of its own, as the leading arguments of our own functions."""
+    """The setup of a module's case with a copied state, as the leading arguments of our functions."""
     if case.setup is None:
         return ()
     return (replace(case.setup, state={name: _copy(t, dtype) for name, t in case.setup.state.items()}),)

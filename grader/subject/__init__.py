@@ -1,7 +1,7 @@
 """How a specification reaches a student's code: one interface, two subjects.
 
-`LocalSubject` works in the learner's own process; `ForkedSubject` talks to a forked process through a pipe.
-Both let the same `Executor` touch the student's objects, so what works in one works in the other.
+`LocalSubject` runs the code in the learner's process; `ForkedSubject` talks to a forked process through a pipe. In
+both, the same `Executor` carries out the requests.
 """
 
 from grader.subject.protocol import Outcome, Raised, Request, Subject

@@ -1,4 +1,4 @@
-"""A callable that the judge answers, as a student's code sees it. Gradients flow: the judge is asked for them."""
+"""A callable that the judge answers, as a student's code sees it. The judge also gives its gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ask = Callable[[tuple[Any, ...]], Any]
 
 
 class _Answered(torch.autograd.Function):
-    """The answer to one tensor as a node of the graph. Backward asks ("gradient", x, cotangent)."""
+    """The answer to one tensor as a node of autograd's graph. Backward asks ("gradient", x, cotangent)."""
 
     @staticmethod
     def forward(ctx: Any, ask: Ask, x: Tensor) -> Any:

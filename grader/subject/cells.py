@@ -1,4 +1,4 @@
-"""A notebook cell outside Jupyter: its magics, `display` and `get_ipython`, without a shell that could be bent."""
+"""Notebook cells outside Jupyter: magics, `display`, `get_ipython`, but no IPython shell that a cell could alter."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ TRANSPARENT = frozenset({"time", "capture", "prun"})
 
 
 class Shell:
-    """What `get_ipython()` gives. It runs the code that a timing magic stands before and takes anything else in
-    silence."""
+    """What `get_ipython()` returns. It runs the code of timing magics and ignores everything else."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
@@ -35,7 +34,7 @@ class Shell:
 
 
 class Silence:
-    """Takes every call, attribute, item and loop, and does nothing."""
+    """Accepts every call, attribute, item and loop, and does nothing."""
 
     def __call__(self, *_args: object, **_keywords: object) -> Silence:
         return self
@@ -59,7 +58,7 @@ class Silence:
 
 
 def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
-    """Adds what every notebook has without importing it."""
+    """Add the names that every notebook has without an import."""
     shell = Shell(namespace)
     namespace["get_ipython"] = lambda: shell
     namespace["display"] = lambda *_things, **_options: None
@@ -67,7 +66,7 @@ def notebook_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_cell(source: str, name: str, definitions_only: bool = False) -> CodeType:
-    """Code of a cell. What isn't Python as it stands is handed to IPython's transformer (magics, `!`, `?`)."""
+    """Compile a cell. IPython's transformer is used only if it isn't plain Python (magics, `!`, `?`)."""
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     try:
         return _code(source, name, definitions_only)
@@ -79,7 +78,7 @@ def compile_cell(source: str, name: str, definitions_only: bool = False) -> Code
 
 
 def _code(source: str, name: str, definitions_only: bool) -> CodeType:
-    """Without this file's own `from __future__`, which a notebook doesn't have."""
+    """Compile without inheriting this file's `from __future__`."""
     if not definitions_only:
         return compile(source, name, "exec", dont_inherit=True)
     tree = ast.parse(source, name)

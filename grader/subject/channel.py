@@ -15,7 +15,7 @@ class Closed(Exception):
 
 
 class Late(Exception):
-    """Nothing whole came before the deadline."""
+    """No whole frame came, or could be sent, before the deadline."""
 
 
 class Channel:
@@ -24,11 +24,11 @@ class Channel:
     def __init__(self, end: socket.socket) -> None:
         end.setblocking(False)
         self._socket = end
-        self._read = bytearray()  # of frames to come
+        self._read = bytearray()  # bytes of frames not yet returned
 
     def send(self, value: object, seconds: float | None = None) -> None:
-        """Send one value; `Late` if the other end doesn't take it within `seconds`. What comes in meanwhile is kept: or
-        two ends that both send more than the pipe holds would wait for each other."""
+        """Send one value; `Late` if the other end doesn't take it within `seconds`. Reads meanwhile, because two ends
+        that both send more than the pipe holds would block each other."""
         rest = memoryview(encode(value))
         deadline = None if seconds is None else time.monotonic() + seconds
         while rest:
@@ -64,7 +64,7 @@ class Channel:
                 self._wait(select.POLLIN, deadline)
 
     def _take(self) -> None:
-        """Read what is there."""
+        """Read the available bytes."""
         try:
             part = self._socket.recv(2**16)
         except BlockingIOError:
@@ -80,7 +80,7 @@ class Channel:
             raise WireError("the sender sends without end")
 
     def _wait(self, wanted: int, deadline: float | None) -> int:
-        """Until the pipe is ready: for what, as poll's events."""
+        """Wait until the pipe is ready. Returns poll's events."""
         poll = select.poll()
         poll.register(self._socket, wanted)
         left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000

@@ -1,5 +1,5 @@
-"""What a forked child gives up before it runs a student's code: a scratch folder of its own, limits, its user,
-its capabilities, most system calls. Each step only takes away; after the last one nothing can be had back.
+"""Confines a forked child before it runs a student's code: a private scratch folder, resource limits, another user, no
+capabilities, few system calls. No step can be undone.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ CAPABILITY_VERSION_3 = 0x20080522
 
 @dataclass(frozen=True)
 class Confinement:
-    """`memory` is the address space in bytes beyond what the zygote has; `uid` None keeps the zygote's own.
+    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `uid` None keeps the zygote's user.
 
-    `scratch` is where a small tmpfs is mounted for each child; "" where there is no sandbox to mount it in. `seccomp`
-    is a compiled filter, base64. `packages` are imported before the first fork."""
+    `scratch` is the mount point of each child's small tmpfs; "" without a sandbox. `seccomp` is a compiled filter,
+    base64. `packages` are imported before the first fork."""
 
     memory: int
     processes: int
@@ -48,7 +48,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def confine(limits: Confinement, address_space: int) -> None:
-    """Give everything up. The order matters: a mount needs the capabilities that go next, the filter comes last."""
+    """Take every step. The order matters: mounting needs capabilities, and the filter blocks the other steps."""
     _fresh_signals()
     if limits.scratch:
         _scratch(limits)
@@ -68,7 +68,7 @@ def _fresh_signals() -> None:
 
 
 def _scratch(limits: Confinement) -> None:
-    """A tmpfs in a mount namespace of the child's own: it vanishes with the child, whatever was left in it."""
+    """Mount a tmpfs in the child's own mount namespace: it vanishes with the child."""
     _check(_libc.unshare(CLONE_NEWNS), "unshare")
     options = f"size={limits.scratch_bytes},nr_inodes=4096,mode=1777".encode()
     _check(_libc.mount(b"tmpfs", limits.scratch.encode(), b"tmpfs", MS_NOSUID_NODEV, options), "mount")
@@ -87,7 +87,7 @@ def _resources(limits: Confinement, address_space: int) -> None:
         resource.RLIMIT_MEMLOCK: 0,
         resource.RLIMIT_MSGQUEUE: 0,
     }
-    if not limits.processes:  # counted by user, and the user is the teacher: their other processes count too
+    if not limits.processes:  # the limit counts all processes of a user, and without a sandbox the user is the teacher
         del wanted[resource.RLIMIT_NPROC]
     for kind, value in wanted.items():
         resource.setrlimit(kind, (value, value))

@@ -1,6 +1,6 @@
-"""The only code that touches what a student wrote: it carries out requests on a namespace and reports in plain data.
+"""Carries out requests on a student's namespace and returns plain data: the only code that touches student objects.
 
-Nothing here knows an expected value or decides anything.
+It knows no expected values and judges nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Executor:
         self.log = Log()
 
     def handle(self, request: Request) -> Outcome:
-        """Carry out one request and leave the random state as it was: for a notebook that goes on afterwards."""
+        """Carry out one request and restore the random state, for a notebook that continues."""
         python_state, torch_state = random.getstate(), torch.default_generator.get_state()
         try:
             return self.carry_out(request)
@@ -62,7 +62,7 @@ class Executor:
             facts = {"status": "missing", "value": str(error)}
         except TimeLimit:
             facts = {"status": "time-limit"}
-        except BaseException as error:  # SystemExit and KeyboardInterrupt too: a student's code may raise anything
+        except BaseException as error:  # a student's code may raise anything, SystemExit and KeyboardInterrupt too
             facts = {"status": "raised", "raised": describe_exception(error)}
         return Outcome(
             **facts,
@@ -83,17 +83,17 @@ class Executor:
     def _run(self, request: Request) -> dict[str, Any]:
         self.cells += 1
         code = compile_cell(request.source, f"<cell {self.cells}>", "definitions" in request.args)
-        exec(code, self.namespace)  # the student's code is what we are here to run
+        exec(code, self.namespace)
         return {}
 
     def _names(self, request: Request) -> dict[str, Any]:
         names: set[str] = set()
         for number, source in enumerate(request.args, 1):
             try:
-                found = names_of(compile_cell(source, f"<cell {number} of the notebook>"))
+                cell = names_of(compile_cell(source, f"<cell {number} of the notebook>"))
             except (SyntaxError, ValueError, RecursionError):
-                return {}  # nobody can say what this notebook uses
-            names |= found.uses | (found.attributes - {"eval"})  # `model.eval()` looks no name up
+                return {}  # the names of this notebook can't be known
+            names |= cell.uses | (cell.attributes - {"eval"})  # `model.eval()` looks up no name
         return {"value": sorted(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
@@ -104,17 +104,17 @@ class Executor:
         with watch(self.log) if request.watch else contextlib.nullcontext():
             value = function(*passed, **keywords)
         facts: dict[str, Any] = {"value": plain(value)}
-        if not wanted:  # a change in place of what gradients are wanted of is an error of torch's own
+        if not wanted:  # otherwise torch itself raises for a change in place
             facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
             return facts
-        # A parameter that has two names, as a layer of its own and inside a Sequential, is found under both.
+        # A parameter may have two names, as an attribute and inside a Sequential: keep both.
         named = function.named_parameters(remove_duplicate=False) if isinstance(function, nn.Module) else ()
         parameters = dict(named)
         facts["gradients"] = _gradients(value, passed, parameters, request.cotangents or ())
         return facts
 
     def _prepare(self, arg: Any, differentiable: bool) -> Any:
-        """A fresh copy of an argument: nothing a student does to it reaches the specification's."""
+        """A copy of an argument, so that a student's code can't change the specification's."""
         if isinstance(arg, Tensor):
             copy = arg.clone()
             return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
@@ -137,21 +137,21 @@ class Executor:
     def _build(self, request: Request) -> dict[str, Any]:
         module = self._find(request.target)(*request.args, **request.keywords)
         if not isinstance(module, nn.Module):
-            made = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
-            return {"status": "misbuilt", "value": made}
+            problem = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
+            return {"status": "misbuilt", "value": problem}
         self.modules[request.handle] = module
         return {}
 
     def _load(self, request: Request) -> dict[str, Any]:
         module = self._find(request.target)
-        own = dict(module.named_parameters(remove_duplicate=False))
-        own |= dict(module.named_buffers(remove_duplicate=False))
-        problem = _misfit(own, request.args[0])
+        tensors = dict(module.named_parameters(remove_duplicate=False))
+        tensors |= dict(module.named_buffers(remove_duplicate=False))
+        problem = _misfit(tensors, request.args[0])
         if problem:
             return {"status": "misbuilt", "value": problem}
         with torch.no_grad():
             for name, tensor in request.args[0].items():
-                own[name].copy_(tensor)
+                tensors[name].copy_(tensor)
         return {}
 
     def _state(self, request: Request) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class Executor:
 
 
 def _changed(before: Any, after: Any) -> bool:
-    """Whether the student's code changed an argument in place. Of callables only a module has something to change."""
+    """Whether the student's code changed an argument in place. Only one kind of callable, a module, can change."""
     if isinstance(before, Given | Callback):
         return isinstance(after, Translator) and after.changed()
     if isinstance(before, tuple | list):
@@ -185,20 +185,20 @@ def _changed(before: Any, after: Any) -> bool:
     return not same(before, plain(after) if not isinstance(after, Tensor) else after)
 
 
-def _misfit(own: dict[str, Tensor], state: dict[str, Tensor]) -> str:
+def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
     """Why a state can't be copied into a module, in words; empty if it can."""
-    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(own.items())[:12]) or "none at all"
+    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(tensors.items())[:12]) or "none at all"
     for name, tensor in state.items():
-        if name not in own:
+        if name not in tensors:
             return f"The module has no parameter or buffer `{name}`; it has {has}."
-        if own[name].shape != tensor.shape:
-            return f"`{name}` has shape {tuple(own[name].shape)}, expected {tuple(tensor.shape)}."
+        if tensors[name].shape != tensor.shape:
+            return f"`{name}` has shape {tuple(tensors[name].shape)}, expected {tuple(tensor.shape)}."
     return ""
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """Facts about a student's object: its kind, its parameters' names, which numbers are their defaults, the global
-    names its code uses; for a module the classes of its parts, by path, with their base classes."""
+    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, the global names
+    its code uses; for a module the path of each part, with its class and base classes."""
     facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
     with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(thing).parameters.values()
@@ -234,24 +234,24 @@ def _gradients(
     parameters: dict[str, nn.Parameter],
     cotangents: tuple[Tensor | None, ...],
 ) -> dict[str, Tensor | None] | None:
-    """Vector-Jacobian products by place of argument and name of parameter; None if no gradient reaches any output."""
+    """Vector-Jacobian products by place of argument or name of parameter; None if no output has a gradient."""
     wanted = {k: t for k, t in {**tensors_by_place(given), **parameters}.items() if t.requires_grad}
     outputs = []
     for leaf, cotangent in zip(tensors_in(value), cotangents, strict=False):
         if cotangent is not None and leaf.requires_grad and leaf.shape == cotangent.shape:
-            # One number to differentiate: handing the weights to `grad` makes torch import sympy (0.4 s, 70 MB).
+            # Differentiate a number: passing cotangents to `grad` makes torch import sympy (0.4 s, 70 MB).
             outputs.append((leaf * cotangent.to(leaf.dtype)).sum())
     if not outputs or not wanted:
         return None
-    found = torch.autograd.grad(outputs, list(wanted.values()), allow_unused=True)
-    return {k: None if g is None else plain(g) for k, g in zip(wanted, found, strict=True)}
+    gradients = torch.autograd.grad(outputs, list(wanted.values()), allow_unused=True)
+    return {k: None if g is None else plain(g) for k, g in zip(wanted, gradients, strict=True)}
 
 
 class _Guarded:
-    """The same surroundings for every call: random numbers, gradient mode, and what is printed goes to `output`.
+    """The same conditions for every request: random seed, gradient mode, printed text into `output`.
 
-    A class and no generator: a submission is asked some seventy things, most of which take less than five nested
-    generators do.
+    A class, because it is faster than nested generators: most of a submission's seventy or so requests take less time
+    than those would.
     """
 
     def __init__(self, request: Request, output: io.TextIOBase) -> None:
@@ -272,7 +272,7 @@ class _Guarded:
 
 
 class _CappedText(io.StringIO):
-    """Keeps the first bytes of what a student's code prints, so that a print in a loop costs no memory."""
+    """Keeps the first `OUTPUT_BYTES` characters of printed text, so that a print in a loop takes no memory."""
 
     def write(self, text: str) -> int:
         room = OUTPUT_BYTES - self.tell()

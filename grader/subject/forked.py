@@ -1,4 +1,4 @@
-"""The subject behind a pipe: a child forked from a zygote runs the student's code, this process only talks to it."""
+"""The subject behind a pipe: a child forked from a zygote runs the student's code, and this process talks to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.subject.values import Callback
 from grader.subject.wire import WireError
 from grader.subject.zygote import Zygote
 
-# What the pipe itself may take beyond the time that the student's code has.
+# Seconds for the pipe, beyond the time limit of the student's code.
 GRACE = 1.0
 
 
@@ -34,7 +34,7 @@ class ForkedSubject:
         """Carry out one request in the child. After a death or a time-out every outcome is "not-run"."""
         if self._channel is None:
             return Outcome(status="not-run")
-        # The answer bears its question's number, which nobody can know before: what comes early is no answer.
+        # The child can't know this number before the request, so it can't send an answer in advance.
         token = secrets.randbits(60)
         deadline = time.monotonic() + request.seconds + GRACE
         try:
@@ -42,7 +42,7 @@ class ForkedSubject:
             return self._receive(token, deadline)
         except Late:  # a child that no longer answers, or no longer reads
             outcome = Outcome(status="time-limit")
-        except (Closed, WireError, ValueError):  # a child that is gone, or that says what makes no sense
+        except (Closed, WireError, ValueError):  # a child that is gone, or sends malformed messages
             outcome = Outcome(status="died")
         self.close()
         return outcome
@@ -53,7 +53,7 @@ class ForkedSubject:
         return self._channel is None
 
     def _receive(self, token: int, deadline: float) -> Outcome:
-        """The outcome of the request with this token; the child's callbacks are answered meanwhile."""
+        """The outcome of the request with this token. Answers the child's callbacks meanwhile."""
         while True:
             message: Any = self._connected().receive(max(deadline - time.monotonic(), 1e-3))
             if not isinstance(message, dict):
@@ -74,11 +74,11 @@ class ForkedSubject:
     def _send(self, value: object, deadline: float) -> None:
         try:
             self._connected().send(value, max(deadline - time.monotonic(), 1e-3))
-        except WireError as error:  # a fault of ours, not the child's
+        except WireError as error:  # our fault, not the child's
             raise RuntimeError("this can't be sent to a student's process") from error
 
     def _reply(self, callback: Callback, args: tuple[Any, ...]) -> tuple[str, Any]:
-        """What a callback gives; what it raises (a student may call it with anything) is the student's to see."""
+        """The result of a callback, or what it raises, for the student: they may call it with anything."""
         assert self._answer is not None
         try:
             return "ok", self._answer(callback, args)

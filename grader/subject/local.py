@@ -1,4 +1,4 @@
-"""The subject in the learner's own process: no copy, no pipe, an answer in milliseconds."""
+"""The subject in the learner's own process, without a pipe."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class LocalSubject:
     """The names in `namespace`, as they are now."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        self._servant = Executor(namespace)
+        self._executor = Executor(namespace)
 
     def ask(self, request: Request) -> Outcome:
         """Carry out one request in this process."""
-        return self._servant.handle(request)
+        return self._executor.handle(request)
 
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""
-        self._servant.answer = answer
+        self._executor.answer = answer

@@ -1,7 +1,7 @@
-"""Which names a piece of Python uses and binds, read from its compiled code: the one analyser of names.
+"""The names that a piece of Python uses and binds, read from its compiled code.
 
-The build asks it whether a worked example uses what a student writes, the judge which worked examples a submission
-needs, and a check which of the student's earlier functions a function calls.
+The build uses it to see whether a worked example needs a student's code, the judge to see which worked examples a
+submission needs, a check to see which earlier functions a function calls.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 @dataclass(frozen=True)
 class Names:
-    """`uses`: global names that are read, in functions and classes inside too. `binds`: names that are there once the
-    code has run. `attributes`: names behind a dot, and of modules."""
+    """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
+    run. `attributes`: names behind a dot, and of modules."""
 
     uses: frozenset[str]
     binds: frozenset[str]
@@ -33,23 +33,23 @@ def names_of(code: CodeType) -> Names:
     """
     uses: set[str] = set()
     binds: set[str] = set()
-    every: set[str] = set()
+    all_names: set[str] = set()
     for inner in _all_codes(code):
         instructions = list(dis.get_instructions(inner))
         read = {i.argval for i in instructions if i.opname in LOADS}
         stored = {i.argval for i in instructions if i.opname == "STORE_NAME"}
         binds |= {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
-        every |= set(inner.co_names)
+        all_names |= set(inner.co_names)
         if inner is code:
             binds |= stored
         else:
             read -= stored  # a class's own names
         uses |= read
-    return Names(frozenset(uses), frozenset(binds), frozenset(every - uses - binds))
+    return Names(frozenset(uses), frozenset(binds), frozenset(all_names - uses - binds))
 
 
 def _all_codes(code: CodeType) -> list[CodeType]:
-    """A piece of code and all that is defined inside it."""
+    """A piece of code and all code defined inside it."""
     codes = [code]
     for outer in codes:
         codes += [constant for constant in outer.co_consts if inspect.iscode(constant)]

@@ -1,4 +1,4 @@
-"""What may be asked of a student's code, and what comes back. Requests and outcomes are plain data."""
+"""Requests to a student's code, and their outcomes. Both are plain data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ OUTPUT_BYTES = 20_000
 
 @dataclass(frozen=True)
 class Request:
-    """One thing asked of the student's code.
+    """A request to the student's code.
 
     | op | meaning |
     | --- | --- |
     | run | execute `source` as a cell; with `args=("definitions",)` only its functions, classes and imports |
-    | names | which names the sources in `args` use, without running them |
+    | names | the names that the sources in `args` use, without running them |
     | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
     | build | make `target(*args, **keywords)` and keep it under `handle` |
     | load | copy `args[0]`, a dict of tensors, into the parameters and buffers of "@handle" |
@@ -63,14 +63,14 @@ class Raised:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a request came to.
+    """The outcome of a request.
 
-    "missing": there is no such name (`value`). "misbuilt": what was built is no module or lacks parameters (`value`
-    says so). `changed`: positions of the arguments that the call changed in place. `gradients`: by "0", "1", … for
-    arguments and by name for parameters, None where nothing flows; the whole is None when none were asked for or the
-    output has no gradient at all. `calls`: torch functions seen, named as in `grader.subject.watch`.
-    `operations`: how many operators torch ran, repetitions counted. `largest`: the most elements of any storage that
-    torch made, with its tensor's shape. The last three are known of a watched call only.
+    "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
+    `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
+    arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
+    has a gradient. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
+    `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
+    torch made, and `largest_shape`, its tensor's shape.
     """
 
     status: Status = "ok"
@@ -95,7 +95,7 @@ def to_plain(message: Request | Outcome) -> dict[str, Any]:
     defaults = _DEFAULTS[type(message)]
     for name, value in vars(message).items():
         default = defaults[name]
-        # The default of a student's value is None: it is compared with nothing.
+        # A student's value is never compared: its default is None.
         if value is default or (type(value) is type(default) and type(value) in _SIMPLE and value == default):
             continue
         data[name] = value
@@ -143,7 +143,7 @@ def _are_gradients(value: Any) -> bool:
 
 
 _SOUND: dict[str, Callable[[Any], bool]] = {
-    # Only the judge says that a process died or that nothing was run.
+    # Not "died" or "not-run": only the judge sets those.
     "status": lambda value: isinstance(value, str) and value in ("ok", "raised", "time-limit", "missing", "misbuilt"),
     "raised": _is_raised,
     "changed": lambda value: _all(value, int),
@@ -163,7 +163,7 @@ Answer = Callable[[Callback, tuple[Any, ...]], Any]
 
 
 class Subject(Protocol):
-    """A student's code, as a specification sees it."""
+    """A student's code as a specification sees it."""
 
     def ask(self, request: Request) -> Outcome:
         """Carry out one request; never raises for anything the student's code does."""

@@ -1,6 +1,4 @@
-"""A time limit on code that runs in this process, by a signal where that works and by an asynchronous exception
-elsewhere.
-"""
+"""A time limit on code in this process: by a signal where possible, else by an asynchronous exception."""
 
 from __future__ import annotations
 
@@ -14,14 +12,14 @@ from types import FrameType
 
 
 class TimeLimit(BaseException):
-    """The code took longer than it may. No Exception, so that a student's `except Exception` doesn't swallow it."""
+    """The code took too long. Not an `Exception`, so that a student's `except Exception` doesn't swallow it."""
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
     """Raise `TimeLimit` inside the block after `seconds`.
 
-    A long operation inside torch ends first. Where there are no signals (Windows, a thread other than the main one) the
-    limit reaches Python code only.
+    It is raised only after a running torch operation has returned. Without signals (on Windows, in a thread other than
+    the main one) only Python code can be interrupted.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
         return _BySignal(seconds)
@@ -29,14 +27,14 @@ def time_limit(seconds: float) -> AbstractContextManager[None]:
 
 
 class _BySignal:
-    """`_signal` and not `signal`, whose enums take longer than many a call that is limited here."""
+    """Uses `_signal`: converting the enums of `signal` takes longer than many of the limited calls."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(seconds, 1e-3)
 
     def __enter__(self) -> None:
-        self.previous = _signal.signal(_signal.SIGALRM, _ring)
-        # Rings again: an `except:` around a loop's body swallows the first one.
+        self.previous = _signal.signal(_signal.SIGALRM, _raise)
+        # Repeats: an `except:` inside a loop swallows the first exception.
         _signal.setitimer(_signal.ITIMER_REAL, self.seconds, 0.2)
 
     def __exit__(self, *_error: object) -> None:
@@ -44,7 +42,7 @@ class _BySignal:
         _signal.signal(_signal.SIGALRM, self.previous)
 
 
-def _ring(_number: int, _frame: FrameType | None) -> None:
+def _raise(_number: int, _frame: FrameType | None) -> None:
     raise TimeLimit
 
 
@@ -52,12 +50,12 @@ def _ring(_number: int, _frame: FrameType | None) -> None:
 def _by_thread(seconds: float) -> Iterator[None]:
     target, lock, done = threading.get_ident(), threading.Lock(), False
 
-    def ring() -> None:
+    def raise_in_target() -> None:
         with lock:
             if not done:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), ctypes.py_object(TimeLimit))
 
-    timer = threading.Timer(seconds, ring)
+    timer = threading.Timer(seconds, raise_in_target)
     timer.daemon = True
     timer.start()
     try:

@@ -1,4 +1,4 @@
-"""A stand-in for a trained Transformer, for a student's code that decodes with one."""
+"""A stand-in for a trained Transformer, for exercises that decode with one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from torch import Tensor, nn
 class Translator(nn.Module):
     """`model(src, trg)` gives logits (B, T, V), looked up in a table by all of src and by trg up to each position.
 
-    `data`: table (K, V); training, the mode it starts in; watched, what counts as changed afterwards: "mode" or
-    "gradient" (whether any logits could have been differentiated). In train mode it looks up other rows, as dropout
-    would have it.
+    `data`: table (K, V); training, its first mode; watched, what counts as a change: "mode" (another one afterwards) or
+    "gradient" (logits that required gradients). In train mode it looks up other rows, like dropout.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -22,7 +21,7 @@ class Translator(nn.Module):
         self.table = nn.Parameter(data["table"].clone())
         self.train(bool(data["training"]))
         self._watched = str(data["watched"])
-        self._began_in = self.training
+        self._first_mode = self.training
         self._tracked = False
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
@@ -39,5 +38,5 @@ class Translator(nn.Module):
         return (read + written + self.training) % len(self.table)
 
     def changed(self) -> bool:
-        """Whether what is watched is other than it was."""
-        return self._tracked if self._watched == "gradient" else self.training is not self._began_in
+        """Whether the watched property has changed."""
+        return self._tracked if self._watched == "gradient" else self.training is not self._first_mode

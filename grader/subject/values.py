@@ -1,7 +1,7 @@
 """The plain data that crosses between a specification and a student's code.
 
-Tensors, numbers, strings, None, tuples, lists and dicts; nothing that carries behaviour. What a student returns
-beyond these becomes an `Opaque` with its type's name: enough for a sentence, nothing to run.
+Tensors, numbers, strings, None, tuples, lists and dicts; nothing with behaviour. Anything else that a student returns
+becomes an `Opaque` with its type's name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from grader.subject.translator import Translator
 
-# Held at import, so that a notebook which replaces torch's functions replaces nothing here.
+# Taken at import, in case a notebook replaces torch's functions.
 _equal, _isnan, _where = torch.equal, torch.isnan, torch.where
-# What a subclass of a plain type really holds, whatever its own methods say.
+# The plain value of a subclass's instance, whatever its methods return.
 _BARE: dict[type, Callable[[Any], Any]] = {int: int.__index__, float: float.__float__, str: str.__str__}
 MAX_DEPTH = 12
 MAX_ITEMS = 100_000
@@ -26,7 +26,7 @@ MAX_ITEMS = 100_000
 
 @dataclass(frozen=True)
 class Opaque:
-    """Something that can't cross: only the name of its type does."""
+    """Stands for an object that can't cross: only the name of its type does."""
 
     type_name: str
 
@@ -45,7 +45,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Callback:
-    """A callable that the judge answers: the student's side holds no more than this number."""
+    """A callable that the judge answers. The student's process has only its number."""
 
     number: int
 
@@ -66,12 +66,12 @@ def _layer_norm(data: Mapping[str, Any]) -> Callable[..., Any]:
     return lambda x: nn.functional.layer_norm(x, weight.shape, weight.to(x.dtype), bias.to(x.dtype), eps)
 
 
-# They keep no state and take float32 and float64: a student may call them as often as they like.
+# Stateless, for float32 and float64.
 GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "linear": _linear,
     "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,
-    "translator": Translator,  # a module, with a mode
+    "translator": Translator,  # the only module: it has a mode
 }
 
 
@@ -114,23 +114,23 @@ def tensors_by_place(args: Sequence[Any]) -> dict[str, Tensor]:
     >>> list(tensors_by_place([torch.zeros(1), 5, (torch.zeros(2), None)]))
     ['0', '2.0']
     """
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for i, arg in enumerate(args):
         if isinstance(arg, tuple | list):
-            found |= {f"{i}.{place}": tensor for place, tensor in tensors_by_place(arg).items()}
+            tensors |= {f"{i}.{place}": tensor for place, tensor in tensors_by_place(arg).items()}
         elif isinstance(arg, Tensor):
-            found[str(i)] = arg
-    return found
+            tensors[str(i)] = arg
+    return tensors
 
 
 def place_in_words(place: str, names: Sequence[str]) -> str:
-    """How a learner would write a place, given the arguments' names; a parameter's name stays as it is.
+    """A place as a learner writes it, given the arguments' names; a parameter's name stays.
 
     >>> place_in_words("1", ["x", "cache"]), place_in_words("1.0", ["x", "cache"]), place_in_words("weight", ["x"])
     ('cache', 'cache[0]', 'weight')
     """
     first, *rest = place.split(".")
-    return "".join([names[int(first)], *(f"[{one}]" for one in rest)]) if first.isdigit() else place
+    return "".join([names[int(first)], *(f"[{index}]" for index in rest)]) if first.isdigit() else place
 
 
 def tensors_in(value: object) -> list[Tensor]:
@@ -145,7 +145,7 @@ def tensors_in(value: object) -> list[Tensor]:
 
 
 def same(left: object, right: object) -> bool:
-    """Whether two pieces of plain data are equal to the bit (NaN equals NaN)."""
+    """Whether two pieces of plain data are exactly equal (NaN equals NaN)."""
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if left.shape != right.shape or left.dtype != right.dtype:
             return False

@@ -1,7 +1,7 @@
-"""The wire between judge and student's process: typed, framed, size-limited; never pickle.
+"""The wire format between the judge and a student's process: typed, framed, size-limited; never pickle.
 
-A frame is two lengths, a JSON tree and the raw bytes of its tensors. Strings, booleans, numbers, None and dicts with
-text for keys stand for themselves in the tree; everything else is a list whose first item names its type.
+A frame is two lengths, a JSON tree and the raw bytes of its tensors. Strings, booleans, finite numbers, None and dicts
+with string keys are plain JSON; everything else is a list whose first item names its type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from grader.subject.values import MAX_DEPTH, Callback, Given, Opaque
 
 HEADER = struct.Struct(">QQ")
 MAX_FRAME = 64 * 2**20
-# Of JSON, which takes many times its size once it is read.
+# Bytes of JSON: parsed, it takes many times its size.
 MAX_TREE = 4 * 2**20
 MAX_AXES = 12
 DTYPES = {
@@ -31,14 +31,14 @@ DTYPES = {
 
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
-# What stands for itself in the tree.
+# Types that are plain JSON.
 _BARE = frozenset({bool, int, str, type(None)})
-# Tensors start at multiples of it, so that they can be read where they lie.
+# Tensors start at multiples of it, so that they can be read without a copy.
 ALIGNED = 16
 
 
 class WireError(ValueError):
-    """A frame that is broken, too large, or holds what may not cross. Whoever reads it stops talking to the sender."""
+    """A frame that is malformed, too large, or holds a forbidden type. The reader stops talking to the sender."""
 
 
 def encode(value: object) -> bytes:
@@ -52,7 +52,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(frame: bytes | bytearray) -> Any:
-    """The value in one frame; WireError for anything that isn't exactly that."""
+    """The value in one frame; WireError unless `frame` is exactly one frame."""
     if len(frame) < HEADER.size:
         raise WireError("a frame shorter than its header")
     head_size, body_size = HEADER.unpack_from(frame)
@@ -70,7 +70,7 @@ def decode(frame: bytes | bytearray) -> Any:
 
 
 def frame_size(header: bytes | bytearray, limit: int = MAX_FRAME) -> int:
-    """The whole length of the frame that opens with `header`; WireError if it is too large."""
+    """The length of the frame that starts with `header`; WireError if it is too large."""
     head_size, body_size = HEADER.unpack_from(header)
     if head_size + body_size > limit or head_size > MAX_TREE:
         raise WireError(f"a frame of {head_size + body_size} bytes, the limit is {limit}")
@@ -111,7 +111,7 @@ def _pack(value: object, blobs: list[bytes]) -> Any:
 
 
 def _bytes_of(tensor: Tensor) -> bytes:
-    """A tensor's elements in order, padded. NumPy knows all its dtypes but one."""
+    """A tensor's elements in order, padded. NumPy has no bfloat16."""
     if tensor.dtype is torch.bfloat16:
         tensor = tensor.contiguous().view(torch.int16)
     data = tensor.numpy().tobytes()
@@ -125,7 +125,7 @@ def _key(key: object) -> str | int | bool:
 
 
 class _Reader:
-    """Takes a tree apart; tensors are read where they lie in the body, in the order in which they stand."""
+    """Turns a tree into a value. Tensors share the body's memory and come in the tree's order."""
 
     def __init__(self, body: bytearray) -> None:
         self.body = body
@@ -184,7 +184,7 @@ class _Reader:
             if type(n) is not int or not 0 <= n <= MAX_FRAME:
                 raise WireError("a tensor's shape in a frame is malformed")
             count, axes = count * n, axes * (n or 1)
-        if axes > MAX_FRAME:  # of an empty tensor too: torch multiplies them
+        if axes > MAX_FRAME:  # also for an empty tensor: torch multiplies the sizes of its axes
             raise WireError("a tensor's shape in a frame is malformed")
         if count == 0:
             return torch.empty(shape, dtype=dtype)

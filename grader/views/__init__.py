@@ -1,4 +1,4 @@
-"""Interactive views for the lessons: drawn in the browser, told in a sentence, operable by keyboard."""
+"""Interactive views for the lessons: drawn in the browser, summarised in a sentence, operable by keyboard."""
 
 from grader.views.alignment_view import AlignmentView
 from grader.views.attention_explorer import AttentionExplorer

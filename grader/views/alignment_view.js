@@ -1,4 +1,4 @@
-// The cross-attention of a translator: pick a date, a moment and a head, and step through what was to be written.
+// The cross-attention of a translator: pick a date, a moment and a head, and step through the right answer.
 
 import { rowInWords, visible, weightInCell } from "./alignment_words.js";
 import { Choice, colourScale, make, table } from "./frame.js";
@@ -45,7 +45,7 @@ class AlignmentView extends Picture {
     );
   }
 
-  /** What is shown now: the table of weights, its two texts, what was guessed, and the row. */
+  /** The table of weights, its two texts, the guesses, the row, and what is chosen. */
   get shown() {
     const [pair, moment, head] = CHOSEN.map((trait) => {
       const names = this.model.get(this.choices[trait].names);
@@ -77,7 +77,7 @@ class AlignmentView extends Picture {
     this.schedule();
   }
 
-  /** The row is Python's, the column is only looked at. */
+  /** The row is a trait; the column stays in the browser. */
   select(to, how) {
     if (to.row !== this.model.get("row")) {
       this.set({ row: to.row });
@@ -95,7 +95,7 @@ class AlignmentView extends Picture {
     return { ...shown, rowLabels, columnLabels: shown.source.map(visible) };
   }
 
-  tell(shown) {
+  writeTexts(shown) {
     this.sum.textContent = rowInWords(shown);
   }
 

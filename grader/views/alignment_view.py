@@ -1,4 +1,4 @@
-"""Cross-attention as an alignment: which characters of the source each character of the answer looked at."""
+"""Cross-attention as an alignment: which source characters each answer character looks at."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch import Tensor
 
 from grader.views.base import View, module, pack, style
 
-Found = Sequence[tuple[Tensor, Sequence[str]]]
+Entries = Sequence[tuple[Tensor, Sequence[str]]]  # for each pair: weights (H, T, S), T guessed tokens
 ALL = "all heads"
 
 
 class AlignmentView(View):
-    """Steps through the answers of a translator, at several moments of its training.
+    """Steps through a translator's answers at several moments of its training.
 
-    pairs: (source, answer) texts, a token for each character, the answer without bos and eos. moments: by name, for
-    each pair the weights (H, T, S) of a cross-attention, T the characters of the answer and eos, S those of the source,
-    and the T tokens that were guessed.
+    pairs: (source, answer) texts, one token per character, the answer without bos and eos. moments: by name, for each
+    pair the cross-attention weights (H, T, S) and the T guessed tokens. T counts the answer's characters and eos, S the
+    source's characters.
 
     >>> view = AlignmentView([("ab", "b")], {"after": [(torch.eye(2).flip(0)[None], ["b", "<eos>"])]})
     >>> view
@@ -36,13 +36,13 @@ class AlignmentView(View):
     guesses = traitlets.Dict().tag(sync=True)  # "moment/pair": tokens
     layout_of_weights = traitlets.Dict().tag(sync=True)  # "moment/pair/head": (T, S)
     weights = traitlets.Bytes().tag(sync=True)
-    # What is chosen: each an index, set from either side.
+    # The selected indices, set from Python or the browser.
     pair = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
     moment = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
     head = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
     row = traitlets.Int(0, min=0).tag(sync=True, echo_update=False)
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], moments: Mapping[str, Found]) -> None:
+    def __init__(self, pairs: Sequence[tuple[str, str]], moments: Mapping[str, Entries]) -> None:
         answers = [[*answer, "<eos>"] for _, answer in pairs]
         tables, guesses = _tables(pairs, answers, moments)
         self._tables, self._guessed = tables, guesses
@@ -58,17 +58,17 @@ class AlignmentView(View):
             weights=buffer,
             moment=len(moments) - 1,
         )
-        self._tell()
+        self._summarise()
 
     @traitlets.observe("pair", "moment", "head", "row")
     def _on_choice(self, _change: traitlets.Bunch) -> None:
         if self.weights:
-            self._tell()
+            self._summarise()
 
-    def _tell(self) -> None:
+    def _summarise(self) -> None:
         pair, moment, head = (
-            min(at, len(of) - 1)
-            for at, of in ((self.pair, self.sources), (self.moment, self.moments), (self.head, self.heads))
+            min(index, len(names) - 1)
+            for index, names in ((self.pair, self.sources), (self.moment, self.moments), (self.head, self.heads))
         )
         key, source, answer = f"{self.moments[moment]}/{pair}", self.sources[pair], self.answers[pair]
         row = min(self.row, len(answer) - 1)
@@ -82,24 +82,26 @@ class AlignmentView(View):
 
 
 def _tables(
-    pairs: Sequence[tuple[str, str]], answers: Sequence[Sequence[str]], moments: Mapping[str, Found]
+    pairs: Sequence[tuple[str, str]], answers: Sequence[Sequence[str]], moments: Mapping[str, Entries]
 ) -> tuple[dict[str, Tensor], dict[str, list[str]]]:
-    """The weights by moment, pair and head, the mean of the heads first; the guesses by moment and pair."""
+    """Weights by moment, pair and head (the mean of the heads first); guesses by moment and pair."""
     if not pairs or not moments:
         raise ValueError("expected at least one pair and one moment")
     tables: dict[str, Tensor] = {}
     guesses: dict[str, list[str]] = {}
-    for moment, found in moments.items():
-        if len(found) != len(pairs):
-            raise ValueError(f"moments[{moment!r}]: got {len(found)} entries, expected {len(pairs)}, one for each pair")
-        for at, ((source, _), answer, (weights, guessed)) in enumerate(zip(pairs, answers, found, strict=True)):
+    for moment, entries in moments.items():
+        if len(entries) != len(pairs):
+            raise ValueError(
+                f"moments[{moment!r}]: got {len(entries)} entries, expected {len(pairs)}, one for each pair"
+            )
+        for i, ((source, _), answer, (weights, guessed)) in enumerate(zip(pairs, answers, entries, strict=True)):
             expected = (len(answer), len(source))
             if weights.dim() != 3 or tuple(weights.shape[1:]) != expected or len(guessed) != len(answer):
                 got = f"weights {tuple(weights.shape)} and {len(guessed)} guesses"
                 wanted = f"weights (H, {expected[0]}, {expected[1]}) and {len(answer)} guesses"
-                raise ValueError(f"moments[{moment!r}][{at}]: got {got}, expected {wanted}")
+                raise ValueError(f"moments[{moment!r}][{i}]: got {got}, expected {wanted}")
             weights = weights.detach().to(torch.float32)
-            tables[f"{moment}/{at}/{ALL}"] = weights.mean(dim=0)
-            tables |= {f"{moment}/{at}/head {head}": one for head, one in enumerate(weights)}
-            guesses[f"{moment}/{at}"] = [str(token) for token in guessed]
+            tables[f"{moment}/{i}/{ALL}"] = weights.mean(dim=0)
+            tables |= {f"{moment}/{i}/head {head}": table for head, table in enumerate(weights)}
+            guesses[f"{moment}/{i}"] = [str(token) for token in guessed]
     return tables, guesses

@@ -1,6 +1,6 @@
-// What an alignment says in words: which characters a row of weights points at.
+// An alignment in words: which characters a row of weights points at.
 
-/** A character as a label: a blank can't be seen. */
+/** A character as a label: a blank becomes visible. */
 export function visible(character) {
   return character === " " ? "␣" : character;
 }
@@ -13,17 +13,17 @@ export function strongest(matrix, row, count) {
   return places.slice(0, count).map((column) => ({ column, weight: matrix.values[from + column] }));
 }
 
-/** A weight in two decimals; none where it would be 0.00. */
+/** A weight in two decimals; empty for 0.00. */
 export function weightInCell(weight) {
   return weight < 0.005 ? "" : weight.toFixed(2);
 }
 
 /** 'Character 2 of 11, "0": guessed "0". Looks most at "0" (character 5, 0.91), then "2" (character 6, 0.05).' */
 export function rowInWords({ matrix, row, source, answer, guesses }) {
-  const seen = strongest(matrix, row, 3).filter(({ weight }, at) => at === 0 || weightInCell(weight));
-  const told = seen.map(
+  const largest = strongest(matrix, row, 3).filter(({ weight }, at) => at === 0 || weightInCell(weight));
+  const phrases = largest.map(
     ({ column, weight }) => `"${visible(source[column])}" (character ${column + 1}, ${weight.toFixed(2)})`,
   );
-  const most = `Looks most at ${told.join(", then ")}.`;
+  const most = `Looks most at ${phrases.join(", then ")}.`;
   return `Character ${row + 1} of ${answer.length}, "${answer[row]}": guessed "${guesses[row]}". ${most}`;
 }

@@ -1,7 +1,7 @@
 // Self-attention, one step at a time: the picture, the arithmetic behind each number, the scale.
 
 import { arithmetic, divisorAt, headings, NAMES, parts, place, positionOf, STEPS } from "./attention_steps.js";
-import { captioned, colourScale, make, reckoned, SIGN_WIDTH, Stepper, sign, table } from "./frame.js";
+import { captioned, colourScale, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { unpack, written } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
@@ -14,7 +14,7 @@ class AttentionExplorer extends Picture {
     this.#showStep();
     const moving = () => {
       this.#receive();
-      this.#tellScale();
+      this.#showScale();
       this.schedule();
       this.announcer.say(`Scale ${this.divisor.textContent}. ${this.words()}`);
     };
@@ -62,7 +62,7 @@ class AttentionExplorer extends Picture {
   #slide(position = Number(this.slider.value)) {
     this.slider.value = position;
     this.set({ divisor: divisorAt(position, this.root_d_k) });
-    this.#tellScale();
+    this.#showScale();
   }
 
   #showStep() {
@@ -74,13 +74,13 @@ class AttentionExplorer extends Picture {
     this.heading.replaceChildren(`${step.title}: `, make("span", { class: "att-formula", text: step.formula }));
     this.story.textContent = step.story;
     this.scale.hidden = !["scaled", "weights", "output"].includes(step.result);
-    this.#tellScale();
+    this.#showScale();
     this.#layFigure();
     this.announcer.say(`Step ${at + 1} of ${STEPS.length}, ${step.title}. ${step.story}`);
     this.schedule();
   }
 
-  #tellScale() {
+  #showScale() {
     const divisor = this.model.get("divisor");
     const position = positionOf(divisor, this.root_d_k);
     const note = position === 0 ? " (√d_k)" : "";
@@ -89,7 +89,7 @@ class AttentionExplorer extends Picture {
     this.slider.setAttribute("aria-valuetext", `scores divided by ${written(divisor)}${note}`);
   }
 
-  /** One heatmap for every matrix of the step, the operators between them. */
+  /** One heatmap for every matrix of the step, with operators between them. */
   #layFigure() {
     const signs = { product: ["·", "="], scaling: ["→"], softmax: ["→"] }[this.step.kind];
     this.maps = parts(this.step, this.matrices).map(({ name, matrix }) => {
@@ -124,9 +124,9 @@ class AttentionExplorer extends Picture {
     return shown.map((part) => table(NAMES[part.name][0], part.matrix, part.rowLabels, part.columnLabels));
   }
 
-  tell(shown) {
+  writeTexts(shown) {
     const where = place(this.step, this.tokens, this.selected);
-    this.sum.replaceChildren(...reckoned(where, [this.#equation()]));
+    this.sum.replaceChildren(...sumParts(where, [this.#equation()]));
     this.legend.replaceChildren(...colourScale(NAMES[this.step.result][0], shown.at(-1).ends));
   }
 
@@ -144,7 +144,7 @@ class AttentionExplorer extends Picture {
     this.result.setAttribute("aria-label", name);
   }
 
-  /** The row, the column or the entry that the selected one is made of. */
+  /** Marks the row, the column or the entry that the selected entry is computed from. */
   #marks(at, count) {
     const { row, column } = this.selected;
     if (at === count - 1) {

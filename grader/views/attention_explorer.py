@@ -33,7 +33,7 @@ class AttentionExplorer(View):
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
     step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
     divisor = traitlets.Float().tag(sync=True, echo_update=False)
-    # What stays, sent once; and what a new divisor changes.
+    # `fixed` is sent once; a new divisor changes `moving`.
     fixed = traitlets.Bytes().tag(sync=True)
     fixed_layout = traitlets.Dict().tag(sync=True)
     moving = traitlets.Bytes().tag(sync=True)
@@ -50,9 +50,9 @@ class AttentionExplorer(View):
             self._query, self._key, self._value = x @ w_query, x @ w_key, x @ w_value
             self._scores = self._query @ self._key.T
         weights = {"x": x, "w_query": w_query, "w_key": w_key, "w_value": w_value}
-        made = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
-        layout, buffer = pack(weights | made)
-        # Setting the divisor makes all the rest.
+        computed = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
+        layout, buffer = pack(weights | computed)
+        # Setting the divisor computes everything else.
         super().__init__(tokens=names, fixed_layout=layout, fixed=buffer, divisor=math.sqrt(w_key.shape[1]))
 
     @traitlets.validate("divisor")
@@ -70,7 +70,7 @@ class AttentionExplorer(View):
         self.summary = self._in_words()
 
     def _attend(self) -> None:
-        """Everything behind the scores. One message, whatever changes."""
+        """Compute everything after the scores, and send it in one message."""
         with torch.no_grad():
             scaled = self._scores / self.divisor
             self._weights = scaled.softmax(dim=-1)
@@ -82,15 +82,14 @@ class AttentionExplorer(View):
 
     def _in_words(self) -> str:
         shown = min(len(self._weights), MOST_IN_WORDS)
-        told = [self._most(row, " takes most" if row == 0 else "") for row in range(shown)]
-        looks = ", ".join(told)
+        rows = ", ".join(self._row_in_words(row, " takes most" if row == 0 else "") for row in range(shown))
         rest = f", and {len(self._weights) - shown} more" if shown < len(self._weights) else ""
         return (
             f"Attention explorer, {len(self._weights)} tokens, step {self.step} of {len(STEPS)}; "
-            f"scores divided by {self.divisor:.2f}: {looks}{rest}."
+            f"scores divided by {self.divisor:.2f}: {rows}{rest}."
         )
 
-    def _most(self, row: int, verb: str) -> str:
+    def _row_in_words(self, row: int, verb: str) -> str:
         weights = self._weights[row]
         largest = float(weights.max())
         ties = (weights >= largest - 1e-4).nonzero().flatten().tolist()

@@ -4,7 +4,7 @@ import { entry, isExact, range, term, transposed, written } from "./numbers.js";
 
 const MOST_TERMS = 8;
 
-/** In order: what a step makes (`result`) from what (`left`, `right`), and how it is told. */
+/** In order: what a step computes (`result`) from what (`left`, `right`), and its texts. */
 export const STEPS = [
   {
     result: "query",
@@ -77,7 +77,7 @@ export const STEPS = [
   },
 ];
 
-/** How each matrix is called in a caption, and what its rows and columns are. */
+/** The caption of each matrix, and what its rows and columns are. */
 export const NAMES = {
   x: ["X", "token", "feature"],
   w_query: ["W_Q", "feature", "feature"],
@@ -93,7 +93,7 @@ export const NAMES = {
   output: ["O", "token", "feature"],
 };
 
-/** The matrices of a step from those that Python sent, and the ends of each one's colour scale. */
+/** A step's matrices, from those that Python sent, each with the ends of its colour scale. */
 export function parts(step, matrices) {
   const all = { ...matrices, key_turned: transposed(matrices.key) };
   const names = [step.left, step.right, step.result].filter(Boolean);
@@ -129,7 +129,7 @@ export function arithmetic(step, matrices, divisor, { row, column }) {
   return equation(pairs.flat(), sum(terms), result);
 }
 
-/** What is exact gets an equals sign; what is rounded says so. */
+/** "=" if all numbers are written exactly, "≈" if one is rounded. */
 function equation(inputs, text, result) {
   return `${text} ${[...inputs, result].every((value) => isExact(value)) ? "=" : "≈"} ${written(result)}`;
 }
@@ -141,7 +141,7 @@ function sum(terms) {
   return `${terms.slice(0, MOST_TERMS - 2).join(" + ")} + … + ${terms.at(-1)}`;
 }
 
-/** Which entry it is: "scores, row token 1, column token 0". */
+/** The name of an entry: "scores, row token 1, column token 0". */
 export function place(step, tokens, { row, column }) {
   const across = NAMES[step.result][2] === "token" ? tokens[column] : `feature ${column}`;
   return `${step.title}, row ${tokens[row]}, column ${across}`;
@@ -156,12 +156,12 @@ export function headings(name, matrix, tokens) {
 
 const SLIDER_SPAN = 100;
 
-/** The divisor at a place of the slider, −100 to 100: the square root of d_k in the middle, a tenth and ten times it at the ends. */
+/** The divisor at a slider position, −100 to 100: `root`, √d_k, in the middle, a tenth and ten times it at the ends. */
 export function divisorAt(position, root) {
   return root * 10 ** (position / SLIDER_SPAN);
 }
 
-/** The place of the slider for a divisor. */
+/** The slider position for a divisor. */
 export function positionOf(divisor, root) {
   const position = Math.round(SLIDER_SPAN * Math.log10(divisor / root));
   return Math.min(Math.max(position, -SLIDER_SPAN), SLIDER_SPAN);

@@ -1,4 +1,4 @@
-"""What every view shares: one ES module from several files, matrices as bytes, a sentence instead of a picture."""
+"""What all views share: one ES module from several files, matrices as bytes, a one-sentence summary."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class View(anywidget.AnyWidget):
 
 
 def module(name: str) -> str:
-    """The source of `name` together with what it imports, as one ES module without imports of its own.
+    """The source of `name` and of its imports as one ES module without imports.
 
-    A widget's module is loaded from a string, and a string has no folder in which `./colour.js` could lie.
+    A widget's module is loaded from a string, where a relative import such as `./colour.js` can't be resolved.
     """
     order: list[str] = []
 
@@ -40,9 +40,9 @@ def module(name: str) -> str:
         order.append(file)
 
     visit(name)
-    # `name` comes last, and only its exports are the module's.
-    *needed, own = (IMPORT.sub("", _read(file)) for file in order)
-    return "\n".join([*(EXPORT.sub("", source) for source in needed), own])
+    # `name` comes last; only its exports stay.
+    *imported, main = (IMPORT.sub("", _read(file)) for file in order)
+    return "\n".join([*(EXPORT.sub("", source) for source in imported), main])
 
 
 def style(*names: str) -> str:
@@ -55,7 +55,7 @@ def _read(name: str) -> str:
 
 
 def pack(matrices: Mapping[str, Tensor]) -> tuple[Layout, bytes]:
-    """Matrices as [rows, columns] by name, and their entries as float32 in that order, row by row.
+    """Matrices as [rows, columns] by name, and all entries as float32 in that order, row by row.
 
     >>> pack({"a": torch.tensor([[1.0, 2.0]]), "b": torch.zeros(2, 1)})[0]
     {'a': [1, 2], 'b': [2, 1]}

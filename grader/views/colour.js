@@ -1,4 +1,4 @@
-// Colours of the views: cividis, which reads the same with the common colour blindnesses and in print.
+// Colours of the views: cividis, which looks the same with common colour blindnesses and stays readable in print.
 
 // matplotlib's cividis at 33 even steps; a straight line between two of them is off by less than 2 %.
 const CIVIDIS = `
@@ -11,7 +11,7 @@ const STOPS = CIVIDIS.trim()
   .split(/\s+/)
   .map((hex) => [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)));
 
-/** The colour [red, green, blue] of a share of the scale, 0 to 1; what lies outside gets the nearest end's. */
+/** The colour [red, green, blue] of a share of the scale, 0 to 1; shares outside get the nearest end's. */
 export function cividis(share) {
   const place = Math.min(Math.max(share, 0), 1) * (STOPS.length - 1);
   const below = Math.min(Math.floor(place), STOPS.length - 2);

@@ -1,11 +1,11 @@
-// What views are put together from: elements, colours in either theme, what is said to a screen reader, tables, buttons.
+// The building blocks of views: elements, theme colours, announcements to a screen reader, tables, buttons.
 
 import { cividis, css } from "./colour.js";
 import { entry, written } from "./numbers.js";
 
 /**
- * Leaves an element's keys to itself. JupyterLab takes arrow keys, Enter and single letters for its own before a widget
- * sees them; what may have the focus has to say so itself, an ancestor's word doesn't count.
+ * Keeps JupyterLab from taking an element's keys (arrow keys, Enter, single letters) as its own shortcuts. Every element
+ * that can have the focus needs this; setting it on an ancestor has no effect.
  */
 export function keepKeys(element) {
   element.dataset.lmSuppressShortcuts = "true";
@@ -30,7 +30,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** The colours and the font that a canvas draws with, as the page's theme has them now. */
+/** The colours and the font that a canvas draws with, in the page's present theme. */
 export function pageStyle(root) {
   const computed = getComputedStyle(root);
   const colour = (name) => computed.getPropertyValue(name).trim();
@@ -42,7 +42,7 @@ export function pageStyle(root) {
   };
 }
 
-/** A region that is read out, not seen. Only the last of several quick messages is said. */
+/** An invisible region that a screen reader reads out: only the last of several quick messages. */
 export class Announcer {
   constructor() {
     this.element = make("div", { class: "att-unseen", "aria-live": "polite", "aria-atomic": "true" });
@@ -57,7 +57,7 @@ export class Announcer {
   }
 }
 
-/** What a legend shows: the colours of the scale between its two ends, and whose they are. */
+/** A legend: the name of what is coloured, and the colours of the scale between its two ends. */
 export function colourScale(name, [low, high]) {
   const stops = Array.from({ length: 9 }, (_, at) => css(cividis(at / 8))).join(", ");
   const bar = make("span", { class: "att-bar", "aria-hidden": "true" });
@@ -71,7 +71,7 @@ export function captioned(caption, element) {
   return make("div", { class: "att-matrix" }, above, element);
 }
 
-/** Pixels of an operator between two pictures and the gaps around it. */
+/** The width of an operator between two pictures with its gaps, in pixels. */
 export const SIGN_WIDTH = 34;
 
 /** An operator between two pictures. */
@@ -79,13 +79,13 @@ export function sign(text = "→") {
   return make("span", { class: "att-sign", "aria-hidden": "true", text });
 }
 
-/** What `sum` tells of a selected cell: where it stands, then the arithmetic, in lines of their own if there are several. */
-export function reckoned(place, lines, attributes = {}) {
+/** The children of `sum` for a selected cell: its place, then each line of its arithmetic as code. */
+export function sumParts(place, lines, attributes = {}) {
   const codes = lines.map((text) => make("code", { ...attributes, text }));
   return [make("span", { class: "att-place", text: place }), ...codes];
 }
 
-/** A table of texts. `heads` name the columns (a corner without a name is none), the first text of a row names the row. */
+/** A table of texts. `heads` name the columns (an empty one gives a plain cell); the first text of a row names the row. */
 export function textTable(caption, heads, rows) {
   const line = (...cells) => make("tr", {}, ...cells);
   const head = line(...heads.map((text) => (text ? make("th", { scope: "col", text }) : make("td"))));
@@ -95,16 +95,16 @@ export function textTable(caption, heads, rows) {
   return make("table", {}, make("caption", { text: caption }), make("thead", {}, head), make("tbody", {}, ...body));
 }
 
-/** A matrix as a table with headings: what a heatmap says, for a screen reader or for copying. */
+/** A matrix as a table with headings: the heatmap's numbers, for a screen reader or for copying. */
 export function table(caption, matrix, rowLabels, columnLabels, write = written) {
   const numbers = (row) => Array.from({ length: matrix.columns }, (_, column) => write(entry(matrix, row, column)));
   const rows = rowLabels.map((text, row) => [text, ...numbers(row)]);
   return textTable(caption, ["", ...columnLabels], rows);
 }
 
-/** A button that shows `tables` in place of `figure`, and back. `redraw` fills whichever is to be seen. */
+/** A button that shows `tables` in place of `figure`, and back. `redraw` fills the visible one. */
 export function tableSwitch(figure, tables, redraw) {
-  // Long tables scroll, by keyboard too.
+  // Focusable, so that long tables scroll by keyboard.
   tables.tabIndex = 0;
   tables.setAttribute("role", "group");
   tables.setAttribute("aria-label", "Tables");
@@ -119,7 +119,7 @@ export function tableSwitch(figure, tables, redraw) {
   return button;
 }
 
-/** Numbered buttons, one a step, with Back and Next. `go` is called with the number of the wanted step, from 1. */
+/** A numbered button for each step, with Back and Next. `go` gets the number of the wanted step, from 1. */
 export class Stepper {
   constructor(names, go) {
     const button = (attributes, ...inside) => make("button", { type: "button", ...attributes }, ...inside);
@@ -135,7 +135,7 @@ export class Stepper {
     this.element = make("div", attributes, list, this.back, this.next);
   }
 
-  /** Marks step `at`, from 1, as the present one. */
+  /** Marks step `at`, from 1, as the current one. */
   show(at) {
     this.at = at;
     this.buttons.forEach((step, place) => {
@@ -149,7 +149,7 @@ export class Stepper {
   }
 }
 
-/** Buttons of which one is pressed, or none. `pick` is called with the wanted one's name. */
+/** Buttons of which at most one is pressed. `pick` gets the name of the clicked one. */
 export class Choice {
   constructor(label, names, pick) {
     this.buttons = names.map((text) => make("button", { type: "button", text, onclick: () => pick(text) }));
@@ -158,7 +158,7 @@ export class Choice {
     this.element = make("div", attributes, caption, ...this.buttons);
   }
 
-  /** Shows which one it is. */
+  /** Shows the button `name` as pressed. */
   show(name) {
     for (const button of this.buttons) {
       button.setAttribute("aria-pressed", String(button.textContent === name));

@@ -1,4 +1,4 @@
-// All heads of a model: small tables to choose from, the chosen one large.
+// All heads of a model as small tables to choose from; the chosen head as a large one.
 
 import { Choice, colourScale, make, table } from "./frame.js";
 import { cellInWords, headInWords, keyOf, rowInWords, underHead } from "./head_words.js";
@@ -6,7 +6,7 @@ import { cellSize, Heatmap, moved } from "./heatmap.js";
 import { unpack } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
 
-const SMALL = 96; // pixels that a small table may take
+const SMALL = 96; // the largest side of a small table, in pixels
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
 const STORY =
   "Arrow keys go from head to head and, in the large table, from cell to cell. Rows look, columns are looked at.";
@@ -58,7 +58,7 @@ class HeadExplorer extends Picture {
     this.matrices = unpack(this.model.get("fixed_layout"), this.model.get("fixed"));
   }
 
-  /** A button with a small table for every head of the kind, a line for every layer. */
+  /** A line for every layer of the kind, in it a button with a small table for every head. */
   #layHeads() {
     const { layers, heads, queries, keys } = this.about;
     this.selected = {
@@ -77,13 +77,13 @@ class HeadExplorer extends Picture {
 
   #headButton(layer, head) {
     const { kind } = this.chosen;
-    const told = this.model.get("told")[keyOf(kind, layer, head)];
+    const measures = this.model.get("measures")[keyOf(kind, layer, head)];
     const map = new Heatmap(null);
-    const caption = make("span", { class: "att-head-caption", text: `head ${head}: ${underHead(told)}` });
+    const caption = make("span", { class: "att-head-caption", text: `head ${head}: ${underHead(measures)}` });
     const attributes = {
       type: "button",
       class: "att-head",
-      "aria-label": headInWords(layer, head, told),
+      "aria-label": headInWords(layer, head, measures),
       onclick: () => this.#choose({ layer, head }),
     };
     return { button: make("button", attributes, map.element, caption), map };
@@ -104,9 +104,9 @@ class HeadExplorer extends Picture {
   #choose(state) {
     this.set(state);
     const { kind, layer, head } = this.chosen;
-    const told = this.model.get("told")[keyOf(kind, layer, head)];
-    if (told) {
-      this.announcer.say(`${kind}, ${headInWords(layer, head, told)}`);
+    const measures = this.model.get("measures")[keyOf(kind, layer, head)];
+    if (measures) {
+      this.announcer.say(`${kind}, ${headInWords(layer, head, measures)}`);
     }
   }
 
@@ -127,7 +127,7 @@ class HeadExplorer extends Picture {
   prepare() {
     const matrix = this.#matrix();
     if (!matrix) {
-      return null; // a kind with fewer layers or heads: Python says at once which one is shown
+      return null; // a kind with fewer layers or heads: Python is about to correct the selection
     }
     const { kind, layer, head } = this.chosen;
     this.kinds.show(kind);
@@ -135,7 +135,7 @@ class HeadExplorer extends Picture {
     return { ...this.about, matrix, kind, layer, head };
   }
 
-  tell() {
+  writeTexts() {
     const [cell, row] = this.#sumInWords();
     this.sum.replaceChildren(make("span", { class: "att-place", text: cell }), make("span", { text: row }));
   }
@@ -159,18 +159,17 @@ class HeadExplorer extends Picture {
   }
 
   tablesOf({ matrix, kind, layers, heads, queries, keys }) {
-    const told = this.model.get("told");
     const places = Array.from({ length: layers * heads }, (_, at) => [Math.floor(at / heads), at % heads]);
-    const found = places.map(([layer, head]) => told[keyOf(kind, layer, head)]);
-    const measures = {
+    const measures = places.map(([layer, head]) => this.model.get("measures")[keyOf(kind, layer, head)]);
+    const numbers = {
       columns: 2,
-      rows: found.length,
-      values: found.flatMap(({ share, entropy }) => [share, entropy]),
+      rows: measures.length,
+      values: measures.flatMap(({ share, entropy }) => [share, entropy]),
     };
-    const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${found[at].pattern}`);
+    const names = places.map(([layer, head], at) => `layer ${layer}, head ${head}: ${measures[at].pattern}`);
     return [
       table(this.heading.textContent, matrix, queries, keys),
-      table(`All heads of ${kind}: what they are most like`, measures, names, ["share of the weight", "entropy"]),
+      table(`All heads of ${kind}: what they are most like`, numbers, names, ["share of the weight", "entropy"]),
     ];
   }
 }

@@ -1,4 +1,4 @@
-"""The tables of all heads of a model side by side (Vaswani et al. 2017, section 3.2), and what each is most like."""
+"""The weights of all heads of a model (Vaswani et al. 2017, section 3.2), and the pattern each is most like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPACE = "␣"
 class HeadExplorer(View):
     """The heads of every layer in small, the chosen one large.
 
-    kinds: by name ("encoder", "cross", …) weights (L, H, Tq, Tk), the names of the Tq queries and those of the Tk keys.
+    kinds: by name ("encoder", "cross", …) the weights (L, H, Tq, Tk), the Tq query names and the Tk key names.
     Layers and heads count from 0. Assigning to `kind`, `layer` and `head` does what the buttons do.
 
     >>> explorer = HeadExplorer({"encoder": (torch.eye(3).expand(2, 4, 3, 3), "abc", "abc")})
@@ -31,7 +31,7 @@ class HeadExplorer(View):
     _css = style("head_explorer.css")
 
     kinds: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # by name: layers, heads, queries, keys
-    told: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # "kind/layer/head": pattern, share, entropy
+    measures: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # "kind/layer/head": pattern, share, entropy
     fixed = traitlets.Bytes().tag(sync=True)
     fixed_layout = traitlets.Dict().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True, echo_update=False)
@@ -44,12 +44,12 @@ class HeadExplorer(View):
         tables: dict[str, Tensor] = {}
         for name, (weights, queries, keys) in kinds.items():
             _check(name, weights, len(queries), len(keys))
-            tables |= {f"{name}/{at}/{n}": one for at, layer in enumerate(weights) for n, one in enumerate(layer)}
+            tables |= {f"{name}/{i}/{n}": head for i, layer in enumerate(weights) for n, head in enumerate(layer)}
         layout, buffer = pack(tables)
         super().__init__(
             kinds={name: _sizes(*kind) for name, kind in kinds.items()},
-            told={
-                key: _measured(table.detach().double(), _looks_at_itself(kinds, key)) for key, table in tables.items()
+            measures={
+                key: _measured(table.detach().double(), _is_self_attention(kinds, key)) for key, table in tables.items()
             },
             fixed_layout=layout,
             fixed=buffer,
@@ -73,49 +73,50 @@ class HeadExplorer(View):
 
     def _in_words(self, chosen: Mapping[str, Any]) -> str:
         layers, heads = chosen["layers"], chosen["heads"]
-        found = self.told[f"{self.kind}/{self.layer}/{self.head}"]
+        measures = self.measures[f"{self.kind}/{self.layer}/{self.head}"]
+        best = f'"{measures["pattern"]}" ({measures["share"]:.2f} of the weight)'
         size = f"{len(chosen['queries'])} by {len(chosen['keys'])}"
         return (
             f"Head explorer, {self.kind}, layer {self.layer} of {layers}, head {self.head} of {heads}, {size}: "
-            f'most like "{found["pattern"]}" ({found["share"]:.2f} of the weight); entropy {found["entropy"]:.2f}.'
+            f"most like {best}; entropy {measures['entropy']:.2f}."
         )
 
 
 def patterns(queries: int, keys: int, places: bool, causal: bool) -> dict[str, Tensor]:
-    """What a table may be like, by name, float64 (queries, keys), rows that sum to one. `places`: queries and keys are
-    the same tokens, so that it means something how far apart they are; `causal`: within the past."""
+    """Patterns by name: float64 (queries, keys), rows that sum to one. `places`: queries and keys are the same tokens,
+    so distances mean something; `causal`: the future is hidden."""
     distance = torch.arange(keys) - torch.arange(queries)[:, None]
     first = torch.zeros(queries, keys, dtype=torch.float64)
     first[:, 0] = 1.0
-    made = {"everybody": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
+    tables = {"everybody": torch.ones(queries, keys, dtype=torch.float64), "the first": first}
     if places:
         near = {"itself": (0, 0), "the one before": (-1, -1), "the one after": (1, 1)}
         near |= {"neighbours within 1": (-1, 1), "neighbours within 2": (-2, 2)}
-        made |= {name: ((distance >= low) & (distance <= high)).double() for name, (low, high) in near.items()}
+        tables |= {name: ((distance >= low) & (distance <= high)).double() for name, (low, high) in near.items()}
     if causal:
-        made = {name: table.tril() for name, table in made.items() if name != "the one after"}
-    return {name: table / table.sum(-1, keepdim=True).clamp(min=1) for name, table in made.items()}
+        tables = {name: table.tril() for name, table in tables.items() if name != "the one after"}
+    return {name: table / table.sum(-1, keepdim=True).clamp(min=1) for name, table in tables.items()}
 
 
-def _looks_at_itself(kinds: Mapping[str, Kind], key: str) -> bool:
+def _is_self_attention(kinds: Mapping[str, Kind], key: str) -> bool:
     _, queries, keys = kinds[key.rsplit("/", 2)[0]]
     return list(queries) == list(keys)
 
 
 def _measured(table: Tensor, places: bool) -> dict[str, str | float]:
-    """The pattern with which a table shares the most of its weight, how much that is, and the rows' mean entropy."""
+    """The pattern that shares the most weight with a table, that share, and the mean entropy of the rows."""
     table = table.detach().double()
     causal = places and bool((table.triu(1) == 0).all())
     known = patterns(table.shape[0], table.shape[1], places, causal)
-    shares = {name: float(torch.minimum(table, one).sum(-1).mean()) for name, one in known.items()}
+    shares = {name: float(torch.minimum(table, pattern).sum(-1).mean()) for name, pattern in known.items()}
     best = max(shares, key=lambda name: round(shares[name], 6))
     return {"pattern": best, "share": shares[best], "entropy": float(torch.special.entr(table).sum(-1).mean())}
 
 
 def _sizes(weights: Tensor, queries: Sequence[str], keys: Sequence[str]) -> dict[str, Any]:
-    """What the browser has to know of a kind; a space gets a sign of its own."""
+    """What the browser needs to know of a kind. A space becomes a visible sign."""
     tokens = {"queries": queries, "keys": keys}
-    names = {name: [SPACE if token == " " else str(token) for token in each] for name, each in tokens.items()}
+    names = {name: [SPACE if token == " " else str(token) for token in row] for name, row in tokens.items()}
     return {"layers": weights.shape[0], "heads": weights.shape[1], **names}
 
 

@@ -1,14 +1,14 @@
-// A numbered tensor on its way into heads and back. Tables, not a canvas: every number can be read as it stands.
+// A numbered tensor on its way into heads and back. Tables, not a canvas, so that every number can be read.
 
 import { cividis, css, inkOn, shareOf } from "./colour.js";
-import { keepKeys, make, reckoned, Stepper } from "./frame.js";
-import { blocks, cellOf, entryAt, indexOf, label, owner, reckoning, STEPS, trail } from "./head_steps.js";
+import { keepKeys, make, Stepper, sumParts } from "./frame.js";
+import { blocks, cellOf, entryAt, indexOf, label, owner, placeInWords, STEPS, trail } from "./head_steps.js";
 import { strip, tensorTables } from "./head_tables.js";
 import { moved } from "./heatmap.js";
 import { rendering, View } from "./view.js";
 
 const COLOURS = ["token", "head"];
-const GLIDE = 700; // milliseconds in which the numbers go to their new places
+const GLIDE = 700; // milliseconds that the numbers take to their new places
 
 class HeadSplitter extends View {
   constructor(model, element) {
@@ -97,7 +97,7 @@ class HeadSplitter extends View {
     this.#draw();
   }
 
-  /** All of it: a few dozen cells. The cell that has the focus gets it back. */
+  /** Draws everything anew, a few dozen cells. The focused cell keeps the focus. */
   #draw() {
     const { stage } = this;
     const hadFocus = this.tensors.contains(this.root.ownerDocument.activeElement);
@@ -116,14 +116,14 @@ class HeadSplitter extends View {
     const tables = tensorTables(stage, stage.reads, (at) => this.#cell(stage, at));
     this.tensors.replaceChildren(tables, ...this.#aside(stage));
     this.memory.replaceChildren(...this.#strips(stage));
-    this.#tellNumber();
+    this.#showNumber();
     if (hadFocus) {
       this.tensors.querySelector("[tabindex='0']").focus();
     }
     this.finish();
   }
 
-  /** The short cut with what is wrong in it, or what view refuses to do here. */
+  /** The short cut with its misplaced numbers, or what `view` refuses to do here. */
   #aside({ wrong, refused, reads, axes }) {
     if (wrong) {
       return [
@@ -133,8 +133,8 @@ class HeadSplitter extends View {
       ];
     }
     if (refused) {
-      const said = refused.error || "works here: no axes that lie apart in memory have to be joined.";
-      return [make("p", { class: "att-refused" }, make("code", { class: "att-line", text: refused.code }), said)];
+      const text = refused.error || "works here: no axes that lie apart in memory have to be joined.";
+      return [make("p", { class: "att-refused" }, make("code", { class: "att-line", text: refused.code }), text)];
     }
     return [];
   }
@@ -190,7 +190,7 @@ class HeadSplitter extends View {
     }
   }
 
-  /** What memory holds, place by place, and below it what the tensor reads, each number with the place it comes from. */
+  /** Memory, place by place, and below it what the tensor reads: each number with the place it comes from. */
   #strips({ memory, reads, copied, contiguous }) {
     const isFirst = this.model.get("step") === 1;
     const paint = (element, number) => this.#paint(element, number);
@@ -204,13 +204,13 @@ class HeadSplitter extends View {
     ];
   }
 
-  #tellNumber() {
+  #showNumber() {
     const { stage, number } = this;
     const [, , width] = this.model.get("sizes");
     const { token, column, head } = owner(number, width);
     const index = indexOf(stage.reads.indexOf(number), stage.shape);
     const way = trail(number, this.model.get("stages").slice(0, this.model.get("step")));
-    const lines = [way, `place in memory: ${reckoning(index, stage.strides)}`];
+    const lines = [way, `place in memory: ${placeInWords(index, stage.strides)}`];
     if (stage.wrong) {
       const at = stage.wrong.reads.indexOf(number);
       const where = `in the short cut: [${indexOf(at, stage.shape).join(", ")}]`;
@@ -219,7 +219,7 @@ class HeadSplitter extends View {
     }
     const where = `${label(number)}: token ${token}, column ${column}, head ${head}. `;
     const sentences = lines.map((text) => `${text}. `);
-    this.sum.replaceChildren(...reckoned(where, sentences, { class: "att-line" }));
+    this.sum.replaceChildren(...sumParts(where, sentences, { class: "att-line" }));
   }
 
   #places() {
@@ -227,7 +227,7 @@ class HeadSplitter extends View {
     return new Map(cells.map((cell) => [cell.dataset.number, cell.getBoundingClientRect()]));
   }
 
-  /** Lets every number go from where it stood to where it stands now. */
+  /** Moves every number from its old place to its new one. */
   #glide(before) {
     if (window.matchMedia("(prefers-reduced-motion: reduce)").matches) {
       return;

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.views.base import View, module, style
 
-# What a step makes, and the axes of it: the lesson's names, the syllabus's letters.
+# Each step's tensor, by the lesson's name, and its axes, by the syllabus's letters.
 STEPS = (
     ("x", "TE"),
     ("cut", "THD"),
@@ -22,16 +22,16 @@ STEPS = (
     ("joined", "TE"),
 )
 MOST = {"seq_len": 6, "num_heads": 5, "head_dim": 5}
-MOST_COLUMNS = 10  # the ones of a number tell the column
+MOST_COLUMNS = 10  # a number's last digit is its column
 
 Stage = dict[str, Any]
 
 
 class HeadSplitter(View):
-    """A numbered tensor on its way into heads and back, step by step; the wrong order beside the right one.
+    """Splits a numbered tensor into heads and merges it again, step by step, and shows two wrong short cuts.
 
     x (T, E) with T = seq_len and E = num_heads * head_dim holds 10 * token + column. At each step: the tensor, its
-    shape and strides, what its memory holds and in which order the tensor reads that. `step` counts from 1 to 7.
+    shape and strides, what its memory holds and in which order the tensor reads it. `step` counts from 1 to 7.
 
     >>> HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
     Head splitter, 3 tokens, 2 heads of 2 columns, step 1 of 7, x: shape (3, 4), strides (4, 1), contiguous.
@@ -51,7 +51,7 @@ class HeadSplitter(View):
 
     def __init__(self, seq_len: int = 3, num_heads: int = 2, head_dim: int = 2) -> None:
         _check_sizes([seq_len, num_heads, head_dim], ValueError)
-        # Setting the sizes makes all the rest.
+        # Setting the sizes computes everything else.
         super().__init__(sizes=[seq_len, num_heads, head_dim])
 
     @traitlets.validate("sizes")
@@ -72,16 +72,16 @@ class HeadSplitter(View):
     def _in_words(self) -> str:
         seq_len, num_heads, head_dim = self.sizes
         stage = self.stages[self.step - 1]
-        told = (
+        text = (
             f"Head splitter, {_many(seq_len, 'token')}, {_many(num_heads, 'head')} of {_many(head_dim, 'column')}, "
             f"step {self.step} of {len(STEPS)}, {stage['name']}: shape {tuple(stage['shape'])}, "
             f"strides {tuple(stage['strides'])}, {'' if stage['contiguous'] else 'not '}contiguous"
         )
         wrong = stage["wrong"]
         if wrong is None:
-            return f"{told}."
+            return f"{text}."
         misplaced = sum(got != right for got, right in zip(wrong["reads"], stage["reads"], strict=True))
-        return f"{told}; {wrong['code']} has {misplaced} of {len(stage['reads'])} numbers in the wrong place."
+        return f"{text}; {wrong['code']} has {misplaced} of {len(stage['reads'])} numbers in the wrong place."
 
 
 def numbered(seq_len: int, columns: int) -> Tensor:
@@ -94,7 +94,7 @@ def numbered(seq_len: int, columns: int) -> Tensor:
 
 
 def stages(seq_len: int, num_heads: int, head_dim: int) -> list[Stage]:
-    """What torch makes at every step, from x to x again."""
+    """The tensor of every step, from x to x again, as torch makes it."""
     columns = num_heads * head_dim
     x = numbered(seq_len, columns)
     cut = x.view(seq_len, num_heads, head_dim)
@@ -106,22 +106,22 @@ def stages(seq_len: int, num_heads: int, head_dim: int) -> list[Stage]:
     in_heads, joined = f"view({num_heads}, {seq_len}, {head_dim})", f"view({seq_len}, {columns})"
     codes = ["", f"x.view({seq_len}, {num_heads}, {head_dim})", "cut.transpose(0, 1)", "swapped.contiguous()"]
     codes += ["worked.transpose(0, 1)", "back.contiguous()", f"copied.{joined}"]
-    # The short cuts leave the transpose out. They have the right shape.
+    # The short cuts leave out the transpose: the right shape, the wrong order.
     wrong = {
-        "swapped": _told(x.view(num_heads, seq_len, head_dim)) | {"code": f"x.{in_heads}"},
-        "joined": _told(worked.view(seq_len, columns)) | {"code": f"worked.{joined}"},
+        "swapped": _described(x.view(num_heads, seq_len, head_dim)) | {"code": f"x.{in_heads}"},
+        "joined": _described(worked.view(seq_len, columns)) | {"code": f"worked.{joined}"},
     }
     refused = {"back": {"code": f"back.{joined}", "error": _refusal(back, seq_len, columns)}}
     copies = [False, *(new.data_ptr() != old.data_ptr() for old, new in pairwise(tensors))]
     return [
-        _told(tensor)
+        _described(tensor)
         | {"name": name, "code": code, "axes": axes, "copied": copy}
         | {"wrong": wrong.get(name), "refused": refused.get(name)}
         for tensor, code, copy, (name, axes) in zip(tensors, codes, copies, STEPS, strict=True)
     ]
 
 
-def _told(tensor: Tensor) -> Stage:
+def _described(tensor: Tensor) -> Stage:
     memory = tensor.as_strided((tensor.numel(),), (1,), 0)
     return {
         "shape": list(tensor.shape),
@@ -133,7 +133,7 @@ def _told(tensor: Tensor) -> Stage:
 
 
 def _refusal(tensor: Tensor, *shape: int) -> str:
-    """What torch says where it can't view a tensor so; nothing if it can."""
+    """torch's error for this view; empty if it works."""
     try:
         tensor.view(*shape)
     except RuntimeError as error:

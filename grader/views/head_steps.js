@@ -1,4 +1,4 @@
-// The seven steps of the head splitter, and where a number stands: in the tensor, in the picture, in memory.
+// The seven steps of the head splitter, and the place of a number in the tensor, in the picture and in memory.
 
 /** What each step does, in order; Python sends the tensors. */
 export const STEPS = [
@@ -29,12 +29,12 @@ export const STEPS = [
 
 export const AXES = { T: "token", H: "head", D: "column", E: "column" };
 
-/** A number as it is written: two digits, the token and the column. */
+/** A number in two digits, the token and the column. */
 export function label(number) {
   return String(number).padStart(2, "0");
 }
 
-/** The index, one number an axis, of entry `at` in the order of reading. */
+/** The index, a number for each axis, of entry `at` in reading order. */
 export function indexOf(at, shape) {
   const index = [];
   let rest = at;
@@ -45,14 +45,14 @@ export function indexOf(at, shape) {
   return index;
 }
 
-/** Steps in memory from the first entry to the one at `index`. */
+/** The offset in memory of the entry at `index`. */
 export function placeOf(index, strides) {
-  return index.reduce((sum, one, axis) => sum + one * strides[axis], 0);
+  return index.reduce((sum, place, axis) => sum + place * strides[axis], 0);
 }
 
-/** The same as it is reckoned: "1·2 + 0·4 + 1·1 = 3". */
-export function reckoning(index, strides) {
-  return `${index.map((one, axis) => `${one}·${strides[axis]}`).join(" + ")} = ${placeOf(index, strides)}`;
+/** The same as arithmetic: "1·2 + 0·4 + 1·1 = 3". */
+export function placeInWords(index, strides) {
+  return `${index.map((place, axis) => `${place}·${strides[axis]}`).join(" + ")} = ${placeOf(index, strides)}`;
 }
 
 /** A tensor as blocks side by side: how many, and the rows and columns of one. */
@@ -61,27 +61,27 @@ export function blocks(shape) {
   return { count: shape.length === 3 ? shape[0] : 1, rows, columns };
 }
 
-/** Where entry `at` stands in the row of blocks. */
+/** The cell of entry `at` in the row of blocks. */
 export function cellOf(at, shape) {
   const { rows, columns } = blocks(shape);
   const [row, column] = indexOf(at, shape).slice(-2);
   return { row, column: Math.floor(at / (rows * columns)) * columns + column };
 }
 
-/** Which entry stands there: the inverse. */
+/** The entry in a cell: the inverse of `cellOf`. */
 export function entryAt({ row, column }, shape) {
   const { rows, columns } = blocks(shape);
   return Math.floor(column / columns) * rows * columns + row * columns + (column % columns);
 }
 
-/** Who a number belongs to: its token, its column, and the head that has this column. */
+/** The token, the column and the head of a number. */
 export function owner(number, headDim) {
   const column = number % 10;
   return { token: Math.floor(number / 10), column, head: Math.floor(column / headDim) };
 }
 
-/** The way of a number through the steps so far: "x[1, 2] → cut[1, 1, 0]". */
+/** The indices of a number through the steps so far: "x[1, 2] → cut[1, 1, 0]". */
 export function trail(number, stages) {
-  const written = ({ name, reads, shape }) => `${name}[${indexOf(reads.indexOf(number), shape).join(", ")}]`;
-  return stages.map(written).join(" → ");
+  const place = ({ name, reads, shape }) => `${name}[${indexOf(reads.indexOf(number), shape).join(", ")}]`;
+  return stages.map(place).join(" → ");
 }

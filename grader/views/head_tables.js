@@ -1,18 +1,18 @@
-// What the head splitter draws: a tensor as tables side by side, and a row of numbers with their places in memory.
+// The head splitter's tables: a tensor as tables side by side, and a row of numbers with their places in memory.
 
 import { make } from "./frame.js";
 import { AXES, blocks, label } from "./head_steps.js";
 
 /**
- * A tensor as one table, or one for each entry of its first axis. `right` is what it should read, entry by entry;
- * `cell` makes the cell of an entry.
+ * A tensor as one table, or one for each entry of its first axis. `right` has the numbers that it should read,
+ * in order; `cell` makes the cell of an entry.
  */
 export function tensorTables(tensor, right, cell) {
   const { axes, shape, strides, reads } = tensor;
   const contiguous = tensor.contiguous ? "contiguous" : "not contiguous";
   const facts = `(${[...axes].join(", ")}) = (${shape.join(", ")}), strides (${strides.join(", ")}), ${contiguous}`;
   const misplaced = reads.filter((number, at) => number !== right[at]).length;
-  const found = reads === right ? "" : `${misplaced} of ${reads.length} numbers in the wrong place`;
+  const verdict = reads === right ? "" : `${misplaced} of ${reads.length} numbers in the wrong place`;
   const tables = Array.from({ length: blocks(shape).count }, (_, at) => blockTable(tensor, at, cell));
   return make(
     "div",
@@ -20,7 +20,7 @@ export function tensorTables(tensor, right, cell) {
     make("b", { text: tensor.name }),
     make("div", { class: "att-caption", text: facts }),
     make("div", { class: "att-blocks" }, ...tables),
-    make("div", { class: "att-found", text: found }),
+    make("div", { class: "att-found", text: verdict }),
   );
 }
 
@@ -41,7 +41,7 @@ function blockTable({ name, axes, shape }, block, cell) {
   );
 }
 
-/** Numbers in a row, under each the place in `memory` where it stands. `paint` colours an element for its number. */
+/** Numbers in a row, each above its place in `memory`. `paint` colours an element for its number. */
 export function strip(name, numbers, memory, paint) {
   const items = numbers.map((number) => {
     const place = make("small", {}, make("span", { class: "att-unseen", text: " place " }), memory.indexOf(number));

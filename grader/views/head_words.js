@@ -1,4 +1,4 @@
-// What the head explorer says of a head, a cell and a row.
+// A head, a cell and a row of the head explorer in words.
 
 import { entry, written } from "./numbers.js";
 
@@ -13,12 +13,12 @@ export function headInWords(layer, head, { pattern, share, entropy }) {
   return `layer ${layer}, head ${head}: ${like}; entropy ${entropy.toFixed(2)}`;
 }
 
-/** What stands under a head: short, for a place as wide as its table. */
+/** The caption under a head: short, no wider than its small table. */
 export function underHead({ pattern, share }) {
   return `${pattern} ${share.toFixed(2)}`;
 }
 
-/** Where the largest weight of a row stands. */
+/** The column of a row's largest weight. */
 export function mostOf(matrix, row) {
   let most = 0;
   for (let column = 1; column < matrix.columns; column += 1) {
@@ -29,13 +29,13 @@ export function mostOf(matrix, row) {
   return most;
 }
 
-/** A cell: who gives how much to whom. */
+/** A cell in words: which query gives how much to which key. */
 export function cellInWords(matrix, { queries, keys }, { row, column }) {
   const weight = written(entry(matrix, row, column));
   return `query ${row} "${queries[row]}" gives ${weight} to key ${column} "${keys[column]}"`;
 }
 
-/** The key that a row looks at most. */
+/** A row in words: the key that gets its largest weight. */
 export function rowInWords(matrix, { keys }, row) {
   const most = mostOf(matrix, row);
   return `it gives most to key ${most} "${keys[most]}": ${written(entry(matrix, row, most))}`;

@@ -6,15 +6,15 @@ import { entry, written } from "./numbers.js";
 
 const LARGEST_CELL = 56;
 const SMALLEST_CELL = 5;
-const NUMBERS_FROM = 30; // pixels: below that, numbers don't fit into a cell
+const NUMBERS_FROM = 30; // pixels: smaller cells have no room for numbers
 const LABELS_FROM = 11;
 
-/** The side of a cell, in whole pixels, that lets `columns` cells fit into `width` beside what else stands there. */
+/** The side of a cell, in whole pixels, with which `columns` cells fit into `width`, within limits. */
 export function cellSize(width, columns) {
   return Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(width / columns)));
 }
 
-/** Where an arrow key (or Home, End, with Ctrl the corners) leads from a cell; null for any other key. */
+/** The cell to which an arrow key (or Home, End, with Ctrl to the corners) leads; null for any other key. */
 export function moved(key, ctrl, { row, column }, { rows, columns }) {
   const inside = (to) => ({
     row: Math.min(Math.max(to.row, 0), rows - 1),
@@ -43,9 +43,9 @@ export function fitted(text, width, measure) {
 }
 
 /**
- * One heatmap. With `onSelect` it is an application of its own to a screen reader: focusable, moved in by arrow keys.
- * `onKey` may take a key before the heatmap does: it answers whether it did. `onPaint` hears of a cell that is pressed
- * (with true) and of those that the pressed pointer is drawn over (with false).
+ * One heatmap. With `onSelect` it can have the focus, arrow keys move in it, and a screen reader gets role "application".
+ * `onKey` gets every other key and returns whether it used it. `onPaint` gets the pressed cell (with true) and the cells
+ * that the pressed pointer then moves over (with false).
  */
 export class Heatmap {
   constructor(onSelect, { onKey = null, onPaint = null } = {}) {
@@ -72,10 +72,10 @@ export class Heatmap {
   }
 
   /**
-   * `picture`: matrix, low, high (the ends of the colour scale), rowLabels, columnLabels, cell (pixels), and what is
-   * marked: selected {row, column}, row, column. `look(row, column, value)` may say that a cell is different: another
-   * `text`, `hatched` (as anything that is no number), `plain` (no colour), `strong` (bold), `marked` (a dot). Cells
-   * beyond `reach` {rows, columns} are shown but not moved to.
+   * `picture`: matrix, low, high (the ends of the colour scale), rowLabels, columnLabels, cell (pixels), and the marks:
+   * selected {row, column}, row, column. `look(row, column, value)` may give a cell another `text`, or make it `hatched`
+   * (like NaN and infinity), `plain` (no colour), `strong` (bold) or `marked` (a dot). Cells beyond `reach`
+   * {rows, columns} are shown but can't be selected.
    */
   draw(picture, style) {
     this.picture = picture;
@@ -87,7 +87,7 @@ export class Heatmap {
     this.#drawMarks(context, picture, style);
   }
 
-  /** Pixels that the labels of the rows take. */
+  /** The width of the row labels, in pixels. */
   static gutter(labels, cell, style) {
     if (cell < LABELS_FROM) {
       return 2;
@@ -119,10 +119,10 @@ export class Heatmap {
     for (let row = 0; row < matrix.rows; row += 1) {
       for (let column = 0; column < matrix.columns; column += 1) {
         const value = entry(matrix, row, column);
-        const own = { text: written(value), hatched: !Number.isFinite(value), ...look?.(row, column, value) };
+        const cellLook = { text: written(value), hatched: !Number.isFinite(value), ...look?.(row, column, value) };
         const place = [...this.#corner(row, column, cell), side];
-        const ink = own.hatched || own.plain ? drawEmpty(context, place, own, style) : null;
-        drawCell(context, place, ink ?? drawColour(context, place, shareOf(value, low, high)), own, style);
+        const ink = cellLook.hatched || cellLook.plain ? drawEmpty(context, place, cellLook, style) : null;
+        drawCell(context, place, ink ?? drawColour(context, place, shareOf(value, low, high)), cellLook, style);
       }
     }
   }
@@ -149,7 +149,7 @@ export class Heatmap {
     const box = (top, left, rows, columns) => {
       const [x, y] = this.#corner(top, left, cell);
       const size = [columns * cell, rows * cell];
-      // Two lines, so that one of them stands out from any colour.
+      // Two lines, so that one of them is visible on any colour.
       context.lineWidth = 3;
       context.strokeStyle = style.paper;
       context.strokeRect(x - 0.5, y - 0.5, ...size);
@@ -184,7 +184,7 @@ export class Heatmap {
     }
   }
 
-  /** The next key may come before the next picture: what is selected is known at once. */
+  /** Selects at once, since the next key may come before the next picture. */
   #select(to, how) {
     this.picture.selected = to;
     this.onSelect(to, how);
@@ -206,7 +206,7 @@ export class Heatmap {
   }
 }
 
-/** Paper with thin lines across, or paper alone. Returns the ink to write on it. */
+/** Draws paper, hatched or plain. Returns the ink to write on it. */
 function drawEmpty(context, [x, y, side], { hatched }, style) {
   context.save();
   context.beginPath();
@@ -236,7 +236,7 @@ function drawColour(context, [x, y, side], share) {
   return inkOn(colour);
 }
 
-/** What stands on a cell: its text, on hatching with room around it, and its mark. */
+/** Draws a cell's text (outlined on hatching) and its mark. */
 function drawCell(context, [x, y, side], ink, { text, hatched, strong, marked }, style) {
   const [middle, centre] = [x + side / 2, y + side / 2];
   if (side >= NUMBERS_FROM - 1) {

@@ -1,6 +1,6 @@
-// A mask to paint on, and what follows from it: the scores that are left, and their weights.
+// A mask to paint on, with the masked scores and the resulting weights.
 
-import { Choice, captioned, make, reckoned, SIGN_WIDTH, sign, table } from "./frame.js";
+import { Choice, captioned, make, SIGN_WIDTH, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { cellInWords, HIDDEN, inConvention, painted, rowInWords, weightInWords } from "./mask_words.js";
 import { entry, range, unpack } from "./numbers.js";
@@ -71,7 +71,7 @@ class MaskPainter extends Picture {
     this.way = this.model.get("way");
   }
 
-  /** What a button sets. Its consequences come from Python, and are said when they are there. */
+  /** Sets a button's traits. Python's results are announced when they arrive. */
   #choose(state) {
     this.byKey = true;
     this.set(state);
@@ -89,26 +89,26 @@ class MaskPainter extends Picture {
   }
 
   #turnOver(key) {
-    const mine = key === " " || key === "Enter";
-    if (mine) {
+    const turns = key === " " || key === "Enter";
+    if (turns) {
       this.byKey = true;
       const { row, column } = this.selected;
-      this.#lay(1 - entry(this.matrices.mask, row, column));
+      this.#setCell(1 - entry(this.matrices.mask, row, column));
     }
-    return mine;
+    return turns;
   }
 
-  /** The cell that is pressed turns over; those that the pointer is then drawn over become like it. */
+  /** Turns the pressed cell over; the cells that the pointer then moves over get the same value. */
   #paint({ row, column }, isPress) {
     this.byKey = false;
     this.brush = isPress ? 1 - entry(this.matrices.mask, row, column) : this.brush;
-    this.#lay(this.brush);
+    this.#setCell(this.brush);
   }
 
-  #lay(value) {
+  #setCell(value) {
     const mask = painted(this.matrices.mask, this.selected, value);
     if (mask) {
-      this.matrices.mask = mask; // seen at once; the weights follow
+      this.matrices.mask = mask; // shown at once; the weights follow
       this.set({ mask: new DataView(mask.values.buffer), preset: "free hand" });
       this.schedule();
     }
@@ -130,12 +130,12 @@ class MaskPainter extends Picture {
     return { ...this.matrices, mask: inConvention(this.matrices.mask, this.hides) };
   }
 
-  tell() {
+  writeTexts() {
     this.presets.show(this.model.get("preset"));
     this.places.show(this.model.get("in_front") ? "in front" : "at the end");
     this.ways.show(this.way);
     this.conventions.show(CONVENTIONS[Number(this.hides)]);
-    this.sum.replaceChildren(...reckoned(this.#where(), [this.#sumInWords()]));
+    this.sum.replaceChildren(...sumParts(this.#where(), [this.#sumInWords()]));
   }
 
   #names() {

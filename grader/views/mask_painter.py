@@ -1,4 +1,4 @@
-"""A mask to draw, with the scores it hides and the weights that are left (Vaswani et al. 2017, section 3.2.3)."""
+"""A mask to paint, with the masked scores and the resulting weights (Vaswani et al. 2017, section 3.2.3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.views.base import View, module, pack, style
 
 FREE_HAND = "free hand"
 PRESETS = ("all visible", "causal", "padding", "both", FREE_HAND)
-# What each way makes of a row that sees nothing.
+# What each way of hiding makes of a row that sees nothing.
 WAYS = {
     "fill with -inf": "NaN",
     "subtract 1e10": "uniform",
@@ -26,10 +26,10 @@ PADDING = "pad"
 
 
 class MaskPainter(View):
-    """A mask (True = may attend) that is painted cell by cell, over fixed scores in float32, and what follows from it.
+    """A mask (True = may attend) painted cell by cell over fixed float32 scores, and the resulting weights.
 
-    scores: (T, T), scaled already; `words` names the tokens, and if there are fewer than T, the rest is padding, at the
-    end or `in_front`. Assigning to `preset`, `in_front` or `way` does what the buttons do.
+    scores: (T, T), already scaled; `words` names the tokens: if there are fewer than T, the rest is padding, at the end
+    or `in_front`. Assigning to `preset`, `in_front` or `way` does what the buttons do.
 
     >>> painter = MaskPainter(torch.zeros(3, 3), ["so", "it"])
     >>> painter.preset, painter.in_front = "both", True
@@ -60,7 +60,7 @@ class MaskPainter(View):
         self._words = [str(word) for word in words]
         layout, buffer = pack({"scores": self._scores})
         super().__init__(fixed_layout=layout, fixed=buffer, **options)
-        self._lay_mask()
+        self._apply_preset()
 
     @property
     def visible(self) -> Tensor:
@@ -74,8 +74,8 @@ class MaskPainter(View):
         return bytes(proposal["value"])
 
     @traitlets.observe("preset", "in_front")
-    def _lay_mask(self, change: traitlets.Bunch | None = None) -> None:
-        """A new preset makes a new mask, which makes all the rest; free hand keeps the one that there is."""
+    def _apply_preset(self, change: traitlets.Bunch | None = None) -> None:
+        """Set the preset's mask and compute everything else; free hand keeps the present mask."""
         size, count = len(self._scores), len(self._scores) - len(self._words)
         padding = [PADDING] * count
         masks = preset_masks(size, [*range(count)] if self.in_front else [*range(size - count, size)])
@@ -88,7 +88,7 @@ class MaskPainter(View):
     @traitlets.observe("mask", "way")
     def _attend(self, _change: traitlets.Bunch | None = None) -> None:
         if not self.mask:
-            return  # not laid yet
+            return  # not set yet
         masked, weights = attend(self._scores, self.visible, self.way)
         layout, buffer = pack({"masked": masked, "weights": weights})
         with self.hold_sync():
@@ -108,7 +108,7 @@ class MaskPainter(View):
 
 
 def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:
-    """The masks that have a name, bool (size, size), True = may attend; `padded` are the places of padding."""
+    """The preset masks, bool (size, size), True = may attend; `padded` are the positions of padding."""
     everything = torch.ones(size, size, dtype=torch.bool)
     real = everything.clone()
     real[:, padded] = False
@@ -117,7 +117,7 @@ def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:
 
 
 def attend(scores: Tensor, visible: Tensor, way: str) -> tuple[Tensor, Tensor]:
-    """Masked scores and weights in one of the WAYS. Zeros are what PyTorch's own attention gives an empty row."""
+    """Masked scores and weights in one of the WAYS. PyTorch's own attention gives zeros for an empty row."""
     if way == "subtract 1e10":
         masked = scores - (~visible).to(scores.dtype) * 1e10
     else:

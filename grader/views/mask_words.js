@@ -1,4 +1,4 @@
-// What a mask does to one row of scores, told in arithmetic and in words.
+// What a mask does to one row of scores, in arithmetic and in words.
 
 import { entry, isExact, written } from "./numbers.js";
 
@@ -12,12 +12,12 @@ export const HIDDEN = {
   masked_softmax: "−∞",
 };
 
-/** What is to be seen of a mask of 0 and 1 when True means the one or the other. */
+/** A mask of 0 and 1 (= may attend), turned over if True means hide. */
 export function inConvention(mask, hides) {
   return hides ? { ...mask, values: mask.values.map((value) => 1 - value) } : mask;
 }
 
-/** The mask with one cell changed, as a copy; null if it has that value already. */
+/** A copy of the mask with one cell changed; null if the cell has that value already. */
 export function painted(mask, { row, column }, value) {
   if (entry(mask, row, column) === value) {
     return null;
@@ -32,13 +32,13 @@ export function seenBy(mask, row) {
   return Array.from({ length: mask.columns }, (_, column) => column).filter((column) => entry(mask, row, column) === 1);
 }
 
-/** Where a cell stands: "query 1 (cat), key 0 (the): hidden". */
+/** A cell in words: "query 1 (cat), key 0 (the): hidden". */
 export function cellInWords(mask, tokens, { row, column }) {
   const seen = entry(mask, row, column) === 1 ? "visible" : "hidden";
   return `query ${row} (${tokens[row]}), key ${column} (${tokens[column]}): ${seen}`;
 }
 
-/** How the weight of a cell comes about. */
+/** The arithmetic of a cell's weight. */
 export function weightInWords(way, { mask, scores, weights }, { row, column }) {
   const seen = seenBy(mask, row);
   if (seen.length === 0) {
@@ -53,7 +53,7 @@ export function weightInWords(way, { mask, scores, weights }, { row, column }) {
   return `${power(column)} / (${terms.join(" + ")}) ${isExact(weight) ? "=" : "≈"} ${written(weight)}`;
 }
 
-/** What each way makes of a row that sees nothing. */
+/** What each way of hiding makes of a row that sees nothing. */
 export function emptyRow(way, keys) {
   return {
     "fill with -inf": "Nothing visible. Softmax subtracts the row's maximum: −∞ − (−∞) = NaN, all along the row.",
@@ -65,6 +65,6 @@ export function emptyRow(way, keys) {
 
 /** All weights of a row, for a screen reader. */
 export function rowInWords(weights, row) {
-  const told = Array.from({ length: weights.columns }, (_, column) => written(entry(weights, row, column)));
-  return `weights of query ${row}: ${told.join(", ")}`;
+  const texts = Array.from({ length: weights.columns }, (_, column) => written(entry(weights, row, column)));
+  return `weights of query ${row}: ${texts.join(", ")}`;
 }

@@ -1,6 +1,6 @@
-// A small table to edit, the row or column that a norm averages over, and the normalised table beside it.
+// A small table to edit, the row or column that a norm averages over, and the normalised table.
 
-import { Choice, captioned, make, reckoned, SIGN_WIDTH, sign, table } from "./frame.js";
+import { Choice, captioned, make, SIGN_WIDTH, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import {
   arithmeticOf,
@@ -31,18 +31,18 @@ class NormExplorer extends Picture {
       this.#receive();
       this.schedule();
     };
-    const tell = () => {
+    const announce = () => {
       received();
       this.announcer.say(`${this.model.get("norm")}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
     };
-    const laid = () => {
+    const tableChanged = () => {
       received();
       this.#fillField();
     };
     this.follow({
-      "change:table": laid,
-      "change:moving": tell,
-      "change:norm": tell,
+      "change:table": tableChanged,
+      "change:moving": announce,
+      "change:norm": announce,
       "change:preset": this.schedule,
     });
   }
@@ -91,13 +91,13 @@ class NormExplorer extends Picture {
     this.#fillField();
   }
 
-  /** Keys of the table that change its number, or start typing one. */
+  /** A key in the table that changes the selected number, or starts typing one. Returns whether it was used. */
   #onTableKey(key) {
     const value = entry(this.matrices.table, this.selected.row, this.selected.column);
     const values = { PageUp: value + 1, PageDown: value - 1, Delete: 0, Backspace: 0 };
     const opens = key === "Enter" || key === "F2";
     if (key in values) {
-      this.#lay(values[key]);
+      this.#setNumber(values[key]);
       this.#fillField();
     } else if (opens || /^[-+−\d.,]$/.test(key)) {
       this.field.value = opens ? this.field.value : key;
@@ -113,7 +113,7 @@ class NormExplorer extends Picture {
     return true;
   }
 
-  /** Enter and Escape lead back to the table; Escape takes back what was typed since the field was entered. */
+  /** Enter and Escape lead back to the table; Escape also restores the number. */
   #onFieldKey(event) {
     if (event.key !== "Enter" && event.key !== "Escape") {
       return;
@@ -121,7 +121,7 @@ class NormExplorer extends Picture {
     event.preventDefault();
     event.stopPropagation();
     if (event.key === "Escape") {
-      this.#lay(this.original);
+      this.#setNumber(this.original);
     }
     this.input.element.focus();
   }
@@ -131,12 +131,12 @@ class NormExplorer extends Picture {
     this.field.setAttribute("aria-invalid", String(value === null));
     this.complaint.textContent = value === null ? `A number from −${LARGEST} to ${LARGEST}, please.` : "";
     if (value !== null) {
-      this.#lay(value);
+      this.#setNumber(value);
     }
   }
 
-  /** Puts a number into the selected cell: seen at once; what follows from it comes from Python. */
-  #lay(value) {
+  /** Puts a number into the selected cell. It shows at once; statistics and outputs come from Python. */
+  #setNumber(value) {
     if (Math.abs(value) <= LARGEST) {
       const { values } = changed(this.matrices.table, this.selected, value);
       this.set({ table: new DataView(values.buffer), preset: "edited" });
@@ -160,9 +160,9 @@ class NormExplorer extends Picture {
   #where() {
     const { row, column } = this.selected;
     const { across, heads } = NORMS[this.norm];
-    const found = statisticsOf(this.matrices.statistics, this.norm, this.selected).map(exactly);
-    const told = heads.map((head, at) => `${head} ${found[at]}`).join(", ");
-    return `row ${row}, column ${column}; its ${across}: ${told}`;
+    const values = statisticsOf(this.matrices.statistics, this.norm, this.selected).map(exactly);
+    const statistics = heads.map((head, at) => `${head} ${values[at]}`).join(", ");
+    return `row ${row}, column ${column}; its ${across}: ${statistics}`;
   }
 
   words() {
@@ -194,15 +194,15 @@ class NormExplorer extends Picture {
     ];
   }
 
-  tell() {
+  writeTexts() {
     const where = `${this.#where()}. ${movedInWords(this.matrices.moved)}.`;
-    this.sum.replaceChildren(...reckoned(where, [this.#arithmetic()]));
+    this.sum.replaceChildren(...sumParts(where, [this.#arithmetic()]));
   }
 
   drawFigure({ full, after }, style) {
     const { rows, columns } = this.matrices.table;
     const gutters = [full, after].reduce((sum, { rowLabels }) => sum + Heatmap.gutter(rowLabels, 24, style) + 4, 0);
-    // Room for two statistics whatever the norm, so that the outputs stay where they are when another one is chosen.
+    // Always room for two statistics, so that the outputs stay in place when the norm changes.
     const cell = cellSize(this.figure.clientWidth - gutters - SIGN_WIDTH, 2 * columns + 2);
     this.inputBox.style.minWidth = `${Heatmap.gutter(full.rowLabels, cell, style) + (columns + 2) * cell + 2}px`;
     const [low, high] = range(this.matrices.table);

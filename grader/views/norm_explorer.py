@@ -25,8 +25,8 @@ class NormExplorer(View):
     """A table of numbers, normalised in one of three ways, with the mean and the variance of each row or column.
 
     table: (B, E), B >= 2. Every norm has γ = 1 and β = 0; ε is 1e-5, for RMSNorm 1e-6; BatchNorm is in train mode.
-    Outputs that differ from those before the last change of a number (or from the start, after a preset) by more than
-    0.0001 are marked.
+    Outputs are marked if the last change of a number moved them by more than 0.0001 (after a preset: compared with the
+    start).
 
     >>> explorer = NormExplorer(torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]))
     >>> explorer.change(0, 2, 9.0)
@@ -42,7 +42,7 @@ class NormExplorer(View):
     shape: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
     # float32, row by row; the browser's buffers arrive as memoryviews.
     table = traitlets.Bytes().tag(sync=True, echo_update=False, from_json=lambda value, _: bytes(value))
-    # What the statistics and outputs below belong to: the browser knows of a new norm before they arrive.
+    # The norm of the statistics and outputs below: they arrive after `norm` has changed in the browser.
     shown = traitlets.Unicode().tag(sync=True)
     moving = traitlets.Bytes().tag(sync=True)
     moving_layout = traitlets.Dict().tag(sync=True)
@@ -87,7 +87,7 @@ class NormExplorer(View):
 
     @traitlets.observe("table")
     def _on_table(self, change: traitlets.Bunch) -> None:
-        """A number that is typed digit by digit is one change: compared is with the table before the first digit."""
+        """Typing a number digit by digit is one change: outputs are compared with those before the first digit."""
         if change["old"] and int((self.numbers != self._before).sum()) > 1:
             self._before = self._tensor(change["old"])
         self._normalise()
@@ -98,7 +98,7 @@ class NormExplorer(View):
 
     def _normalise(self) -> None:
         if not self.table:
-            return  # another trait of the constructor's came first
+            return  # the constructor has set another trait first
         self._statistics, output = normalise(self.numbers, self.norm)
         moved = (output - normalise(self._before, self.norm)[1]).abs() > MOVED
         layout, buffer = pack({"statistics": self._statistics, "output": output, "moved": moved})
@@ -110,15 +110,15 @@ class NormExplorer(View):
         axis = "column" if self.norm == "BatchNorm" else "row"
         rows = self._statistics if axis == "column" else self._statistics.T
         names = ("mean of the squares",) if self.norm == "RMSNorm" else ("mean", "variance")
-        told = [f"{name} {_listed(row)}" for name, row in zip(names, rows, strict=True)]
-        told[0] = told[0].replace(names[0], f"{names[0]} of each {axis}", 1)
+        statistics = [f"{name} {_listed(row)}" for name, row in zip(names, rows, strict=True)]
+        statistics[0] = statistics[0].replace(names[0], f"{names[0]} of each {axis}", 1)
         size = f"{self.shape[0]} by {self.shape[1]}"
         count = math.prod(self.shape)
-        return f"Norm explorer, {size}, {self.norm}: {', '.join(told)}; {moved} of {count} outputs moved."
+        return f"Norm explorer, {size}, {self.norm}: {', '.join(statistics)}; {moved} of {count} outputs moved."
 
 
 def preset_tables(start: Tensor) -> dict[str, Tensor]:
-    """The tables that have a name, all made of the first one."""
+    """The preset tables, made from `start`."""
     large, constant = start.clone(), start.clone()
     large[0, 0] = 100.0
     constant[1] = start[1, 0]

@@ -1,30 +1,30 @@
-// A table with its means and variances, numbers that are typed, and the arithmetic of three norms.
+// A table with its means and variances, typed numbers, and the arithmetic of three norms.
 
 import { entry, isExact, term, written } from "./numbers.js";
 
 export const LARGEST = 99999;
 const DIGITS = 5;
 
-/** What each norm averages over, how its statistics are headed, and its ε. */
+/** What each norm averages over, the headings of its statistics, and its ε. */
 export const NORMS = {
   LayerNorm: { across: "row", heads: ["mean", "var"], eps: "0.00001" },
   BatchNorm: { across: "column", heads: ["mean", "var"], eps: "0.00001" },
   RMSNorm: { across: "row", heads: ["mean x²"], eps: "0.000001" },
 };
 
-/** A typed number; null for anything that isn't one, or is too large. A comma and a real minus sign will do. */
+/** A typed number; null for other text and numbers too large. A comma and a real minus sign are allowed. */
 export function typed(text) {
   const plain = text.trim().replace("−", "-").replace(",", ".");
   const value = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : Number.NaN;
   return Math.abs(value) <= LARGEST ? value : null;
 }
 
-/** A number in five digits: 1002.5, where the other views would write 1003. */
+/** A number in five digits: 1002.5, where other views write 1003. */
 export function exactly(value) {
   return written(value, DIGITS);
 }
 
-/** The table with one number changed, as a copy. */
+/** A copy of the table with one number changed. */
 export function changed(table, { row, column }, value) {
   const values = table.values.slice();
   values[row * table.columns + column] = value;
@@ -52,17 +52,17 @@ export function statisticsOf(statistics, norm, { row, column }) {
   );
 }
 
-/** How an entry is normalised. */
+/** The arithmetic of one output. */
 export function arithmeticOf(norm, { table, statistics, output }, place) {
   const value = entry(table, place.row, place.column);
-  const found = statisticsOf(statistics, norm, place).map((number) => term(number, DIGITS));
+  const terms = statisticsOf(statistics, norm, place).map((number) => term(number, DIGITS));
   const result = entry(output, place.row, place.column);
-  const divisor = `√(${found.at(-1)} + ${NORMS[norm].eps})`;
-  const above = norm === "RMSNorm" ? exactly(value) : `(${exactly(value)} − ${found[0]})`;
+  const divisor = `√(${terms.at(-1)} + ${NORMS[norm].eps})`;
+  const above = norm === "RMSNorm" ? exactly(value) : `(${exactly(value)} − ${terms[0]})`;
   return `${above} / ${divisor} ${isExact(result) ? "=" : "≈"} ${written(result)}`;
 }
 
-/** Which outputs moved, in words: where they lie says which numbers share a mean. */
+/** Which outputs moved, in words. Their places show which numbers share a mean. */
 export function movedInWords(moved) {
   const places = [...moved.values.keys()].filter((at) => moved.values[at] === 1);
   const rows = [...new Set(places.map((at) => Math.floor(at / moved.columns)))].sort((a, b) => a - b);

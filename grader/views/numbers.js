@@ -1,16 +1,16 @@
-// Numbers and matrices: how they arrive from Python, and how they are written for a reader.
+// Numbers and matrices: how to read them from Python's buffers, and how to write them for a reader.
 
 /** Matrices by name from one buffer of float32 numbers. `layout` maps names to [rows, columns], in the buffer's order. */
 export function unpack(layout, view) {
-  const found = {};
+  const matrices = {};
   let at = 0;
   for (const [name, [rows, columns]] of Object.entries(layout)) {
     // Copied, because a buffer from the kernel need not start on a multiple of four bytes.
     const bytes = view.buffer.slice(view.byteOffset + at, view.byteOffset + at + 4 * rows * columns);
-    found[name] = { rows, columns, values: new Float32Array(bytes) };
+    matrices[name] = { rows, columns, values: new Float32Array(bytes) };
     at += 4 * rows * columns;
   }
-  return found;
+  return matrices;
 }
 
 /** One entry of a matrix. */
@@ -18,7 +18,7 @@ export function entry(matrix, row, column) {
   return matrix.values[row * matrix.columns + column];
 }
 
-/** A matrix turned round. */
+/** The transpose of a matrix. */
 export function transposed(matrix) {
   const { rows, columns } = matrix;
   const values = Float32Array.from(matrix.values, (_, at) => entry(matrix, at % rows, Math.floor(at / rows)));
@@ -73,7 +73,7 @@ export function term(value, digits = 3) {
   return text.startsWith("−") ? `(${text})` : text;
 }
 
-/** Labels of so many rows or columns, counted from 0: "key 0", "key 1". */
+/** Labels of `count` rows or columns, from 0: "key 0", "key 1". */
 export function numbered(count, word = "") {
   return Array.from({ length: count }, (_, at) => `${word}${at}`);
 }

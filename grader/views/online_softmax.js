@@ -1,6 +1,6 @@
-// Queries read their keys block by block: what is seen, what is carried on, and how far the output has come.
+// Queries read their keys block by block: the block's scores, the state carried on, and the output so far.
 
-import { captioned, make, reckoned, SIGN_WIDTH, Stepper, sign, table } from "./frame.js";
+import { captioned, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { numbered, range, unpack, written } from "./numbers.js";
 import { arithmeticOf, blockEnds, distance, keysInWords, memoryInWords, stateAt } from "./online_words.js";
@@ -95,23 +95,23 @@ class OnlineSoftmax extends Picture {
     this.schedule();
   }
 
-  /** The query, its arithmetic, and how far all outputs have come. */
+  /** The query, its arithmetic, and the distance of all outputs from the final ones. */
   #lines() {
     const { step, size, rescaling, matrices } = this;
     const { row } = this.selected;
     const lines = arithmeticOf(matrices, step, size, rescaling, row).map(([name, text]) => `${name}: ${text}.`);
     const away = distance(stateAt(matrices, step, rescaling).output, matrices.final);
-    const told = away < 5e-4 ? "equal to the final one" : `up to ${written(away)} away from the final one`;
-    return [`${this.queries[row]}.`, ...lines, `Output so far: ${told}.`];
+    const progress = away < 5e-4 ? "equal to the final one" : `up to ${written(away)} away from the final one`;
+    return [`${this.queries[row]}.`, ...lines, `Output so far: ${progress}.`];
   }
 
-  /** The matrices to be seen, by name, each with the ends of its colours and the headings of its columns. */
+  /** The matrices by name, each with the ends of its colour scale and its column labels. */
   prepare() {
     const { matrices, headings } = this;
     const { maximum, factor, sum, output } = stateAt(matrices, this.step, this.rescaling);
     const scores = range(matrices.scores);
-    const every = Array.from({ length: this.blocks }, (_, at) => stateAt(matrices, at + 1, this.rescaling).output);
-    const outputs = range(matrices.final, ...every);
+    const soFar = Array.from({ length: this.blocks }, (_, at) => stateAt(matrices, at + 1, this.rescaling).output);
+    const outputs = range(matrices.final, ...soFar);
     return {
       scores: { matrix: matrices.scores, ends: scores, columnLabels: headings.scores },
       maximum: { matrix: maximum, ends: scores, columnLabels: [""] },
@@ -122,16 +122,16 @@ class OnlineSoftmax extends Picture {
     };
   }
 
-  tell() {
+  writeTexts() {
     const [where, ...lines] = this.#lines();
-    this.sum.replaceChildren(...reckoned(where, lines, { class: "att-line" }));
+    this.sum.replaceChildren(...sumParts(where, lines, { class: "att-line" }));
     this.memory.textContent = memoryInWords(this.matrices, this.step, this.size);
   }
 
   drawFigure(shown, style) {
     const all = Object.entries(shown);
     const across = all.reduce((sum, [, { matrix }]) => sum + matrix.columns, 0);
-    // Only the first and the selectable one name their rows.
+    // Only the scores and the selectable output have row labels.
     const labels = (name) => (name === "scores" || name === "output" ? this.queries : this.queries.map(() => ""));
     const gutters = all.reduce((sum, [name]) => sum + Heatmap.gutter(labels(name), 24, style) + 10, 0);
     const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, across);
@@ -147,7 +147,7 @@ class OnlineSoftmax extends Picture {
     this.maps.output.element.setAttribute("aria-label", name);
   }
 
-  /** Scores of earlier blocks are gone, later ones are not there yet. */
+  /** Earlier blocks' scores are hatched, later ones are empty. */
   #lookOfScores(otherwise) {
     const [first, end] = blockEnds(this.step, this.size, this.matrices.scores.columns);
     return (row, column, value) => {

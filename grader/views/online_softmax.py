@@ -12,7 +12,7 @@ from grader.views.base import View, module, pack, style
 
 
 class OnlineSoftmax(View):
-    """What is carried from block to block while a few queries read the keys: maximum, factor, sum and output so far.
+    """The state carried from block to block while a few queries read the keys: maximum, factor, sum, output so far.
 
     query: (Tq, D); key: (Tk, D); value: (Tk, d_v). `step` counts the blocks from 1; with `rescaling` off, earlier sums
     are left as they are when the maximum rises.
@@ -37,13 +37,13 @@ class OnlineSoftmax(View):
         with torch.no_grad():
             scores = query @ key.T / math.sqrt(query.shape[1])
             final = scores.softmax(-1) @ value
-            self._walks = {kept: walk(scores, value, block_size, kept) for kept in (True, False)}
+            self._walks = {rescaling: walk(scores, value, block_size, rescaling) for rescaling in (True, False)}
         self._final = final
         self._keys = len(key)
         matrices = {"scores": scores, "final": final}
-        for kept, states in self._walks.items():
-            for at, state in enumerate(states, 1):
-                matrices |= {f"{name}{at}{'' if kept else ' raw'}": matrix for name, matrix in state.items()}
+        for rescaling, states in self._walks.items():
+            for step, state in enumerate(states, 1):
+                matrices |= {f"{name}{step}{'' if rescaling else ' raw'}": matrix for name, matrix in state.items()}
         layout, buffer = pack(matrices)
         super().__init__(block_size=block_size, layout_of_numbers=layout, numbers=buffer)
         self.summary = self._in_words()
@@ -65,16 +65,16 @@ class OnlineSoftmax(View):
 
     def _in_words(self) -> str:
         output = self._walks[self.rescaling][self.step - 1]["output"]
-        away = float((output - self._final).abs().max())
+        error = float((output - self._final).abs().max())
         first = (self.step - 1) * self.block_size
         last = min(first + self.block_size, self._keys) - 1
         keys = f"key {first}" if first == last else f"keys {first} to {last}"
         how = "with rescaling" if self.rescaling else "without rescaling"
-        told = "is the final one" if away < 5e-4 else f"is up to {away:.2f} away from the final one"
+        result = "is the final one" if error < 5e-4 else f"is up to {error:.2f} away from the final one"
         queries = f"{len(output)} {'query' if len(output) == 1 else 'queries'}"
         return (
             f"Online softmax, {queries}, {self._keys} keys, block {self.step} of {self.blocks} ({keys}), {how}: "
-            f"the output so far {told}."
+            f"the output so far {result}."
         )
 
 

@@ -1,4 +1,4 @@
-// The online softmax in words and arithmetic: what a block does to one query, and what is held in memory.
+// The online softmax in words and arithmetic: what a block does to one query, and what memory holds.
 
 import { entry, term, written } from "./numbers.js";
 
@@ -9,7 +9,7 @@ export function stateAt(matrices, step, rescaling) {
   return Object.fromEntries(names.map((name) => [name, matrices[`${name}${step}${suffix}`]]));
 }
 
-/** The first key of a block (its number from 1), and the first one behind it. */
+/** The first key of block `step` (from 1), and the key after its last. */
 export function blockEnds(step, size, keys) {
   return [(step - 1) * size, Math.min(step * size, keys)];
 }
@@ -22,7 +22,7 @@ export function keysInWords([first, end]) {
   return `keys ${first} ${end - first === 2 ? "and" : "to"} ${end - 1}`;
 }
 
-/** What the block does to one query, line by line: [name, arithmetic]. */
+/** What a block does to one query, as lines of [name, arithmetic]. */
 export function arithmeticOf(matrices, step, size, rescaling, query) {
   const { scores } = matrices;
   const now = stateAt(matrices, step, rescaling);
@@ -33,7 +33,7 @@ export function arithmeticOf(matrices, step, size, rescaling, query) {
   const before = entry(now.before, query, 0);
   const counts = seen.map((_, at) => written(entry(now.counts, query, at)));
   const factor = entry(now.factor, query, 0);
-  const most = [earlier, ...seen].map((one) => written(one)).join(", ");
+  const most = [earlier, ...seen].map((score) => written(score)).join(", ");
   const difference = `exp(${written(earlier)} − ${term(maximum)})`;
   const missing = step > 1 ? `1, where ${difference} is needed` : "1: nothing is summed yet";
   return [
@@ -43,12 +43,12 @@ export function arithmeticOf(matrices, step, size, rescaling, query) {
   ];
 }
 
-/** How far an output is from the final one, at most. */
+/** The largest difference between an output and the final one. */
 export function distance(output, final) {
   return output.values.reduce((most, value, at) => Math.max(most, Math.abs(value - final.values[at])), 0);
 }
 
-/** What is held while a block is at work, beside what the whole table would be. */
+/** The numbers in memory during a block, and those of the whole table. */
 export function memoryInWords(matrices, step, size) {
   const { rows, columns } = matrices.scores;
   const [first, end] = blockEnds(step, size, columns);

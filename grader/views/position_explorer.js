@@ -1,6 +1,6 @@
-// Encodings of positions as a heatmap, the selected column as a wave, the selected row's products by distance.
+// Positional encodings as a heatmap, the selected column as a wave, the selected row's products by distance.
 
-import { Choice, colourScale, make, reckoned, table } from "./frame.js";
+import { Choice, colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { entry, numbered, range, unpack, written } from "./numbers.js";
 import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "./position_words.js";
@@ -68,20 +68,20 @@ class PositionExplorer extends Picture {
   }
 
   words() {
-    return this.#told().join(". ");
+    return this.#lines().join(". ");
   }
 
   /** The selected number, and the products of its position. */
-  #told() {
+  #lines() {
     const { row, column } = this.selected;
     const origin = originOf(this.kind, this.model.get("base"), this.rows.columns, this.selected);
     const number = written(entry(this.rows, row, column));
     return [`Position ${row}, column ${column}: ${number}, ${origin}`, productsInWords(this.kind, this.products, row)];
   }
 
-  tell() {
-    const [number, products] = this.#told();
-    this.sum.replaceChildren(...reckoned(number, [products]));
+  writeTexts() {
+    const [number, products] = this.#lines();
+    this.sum.replaceChildren(...sumParts(number, [products]));
     this.legend.replaceChildren(...colourScale("the numbers", this.#ends()));
   }
 
@@ -92,9 +92,9 @@ class PositionExplorer extends Picture {
   drawFigure(_shown, style) {
     const { row, column } = this.selected;
     const [rowLabels, columnLabels] = [numbered(this.rows.rows), numbered(this.rows.columns)];
-    const besides = PLOT.width + MARGIN.left + MARGIN.right + 40;
-    const room = this.figure.clientWidth - besides - Heatmap.gutter(rowLabels, 24, style);
-    const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same for every width
+    const plots = PLOT.width + MARGIN.left + MARGIN.right + 40;
+    const room = this.figure.clientWidth - plots - Heatmap.gutter(rowLabels, 24, style);
+    const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same cell for every width
     const [low, high] = this.#ends();
     const marks = { selected: this.selected, row, column };
     this.map.draw({ matrix: this.rows, low, high, cell, rowLabels, columnLabels, ...marks }, style);
@@ -134,7 +134,7 @@ class PositionExplorer extends Picture {
   }
 }
 
-/** A new SVG element; `make` only knows HTML. */
+/** A new SVG element: `make` makes HTML only. */
 function draw(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -144,7 +144,7 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
-/** Lines over two axes: one strong, the others thin, and a dot. Its words stand elsewhere in the view. */
+/** Lines over two axes, line `strong` thick, the others thin, and a dot. Hidden from screen readers: `sum` has it in words. */
 function plot({ xs, ys, below }, lines, strong, dot) {
   const room = (ys[1] - ys[0]) * 0.04;
   const box = { ...PLOT, xs, ys: [ys[0] - room, ys[1] + room] };

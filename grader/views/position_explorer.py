@@ -1,4 +1,4 @@
-"""Encodings of positions, and what is left of them in a dot product (Vaswani et al. 2017, 3.5; Su et al. 2021, 3.2)."""
+"""Positional encodings and their dot products (Vaswani et al. 2017, 3.5; Su et al. 2021, 3.2)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ KINDS = ("sinusoidal", "rotary", "random table")
 POSITIONS = 32
 WIDTHS = (8, 16, 24)
 BASES = (10, 100, 1000, 10000, 100000)
-FURTHER = (1, 10)  # the offsets told in words
+FURTHER = (1, 10)  # the offsets in the summary
 
 
 class PositionExplorer(View):
-    """A row for each of 32 positions, and its products with all the others by distance.
+    """A row for each of 32 positions, and its dot products with all others by distance.
 
     `kind` is "sinusoidal", "rotary" (one random query and key, turned to every position) or "random table" (learnt
     positions before training); `d_model` is 8, 16 or 24, `base` a power of ten from 10 to 100000.
@@ -39,7 +39,7 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
     d_model = traitlets.Enum(WIDTHS, WIDTHS[-1]).tag(sync=True)
     base = traitlets.Enum(BASES, 10000).tag(sync=True)
     layout_of_both = traitlets.Dict().tag(sync=True)
-    both = traitlets.Bytes().tag(sync=True)  # the rows, and their products: "rows" (T, E) and "products" (T, T)
+    both = traitlets.Bytes().tag(sync=True)  # "rows" (T, E) and their "products" (T, T)
 
     def __init__(self, **chosen: Any) -> None:
         super().__init__(**chosen)
@@ -68,8 +68,8 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
 
 def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:
     """The rows (32, d_model) of a kind of positions, and the products (32, 32) of position i with position j."""
-    places = torch.arange(POSITIONS, dtype=torch.float64)
-    angles = torch.outer(places, base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model))
+    positions = torch.arange(POSITIONS, dtype=torch.float64)
+    angles = torch.outer(positions, base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model))
     if kind == "sinusoidal":
         rows = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
         return rows, rows @ rows.T

@@ -1,8 +1,8 @@
-// What the position explorer says about one number, and the lines that it draws.
+// One number of the position explorer in words, and the lines of its plots.
 
 import { entry, written } from "./numbers.js";
 
-/** Where a number of the encoding comes from: "sin(3 ÷ 10000^(4/32))". */
+/** The formula of a number of the encoding: "sin(3 ÷ 10000^(4/32))". */
 export function originOf(kind, base, width, { row, column }) {
   const even = column - (column % 2);
   const angle = `${row} ÷ ${base}^(${even}/${width})`;
@@ -12,18 +12,18 @@ export function originOf(kind, base, width, { row, column }) {
   return kind === "rotary" ? `pair ${even / 2} of the key, turned by ${angle} radians` : "drawn at random";
 }
 
-/** The products of one position with others: with itself, one further, ten further (or before, near the end). */
+/** The products of a position with itself and the positions 1 and 10 after it (near the end: before it). */
 export function productsInWords(kind, products, row) {
   const sign = row + 10 < products.columns ? 1 : -1;
-  const told = [0, 1, 10].map((distance) => {
+  const texts = [0, 1, 10].map((distance) => {
     const other = row + sign * distance;
     return `with position ${other} ${written(entry(products, row, other))}`;
   });
   const who = kind === "rotary" ? `Query at position ${row} times key, ` : `Product of position ${row} `;
-  return `${who}${told.join(", ")}`;
+  return `${who}${texts.join(", ")}`;
 }
 
-/** For each position a line of points [offset, product], from the first position to the last. */
+/** A line of points [offset, product] for each position. */
 export function linesByOffset(products) {
   return Array.from({ length: products.rows }, (_, row) =>
     Array.from({ length: products.columns }, (_unused, other) => [other - row, entry(products, row, other)]),

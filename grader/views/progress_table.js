@@ -1,11 +1,11 @@
-// The progress of a learner: a table, a bar for each lesson, asked for anew while it can be seen.
+// A learner's progress: a table and a bar for each lesson, updated while it is visible.
 
 import { make } from "./frame.js";
 import { rendering, View } from "./view.js";
 
 const SECONDS = 2;
 
-/** Rows of [lesson, exercise, state, points, tries] as lessons in order, each with its rows and how many passed. */
+/** Rows of [lesson, exercise, state, points, tries] by lesson: its rows, and how many passed. */
 export function byLesson(rows) {
   const lessons = new Map();
   for (const [lesson, ...row] of rows) {
@@ -19,7 +19,7 @@ export function byLesson(rows) {
   return [...lessons.values()];
 }
 
-/** "01_self_attention" as people say it: "01 · self attention". */
+/** "01_self_attention" as a title: "01 · self attention". */
 export function title(lesson) {
   const [number, ...words] = lesson.split("_");
   return `${number} · ${words.join(" ")}`;

@@ -1,4 +1,4 @@
-"""What has been done so far, in a table that follows what happens in other notebooks."""
+"""A learner's progress as a table that is updated while other notebooks are checked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = list[list[str]]
 
 
 class ProgressTable(View):
-    """A table of lesson, exercise, state, points and tries, filled by `read` and read anew every two seconds while it
+    """A table of lesson, exercise, state, points and tries. `read` gives the rows, every two seconds while the table
     is in sight.
 
     >>> ProgressTable(lambda: [["00_start_here", "first_steps", "passed", "1 of 1", "2"]])
@@ -32,7 +32,7 @@ class ProgressTable(View):
         self.on_msg(self._on_message)
 
     def _on_message(self, _widget: object, _content: dict[str, Any], _buffers: list[bytes]) -> None:
-        """Every message is the same question: is there anything new? A trait that stays the same isn't sent."""
+        """Read the rows again: every message asks for that. An unchanged trait isn't sent."""
         with self.hold_sync():
             self.rows = [list(row) for row in self._read()]
             self.summary = self._in_words()

@@ -1,6 +1,6 @@
-// Scores and weights of the same queries and keys, unscaled beside scaled, at the width that a slider chooses.
+// Scores and weights of the same queries and keys, unscaled and scaled, at the width that a slider chooses.
 
-import { colourScale, make, reckoned, table } from "./frame.js";
+import { colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { entry, numbered, range, unpack, written } from "./numbers.js";
 import { block, MEASURES, measuresInWords, SIDES, toDecimals, way } from "./scaling_numbers.js";
@@ -48,8 +48,8 @@ class ScalingExplorer extends Picture {
   #buildSlider() {
     const oninput = () => this.set({ d_k: this.widths[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: this.widths.length - 1, step: 1, oninput });
-    this.told = make("output", { class: "att-width" });
-    return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.told);
+    this.widthText = make("output", { class: "att-width" });
+    return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.widthText);
   }
 
   #buildSide(side) {
@@ -70,7 +70,7 @@ class ScalingExplorer extends Picture {
       make("span", { class: "att-caption", text: kinds[at][0] }),
       element,
     ]);
-    const element = make("div", { class: "att-side" }, caption, ...pictures, ...gauges.map((one) => one.element));
+    const element = make("div", { class: "att-side" }, caption, ...pictures, ...gauges.map((bar) => bar.element));
     return { ...side, maps, gauges, element };
   }
 
@@ -84,17 +84,17 @@ class ScalingExplorer extends Picture {
     const text = `d_k = ${width}, √d_k ${Number.isInteger(Math.sqrt(width)) ? "=" : "≈"} ${written(Math.sqrt(width))}`;
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", text);
-    this.told.textContent = text;
+    this.widthText.textContent = text;
     this.announcer.say(`${text}. ${measuresInWords(this.all.measures, this.at)}`);
     this.schedule();
   }
 
   words() {
-    return this.#ways().join(" ");
+    return this.#lines().join(" ");
   }
 
-  /** Where the selected number stands, then one line a side. */
-  #ways() {
+  /** The selected place, then a line for each side. */
+  #lines() {
     const { row, column } = this.selected;
     const lines = SIDES.map((side) => `${side.title}: ${way(side, this.matrices, this.width, this.selected)}.`);
     return [`${this.rowLabels[row]}, ${this.columnLabels[column]}.`, ...lines];
@@ -104,17 +104,17 @@ class ScalingExplorer extends Picture {
     return range(this.matrices.raw);
   }
 
-  tell(ends) {
+  writeTexts(ends) {
     this.legend.replaceChildren(...colourScale("all scores", ends), ", of all weights: 0 to 1");
-    const [where, ...lines] = this.#ways();
-    this.sum.replaceChildren(...reckoned(where, lines, { class: "att-way" }));
+    const [where, ...lines] = this.#lines();
+    this.sum.replaceChildren(...sumParts(where, lines, { class: "att-way" }));
   }
 
   drawFigure(scoreEnds, style) {
     const { rowLabels, columnLabels, selected } = this;
     const room = this.figure.firstChild.clientWidth - Heatmap.gutter(rowLabels, 24, style) - 4;
     const cell = cellSize(room, columnLabels.length);
-    // Both are largest where all weights are alike.
+    // Entropy and slope are largest where all weights are equal.
     const most = [Math.log(columnLabels.length), 1 - 1 / columnLabels.length];
     this.sides.forEach((side, at) => {
       const shown = [toDecimals(this.matrices[side.scores], 2), toDecimals(this.matrices[side.weights], 3)];
@@ -141,7 +141,7 @@ class ScalingExplorer extends Picture {
   }
 }
 
-/** A bar from 0 to the most possible, with its number. */
+/** A bar from 0 to the largest possible value, with its number. */
 function gauge(name) {
   const bar = make("span", { class: "att-gauge-bar", "aria-hidden": "true" }, make("span"));
   const number = make("span", { class: "att-gauge-number" });

@@ -14,10 +14,10 @@ QUERIES_SHOWN = 5
 
 
 class ScalingExplorer(View):
-    """Scores and weights of queries on keys, unscaled beside scaled, with a slider for the width d_k.
+    """Scores and weights of queries on keys, unscaled and scaled, with a slider for the width d_k.
 
-    query: (N, E); key: (K, E). At width d_k the first d_k entries of each vector count, so that a wider vector is the
-    narrower one with entries added. Entropy and slope are means over all queries, of which the first five are drawn.
+    query: (N, E); key: (K, E). Width d_k takes the first d_k entries of each vector, so a wider vector is the narrower
+    one with entries added. Entropy and slope are means over all queries, of which the first five are drawn.
     The slope of a row of weights w is the sum of w (1 - w), the trace of softmax's Jacobian diag(w) - w wᵀ.
 
     >>> explorer = ScalingExplorer(torch.ones(2, 4), 9 * torch.eye(4))
@@ -32,8 +32,7 @@ class ScalingExplorer(View):
     d_k = traitlets.Int(1).tag(sync=True, echo_update=False)
     widths: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
     shown = traitlets.Int().tag(sync=True)
-    told = traitlets.Unicode().tag(sync=True)
-    # For all widths at once, row below row: what the slider shows is there before it moves.
+    # All widths at once, row below row, so that the slider needs no answer from Python.
     layout_of_all = traitlets.Dict().tag(sync=True)
     all_widths = traitlets.Bytes().tag(sync=True)
 
@@ -42,12 +41,11 @@ class ScalingExplorer(View):
         widths = widths_up_to(query.shape[1])
         matrices = _at_all_widths(query.detach(), key.detach(), widths)
         self._measures = matrices["measures"]
-        self._keys = len(key)
+        self._counts = f"{len(query)} queries on {len(key)} keys"
         layout, buffer = pack(matrices)
         super().__init__(
             widths=widths,
             shown=min(len(query), QUERIES_SHOWN),
-            told=f"{len(query)} queries on {len(key)} keys",
             layout_of_all=layout,
             all_widths=buffer,
         )
@@ -66,13 +64,13 @@ class ScalingExplorer(View):
     def _in_words(self) -> str:
         numbers = self._measures[self.widths.index(self.d_k)].tolist()
         return (
-            f"Scaling explorer, d_k = {self.d_k} of {self.widths[0]} to {self.widths[-1]}, {self.told}: "
+            f"Scaling explorer, d_k = {self.d_k} of {self.widths[0]} to {self.widths[-1]}, {self._counts}: "
             "entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}.".format(*numbers)
         )
 
 
 def widths_up_to(most: int) -> list[int]:
-    """The powers of two, a width between each two of them, and `most` itself.
+    """The powers of two up to `most`, a width between each two of them, and `most` itself.
 
     >>> widths_up_to(20)
     [1, 2, 3, 4, 6, 8, 12, 16, 20]
@@ -83,13 +81,13 @@ def widths_up_to(most: int) -> list[int]:
 
 
 def _at_all_widths(query: Tensor, key: Tensor, widths: list[int]) -> dict[str, Tensor]:
-    """By name, one block of rows a width: scores and weights of the drawn queries, a row of measures of them all."""
+    """By name, a block of rows for each width: scores and weights of the drawn queries; a row of means over all."""
     blocks: dict[str, list[Tensor]] = {name: [] for name in ("raw", "raw_weights", "scaled", "scaled_weights")}
     measures = []
     for width in widths:
         scores = query[:, :width].double() @ key[:, :width].double().T
         both = {"raw": scores, "scaled": scores / math.sqrt(width)}
-        weights = {name: found.softmax(dim=-1) for name, found in both.items()}
+        weights = {name: matrix.softmax(dim=-1) for name, matrix in both.items()}
         for name in both:
             blocks[name].append(both[name][:QUERIES_SHOWN])
             blocks[f"{name}_weights"].append(weights[name][:QUERIES_SHOWN])

@@ -1,8 +1,8 @@
-// What the scaling explorer shows at one width: its share of what Python sent, and the words for it.
+// The scaling explorer at one width: its block of Python's matrices, and its numbers in words.
 
 import { entry, written } from "./numbers.js";
 
-/** The two sides of the picture, and how their matrices are called. */
+/** The two sides of the picture, and the names of their matrices. */
 export const SIDES = [
   { scores: "raw", weights: "raw_weights", title: "Not scaled", formula: "softmax(q·k)" },
   { scores: "scaled", weights: "scaled_weights", title: "Scaled", formula: "softmax(q·k ÷ √d_k)" },
@@ -10,18 +10,18 @@ export const SIDES = [
 
 export const MEASURES = ["entropy, not scaled", "entropy, scaled", "slope, not scaled", "slope, scaled"];
 
-/** Block `at` of a matrix that is made of blocks of `count` rows. */
+/** Block `at` of a matrix in blocks of `count` rows. */
 export function block(matrix, at, count) {
   const size = count * matrix.columns;
   return { rows: count, columns: matrix.columns, values: matrix.values.subarray(at * size, (at + 1) * size) };
 }
 
-/** A matrix rounded for its cells: 2e-12 would need more room than a cell has, and there it is as good as 0. */
+/** A matrix rounded to fit into its cells: 2e-12 becomes 0. */
 export function toDecimals(matrix, decimals) {
   return { ...matrix, values: matrix.values.map((value) => Number(value.toFixed(decimals))) };
 }
 
-/** w (1 − w) of one weight in its row. What 1 − w is, the others say more exactly: it may be 1e-9. */
+/** w (1 − w) of one weight. The sum of the row's other weights gives 1 − w without rounding 1e-9 to 0. */
 export function slopeAt(weights, row, column) {
   let others = 0;
   for (let at = 0; at < weights.columns; at += 1) {
@@ -30,7 +30,7 @@ export function slopeAt(weights, row, column) {
   return entry(weights, row, column) * others;
 }
 
-/** The way from one score to its weight and its slope, on one side. */
+/** A score, its weight and its slope on one side, in words. */
 export function way(side, matrices, width, { row, column }) {
   const raw = written(entry(matrices.raw, row, column));
   const scaled = `${raw} ÷ ${written(Math.sqrt(width))} ≈ ${written(entry(matrices.scaled, row, column))}`;
@@ -39,7 +39,7 @@ export function way(side, matrices, width, { row, column }) {
   return `score ${side.scores === "raw" ? raw : scaled}, weight ${weight}, slope ${slope}`;
 }
 
-/** What moving the slider changes, as it is read out. */
+/** Entropy and slope of both sides in words. */
 export function measuresInWords(measures, at) {
   const [entropy, scaledEntropy, slope, scaledSlope] = MEASURES.map((_, column) =>
     entry(measures, at, column).toFixed(2),

@@ -1,4 +1,4 @@
-"""The nineteen steps of a Transformer: what goes in, what comes out, and where in a model it can be seen."""
+"""The nineteen steps of a Transformer: what goes in, what comes out, and where in a model to see it."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ LARGE = {"B": 128, "Ts": 28, "Tt": 29, "E": 512, "H": 8, "D": 64, "F": 2048, "L"
 
 @dataclass(frozen=True)
 class Piece:
-    """A tensor of a step: its name, its axes, and the place in a model where it comes by ("" if it doesn't).
-    `fits`: a shape that broadcasts to these axes will do."""
+    """A tensor of a step: its name, its axes, and the place in a model where it can be seen ("" if nowhere).
+    `broadcasts`: a shape that broadcasts to these axes is right, too."""
 
     name: str
     axes: str
     place: str = ""
-    fits: bool = False
+    broadcasts: bool = False
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Its shape at these sizes."""
+        """The shape, given the size of each axis."""
         return tuple(int(a) if a.isdigit() else math.prod(sizes[f] for f in a.split("*")) for a in self.axes.split())
 
 
 @dataclass(frozen=True)
 class Step:
-    """One of the nineteen."""
+    """One of the nineteen steps."""
 
     title: str
     story: str
@@ -35,14 +35,14 @@ class Step:
     out: tuple[Piece, ...]
 
 
-def _p(name: str, axes: str, place: str = "", fits: bool = False) -> Piece:
-    return Piece(name, axes, place, fits)
+def _p(name: str, axes: str, place: str = "", broadcasts: bool = False) -> Piece:
+    return Piece(name, axes, place, broadcasts)
 
 
 ENC, DEC = "encoder.layers.0", "decoder.layers.0"
 SRC, TRG = _p("src", "B Ts", "src"), _p("trg", "B Tt", "trg")
-SRC_MASK = _p("src_mask", "B 1 1 Ts", "encoder:mask", fits=True)
-TRG_MASK = _p("trg_mask", "B 1 Tt Tt", "decoder:trg_mask", fits=True)
+SRC_MASK = _p("src_mask", "B 1 1 Ts", "encoder:mask", broadcasts=True)
+TRG_MASK = _p("trg_mask", "B 1 Tt Tt", "decoder:trg_mask", broadcasts=True)
 X, MEMORY = _p("x", "B Ts E"), _p("memory", "B Ts E")
 HEADS = tuple(_p(f"{name} heads", "B Ts H D") for name in ("query", "key", "value"))
 TARGET = _p("target", "B Tt E")
@@ -73,7 +73,10 @@ STEPS = (
         "Positions",
         "The vector of its place is added to each token; dropout acts on the sum.",
         (_p("embedded", "B Ts E"), _p("positions", "Ts")),
-        (_p("position vectors", "B Ts E", "encoder.position_embedding", fits=True), _p("x", "B Ts E", f"{ENC}:first")),
+        (
+            _p("position vectors", "B Ts E", "encoder.position_embedding", broadcasts=True),
+            _p("x", "B Ts E", f"{ENC}:first"),
+        ),
     ),
     Step(
         "Queries, keys, values",

@@ -1,4 +1,4 @@
-// The nineteen steps of a Transformer: where each stands in the model, what goes in, what comes out.
+// The nineteen steps of a Transformer: the place of each in the model, what goes in, what comes out.
 
 import { make, textTable } from "./frame.js";
 import { BOXES, inWords, mark, shapesInWords, verdictInWords } from "./shape_words.js";
@@ -21,10 +21,10 @@ class ShapeTracer extends Picture {
     this.heading = make("h4", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.shapes = make("div", { class: "trace-shapes" });
-    const beside = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.sum);
+    const details = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.sum);
     this.picture = make("div", { class: "trace-picture", "aria-hidden": "true" }, ...BOXES.map((c) => this.#column(c)));
     this.figure.classList.add("trace-figure");
-    this.figure.append(this.picture, beside);
+    this.figure.append(this.picture, details);
     this.verdict = make("p", { class: "att-sum" });
     this.lay(this.#buildWalk(), this.figure, this.tables, this.verdict, this.foot);
   }
@@ -97,15 +97,15 @@ class ShapeTracer extends Picture {
     return [make("div", { class: "att-caption", text: title }), make("ul", {}, ...lines)];
   }
 
-  /** The boxes of the present step, and what is known of the learner's model at each. */
+  /** Marks the boxes of the current step, and the verdict on the learner's model at each. */
   #markBoxes(steps) {
-    for (const { element, steps: own, sign } of this.boxes) {
-      element.classList.toggle("trace-now", own.includes(this.at));
-      sign.textContent = mark(own.map((number) => steps[number - 1].verdict));
+    for (const { element, steps: numbers, sign } of this.boxes) {
+      element.classList.toggle("trace-now", numbers.includes(this.at));
+      sign.textContent = mark(numbers.map((number) => steps[number - 1].verdict));
     }
   }
 
-  tell() {
+  writeTexts() {
     const verdict = this.model.get("verdict");
     this.verdict.hidden = !verdict;
     this.verdict.textContent = verdict ? `${verdict[0].toUpperCase()}${verdict.slice(1)}.` : "";

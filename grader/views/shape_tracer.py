@@ -1,4 +1,4 @@
-"""The nineteen steps of a Transformer with the shapes that go in and out, and a learner's own model held against them
+"""The nineteen steps of a Transformer with the shapes that go in and out, compared with those of a learner's own model
 (Vaswani et al. 2017, figure 1)."""
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from torch import nn
 
 from grader.views.base import View, module, style
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
-from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Seen, agrees, verdicts, watch
+from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Trace, agrees, trace_model, verdicts_of
 
 
 class ShapeTracer(View):
     """Walks through the nineteen steps; `step` counts from 1.
 
-    Without a model it shows the shapes of the large example of lesson 07. A `model` is a `Transformer` as lesson 07
-    has it; it is run once on two sentences, in eval mode, and its shapes are shown beside those expected.
+    Without a model it shows the shapes of lesson 07's large example. A `model`, a `Transformer` as in lesson 07, is run
+    once on two sentences in eval mode, and its shapes are shown next to the expected ones.
 
     >>> tracer = ShapeTracer()
     >>> tracer.step = 8
@@ -39,23 +39,23 @@ class ShapeTracer(View):
                 f"the class {model.__name__}" if isinstance(model, type) else f"a value of type {type(model).__name__}"
             )
             raise TypeError(f"model: got {got}, expected a model that is made, such as Transformer(50, 60, 1, 2)")
-        seen = watch(model) if model is not None else None
-        sizes = LARGE if seen is None else seen.sizes
-        judged = [""] * len(STEPS) if seen is None else verdicts(seen)
-        told = [_told(step, sizes, seen, verdict) for step, verdict in zip(STEPS, judged, strict=True)]
-        start = next((i for i, verdict in enumerate(judged, 1) if verdict in (DEPARTS, RAISED)), 1)
-        self._judged, self._error = judged, seen.error if seen is not None else ""
-        super().__init__(steps=told, verdict=self._whole() if seen is not None else "", step=start)
+        trace = trace_model(model) if model is not None else None
+        sizes = LARGE if trace is None else trace.sizes
+        verdicts = [""] * len(STEPS) if trace is None else verdicts_of(trace)
+        steps = [_step(step, sizes, trace, verdict) for step, verdict in zip(STEPS, verdicts, strict=True)]
+        start = next((i for i, verdict in enumerate(verdicts, 1) if verdict in (DEPARTS, RAISED)), 1)
+        self._verdicts, self._error = verdicts, trace.error if trace is not None else ""
+        super().__init__(steps=steps, verdict=self._model_verdict() if trace is not None else "", step=start)
         self.summary = self._in_words()
 
     @traitlets.observe("step")
     def _on_step(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
 
-    def _whole(self) -> str:
-        """What is to be said about the whole model."""
-        wrong = [(i, verdict) for i, verdict in enumerate(self._judged, 1) if verdict in (DEPARTS, RAISED)]
-        seen = sum(verdict in (AS_EXPECTED, DEPARTS) for verdict in self._judged)
+    def _model_verdict(self) -> str:
+        """One sentence about the whole model."""
+        wrong = [(i, verdict) for i, verdict in enumerate(self._verdicts, 1) if verdict in (DEPARTS, RAISED)]
+        seen = sum(verdict in (AS_EXPECTED, DEPARTS) for verdict in self._verdicts)
         if not wrong:
             return f"your model: {seen} steps seen, all as expected"
         at, verdict = wrong[0]
@@ -73,21 +73,21 @@ class ShapeTracer(View):
         return f"Shape tracer, step {self.step} of {len(STEPS)}, {step['title']}: {out}{whole}."
 
 
-def _told(step: Step, sizes: Mapping[str, int], seen: Seen | None, verdict: str) -> dict[str, Any]:
+def _step(step: Step, sizes: Mapping[str, int], trace: Trace | None, verdict: str) -> dict[str, Any]:
     """A step as plain data for the browser."""
     return {
         "title": step.title,
         "story": step.story,
         "into": [_piece(piece, sizes, None) for piece in step.into],
-        "out": [_piece(piece, sizes, seen) for piece in step.out],
+        "out": [_piece(piece, sizes, trace) for piece in step.out],
         "verdict": verdict,
-        "error": seen.error if seen is not None and verdict == RAISED else "",
+        "error": trace.error if trace is not None and verdict == RAISED else "",
     }
 
 
-def _piece(piece: Piece, sizes: Mapping[str, int], seen: Seen | None) -> dict[str, Any]:
+def _piece(piece: Piece, sizes: Mapping[str, int], trace: Trace | None) -> dict[str, Any]:
     shape = piece.shape(sizes)
-    mine = seen.shapes.get(piece.place) if seen is not None and piece.place else None
+    mine = trace.shapes.get(piece.place) if trace is not None and piece.place else None
     return {
         "name": piece.name,
         "axes": f"({', '.join(piece.axes.split())})",

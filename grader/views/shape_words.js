@@ -1,4 +1,4 @@
-// Where the nineteen steps stand in the picture, and how shapes and verdicts are told.
+// The place of the nineteen steps in the picture; shapes and verdicts in words.
 
 const box = (text, ...steps) => ({ text, steps });
 
@@ -64,7 +64,7 @@ export function mark(verdicts) {
   return verdicts.length > 0 && verdicts.every((verdict) => verdict === "as expected") ? " ✓" : "";
 }
 
-/** What is said of the learner's model at a step. */
+/** The verdict on the learner's model at a step. */
 export function verdictInWords(step) {
   if (step.error) {
     return `Your model raises ${step.error}.`;
@@ -73,7 +73,7 @@ export function verdictInWords(step) {
   return step.verdict ? `Your model here: ${step.verdict}${why}.` : "";
 }
 
-/** Names and shapes, one after the other. */
+/** Names and shapes in a row. */
 export function shapesInWords(pieces) {
   return pieces.map((piece) => `${piece.name} ${piece.shape}`).join(", ");
 }

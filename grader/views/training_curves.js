@@ -1,4 +1,4 @@
-// The numbers of a training's curves: scales, ticks and points, and what they say in words.
+// The numbers of a training's curves: scales, ticks and points, and losses as text.
 
 /** The power of ten at or below the smallest loss, and at or above the largest, as exponents. */
 export function decades(losses) {
@@ -11,12 +11,12 @@ export function decades(losses) {
   return [Math.min(low, high - 1), high];
 }
 
-/** Where a value lies between two ends, from 0 to 1 whatever it is. */
+/** The place of a value between two ends, cut to 0 to 1. */
 export function between(value, [low, high]) {
   return Math.min(1, Math.max(0, (value - low) / (high - low)));
 }
 
-/** A loss on a scale of decades, as a share of the height. A loss of 0 lies at the bottom. */
+/** A loss on a scale of decades, as a share of the height. A loss of 0 is at the bottom. */
 export function lossShare(loss, ends) {
   return Number.isFinite(loss) && loss > 0 ? between(Math.log10(loss), ends) : loss === 0 ? 0 : 1;
 }
@@ -26,10 +26,10 @@ export function powerOfTen(exponent) {
   return exponent >= 0 ? String(10 ** exponent) : (10 ** exponent).toFixed(-exponent);
 }
 
-/** Of `count` rows at most `most`, evenly chosen, the last one among them. */
+/** At most `most` of `count` rows, evenly chosen, and always the last one. */
 export function chosenRows(count, most) {
-  const every = Math.max(1, Math.ceil(count / most));
-  const rows = Array.from({ length: Math.floor(count / every) }, (_, at) => (at + 1) * every - 1);
+  const interval = Math.max(1, Math.ceil(count / most));
+  const rows = Array.from({ length: Math.floor(count / interval) }, (_, at) => (at + 1) * interval - 1);
   if (count > 0 && rows.at(-1) !== count - 1) {
     rows.push(count - 1);
   }

@@ -1,4 +1,4 @@
-// A training, followed while it runs: a progress bar, the loss of each step and a score now and then.
+// Follows a training while it runs: a progress bar, the loss of each step and a score now and then.
 
 import { make, textTable } from "./frame.js";
 import { unpack } from "./numbers.js";
@@ -12,15 +12,15 @@ const ROWS_IN_TABLE = 24;
 class TrainingMonitor extends Picture {
   constructor(model, element) {
     super("Training monitor", model, element);
-    this.told = 0;
+    this.announced = 0;
     this.#receive();
     this.#build();
-    const news = () => {
+    const changed = () => {
       this.#receive();
       this.#say();
       this.schedule();
     };
-    this.follow({ "change:curves": news });
+    this.follow({ "change:curves": changed });
   }
 
   #receive() {
@@ -48,15 +48,15 @@ class TrainingMonitor extends Picture {
     this.lay(this.progress, this.steps, this.figure, this.tables, this.foot);
   }
 
-  /** Said aloud whenever there is a new score, not at every step. */
+  /** Announces the summary when there is a new score, not at every step. */
   #say() {
-    if (this.scores.length !== this.told) {
-      this.told = this.scores.length;
+    if (this.scores.length !== this.announced) {
+      this.announced = this.scores.length;
       this.announcer.say(this.model.get("summary"));
     }
   }
 
-  tell() {
+  writeTexts() {
     const total = this.model.get("steps");
     const done = this.losses.length;
     this.progress.setAttribute("aria-valuemax", total);

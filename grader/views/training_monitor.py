@@ -1,4 +1,4 @@
-"""How far a training is, followed while it runs: progress, the loss of every step, a score now and then."""
+"""Follows a training while it runs: progress, the loss of every step, a score now and then."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class TrainingMonitor(View):
         self.show([], {}, now=True)
 
     def show(self, losses: Sequence[float], shares: Mapping[int, float], now: bool = False) -> None:
-        """What is known after each step: all losses, and the shares by step. Called at every step, it tells the
-        browser a few times a second, and at once with `now`."""
+        """Show all losses so far, and the shares by step. Called at every step, it updates the browser a few times a
+        second, or at once with `now`."""
         if not now and time.monotonic() - self._shown_at < SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -52,7 +52,7 @@ class TrainingMonitor(View):
             self.summary = self._in_words(losses, shares)
 
     def _in_words(self, losses: Sequence[float], shares: Mapping[int, float]) -> str:
-        told = [f"loss {losses[-1]:.2g}"] if losses else []
-        told += [f"{100 * shares[max(shares)]:.0f} % of {self.score}"] if shares else []
-        so_far = f": {', '.join(told)}" if told else ", nothing to show yet"
+        numbers = [f"loss {losses[-1]:.2g}"] if losses else []
+        numbers += [f"{100 * shares[max(shares)]:.0f} % of {self.score}"] if shares else []
+        so_far = f": {', '.join(numbers)}" if numbers else ", nothing to show yet"
         return f"Training monitor, step {len(losses)} of {self.steps}{so_far}."

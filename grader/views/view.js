@@ -1,8 +1,8 @@
-// What every view is: a frame with a name, what it listens to until it is closed, and one drawing before each picture.
+// The base of every view: a named frame, listeners until it is closed, and at most one drawing for each picture.
 
 import { Announcer, make, pageStyle, tableSwitch } from "./frame.js";
 
-/** What a view's module exports. anywidget calls `render`, and what that returns when the view goes. */
+/** The default export of a view's module. anywidget calls `render`, and its return value when the view is removed. */
 export function rendering(Kind) {
   return {
     render({ model, el }) {
@@ -12,7 +12,7 @@ export function rendering(Kind) {
   };
 }
 
-/** A view in its frame: `sum` tells of what is selected, `summary` is Python's sentence, `announcer` is heard. */
+/** A view in its frame: `sum` describes the selection, `summary` is Python's sentence, `announcer` is read aloud. */
 export class View {
   #endings = [];
 
@@ -27,24 +27,24 @@ export class View {
     root.setAttribute("aria-label", name);
   }
 
-  /** Ends everything that outlives the elements. */
+  /** Ends listeners, timers and observers. */
   close() {
     for (const end of this.#endings) {
       end();
     }
   }
 
-  /** Has `end` called when the view is closed. */
+  /** Calls `end` when the view is closed. */
   atClose(end) {
     this.#endings.push(end);
   }
 
-  /** What is to be seen, from top to bottom. */
+  /** Lays out the view's parts from top to bottom. */
   lay(...parts) {
     this.root.replaceChildren(...parts, this.announcer.element);
   }
 
-  /** Has the model call `listeners` by the names of their events, until the view is closed. */
+  /** Lets the model call `listeners`, by the names of their events, until the view is closed. */
   listen(listeners) {
     for (const [name, listener] of Object.entries(listeners)) {
       this.model.on(name, listener);
@@ -58,7 +58,7 @@ export class View {
     this.model.save_changes();
   }
 
-  /** Ends a drawing: brings in the summary, and says that the view is drawn. */
+  /** Ends a drawing: shows the summary, and dispatches `att-drawn`. */
   finish() {
     this.summary.textContent = this.model.get("summary");
     this.root.dispatchEvent(new CustomEvent("att-drawn"));
@@ -66,15 +66,15 @@ export class View {
 }
 
 /**
- * A view with a figure, which a button turns into tables, and with a cell that is `selected`. Its class says
- * - `prepare()`: what is to be shown, for the methods below; null when nothing can be drawn now,
- * - `drawFigure(shown, style)`, called only while there is room for it, and `tablesOf(shown)`, for the tables,
- * - `tell(shown)`: what is written around them,
- * - `words()`: what is said when a key selects a cell.
- * `schedule` has all of it drawn anew.
+ * A view with a figure, which a button turns into tables, and with a `selected` cell. A subclass defines
+ * - `prepare()`: the data `shown`, for the methods below; null when nothing can be drawn now,
+ * - `drawFigure(shown, style)`, called only while the figure has a width, and `tablesOf(shown)`,
+ * - `writeTexts(shown)`: the texts around them,
+ * - `words()`: the announcement when a key selects a cell.
+ * `schedule` draws all of it again.
  */
 export class Picture extends View {
-  #missed = false; // whether the last drawing found no room
+  #missed = false; // whether the figure had no width at the last drawing
 
   constructor(name, model, root) {
     super(name, model, root);
@@ -87,14 +87,14 @@ export class Picture extends View {
     this.atClose(this.schedule.cancel);
   }
 
-  /** Follows the model by `listeners`, and the page: its theme, its width, whether the view is in sight. */
+  /** Draws the view, and again when the model (by `listeners`), the theme or the width changes or it comes into sight. */
   follow(listeners) {
     this.listen({ "change:summary": this.schedule, ...listeners });
     this.atClose(watchPage(this.root, this.schedule));
     this.schedule();
   }
 
-  /** A cell is selected, by "key" or by "pointer". Only what a key does is said aloud. */
+  /** Selects a cell, by "key" or by "pointer". Only a key's selection is announced. */
   select(to, how) {
     this.selected = to;
     if (how === "key") {
@@ -109,7 +109,7 @@ export class Picture extends View {
 
   drawFigure() {}
 
-  tell() {}
+  writeTexts() {}
 
   #draw() {
     const shown = this.prepare();
@@ -122,16 +122,16 @@ export class Picture extends View {
       this.#missed = false;
       this.drawFigure(shown, pageStyle(this.root));
     } else if (!this.#missed) {
-      // Out of the page. `watchPage` tells when it is back, unless that is sooner than anybody looks: so once more.
+      // Out of the page. `watchPage` may miss that the view is already back, so try once more.
       this.#missed = true;
       this.schedule();
     }
-    this.tell(shown);
+    this.writeTexts(shown);
     this.finish();
   }
 }
 
-/** Runs `draw` once before the next picture, however often it is asked to. */
+/** Runs `draw` at most once before the next picture. */
 function oncePerPicture(draw) {
   let waiting = 0;
   const schedule = () => {
@@ -147,8 +147,8 @@ function oncePerPicture(draw) {
 }
 
 /**
- * Calls `redraw` when the theme or the width changes, and when the view comes back into sight: JupyterLab takes cells
- * that are out of sight out of the page, and what is drawn then has no width. Returns what ends that.
+ * Calls `redraw` when the theme or the width changes, and when the view comes back into sight: JupyterLab removes cells
+ * that are out of sight from the page, where they have no width. Returns a function that ends it.
  */
 function watchPage(root, redraw) {
   const theme = new MutationObserver(redraw);

@@ -84,7 +84,7 @@ def test_all_steps_can_be_read_as_a_table(view, shot):
 
 
 def test_a_model_is_held_against_the_steps(view, notebook, axe, shot):
-    notebook.write_cell("import ShapeTracer", f"from widgets import ShapeTracer\n{MODEL}")
+    notebook.write_cell("import ShapeTracer", f"from grader.views import ShapeTracer\n{MODEL}")
     view = notebook.cell("import ShapeTracer").locator(".att-view")
     view.wait_for()
     expect(view.locator(".att-title")).to_have_text("Step 19: The whole")

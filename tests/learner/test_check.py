@@ -1,4 +1,4 @@
-"""`check`: how it finds the exercise, how it shows itself, when it raises."""
+"""`check`: how it finds the exercise, how its report is shown, when it raises."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def test_a_time_limit_of_ones_own():
 def test_works_in_a_thread(capsys):
     import threading
 
-    found = []
-    thread = threading.Thread(target=lambda: found.append(check(attention_scores)))
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(check(attention_scores)))
     thread.start()
     thread.join()
-    assert found[0].passed
+    assert reports[0].passed
 
 
 def test_time_limit_works_in_a_thread():
@@ -85,8 +85,8 @@ def test_time_limit_works_in_a_thread():
         while True:
             pass
 
-    found = []
-    thread = threading.Thread(target=lambda: found.append(check(forever, "attention_scores", seconds=0.3)))
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(check(forever, "attention_scores", seconds=0.3)))
     thread.start()
     thread.join()
-    assert found[0].diagnosis == "time-limit"
+    assert reports[0].diagnosis == "time-limit"

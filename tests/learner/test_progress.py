@@ -1,4 +1,4 @@
-"""Progress: kept by every check, never lost, whatever writes at the same time or breaks off."""
+"""Progress: recorded by every check, never lost by concurrent or interrupted writers."""
 
 from __future__ import annotations
 
@@ -194,13 +194,13 @@ def test_reset_prints_the_original_outside_of_a_notebook(capsys):
 
 
 def solution_cells(folder: str) -> dict[str, tuple[str, str]]:
-    found = {}
+    cells = {}
     for path in sorted((ROOT / folder).glob("*.ipynb")):
         for cell in json.loads(path.read_text())["cells"]:
             course = cell["metadata"].get("course", {})
             if course.get("role") == "solution":
-                found[course["exercise"]] = (course["kind"], "".join(cell["source"]))
-    return found
+                cells[course["exercise"]] = (course["kind"], "".join(cell["source"]))
+    return cells
 
 
 def test_starter_code_is_the_cells_that_students_get():

@@ -1,4 +1,4 @@
-"""The trained model of lesson 10: the course's, or a learner's own where it lies beside the notebook."""
+"""The trained model of lesson 10: the course's, or a learner's own if its files are next to the notebook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.models.dates import NAMES, STORED, trained_dates
 
 @pytest.fixture(scope="module")
 def lesson():
-    """The names of lesson 10's given cells."""
+    """The namespace of lesson 10's given cells."""
     names: dict[str, object] = {}
     exec("import math\nimport torch\nfrom torch import Tensor, nn", names)
     for head, body in cells("10_reading_attention"):
@@ -49,7 +49,7 @@ def test_the_courses_model_writes_dates_that_it_has_not_seen(lesson, tmp_path):
 
 @pytest.mark.parametrize("about", ["model", "no model"])
 def test_a_learners_own_model_is_taken_and_named(lesson, tmp_path, about):
-    """With the sizes in its file, or without, as lesson 08 may store them."""
+    """A learner's files, with or without the sizes: lesson 08 may store either."""
     for name in NAMES:
         shutil.copy(STORED / name, tmp_path)
     stored = json.loads((STORED / NAMES[1]).read_text())

@@ -1,4 +1,4 @@
-"""A report's HTML: heatmaps side by side, hints inside one another, nothing of the learner's text taken for markup."""
+"""A report's HTML: heatmaps side by side, nested hints, the learner's text escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.report.html import as_html
 
 
 class Balance(HTMLParser):
-    """Checks that every element is closed in its turn, and gathers the text."""
+    """Checks that elements are nested properly, and collects the text."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The engine on toy exercises: what a student does by accident gets a sentence, in either subject."""
+"""Checks of toy exercises: every common fault of a student gets a sentence, in either subject."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_right_code_gets_full_marks(report_of):
     assert [r.passed for r in report.results] == [True] * 8
 
 
-# What goes wrong, the kind it is told as, and what its sentence must hold.
+# A fault: the body, the kind of its finding, and a pattern of its message.
 GENERAL_FINDINGS = {
     "nothing returned": ("left @ right", "returns-nothing", "returned None"),
     "a NumPy array": ("return (left @ right).detach().numpy()", "wrong-type", "NumPy array"),
@@ -148,9 +148,9 @@ def test_unwritten_and_undefined_functions(report_of):
 def test_excluded_function_scores_nothing_by_whatever_route(report_of, call):
     report = report_of("product", product(f"{call}\nreturn left @ right"))
     assert (report.passed, report.score, report.diagnosis) == (False, 0.0, "excluded-function")
-    told = report.results[-1].message
-    assert "This exercise asks you to do without" in told
-    assert "softmax" in told or "softmin" in told
+    message = report.results[-1].message
+    assert "This exercise asks you to do without" in message
+    assert "softmax" in message or "softmin" in message
 
 
 def test_allowed_neighbours_of_an_excluded_function_are_allowed(report_of):

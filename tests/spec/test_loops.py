@@ -1,4 +1,4 @@
-"""A Python loop is told from whole-tensor work by how the number of operators grows."""
+"""A Python loop is recognised by how the number of operators grows."""
 
 import pytest
 import torch
@@ -68,9 +68,9 @@ def test_whole_tensor_work_is_let_through(function):
 )
 def test_loop_is_found_and_told_with_both_counts(function):
     short, long = counted(session(function))
-    found = finding(function)
-    assert found.kind == "python-loop"
-    assert f"{short} operations with {SHORT} tokens and for {long} with {LONG}" in found.message
+    failure = finding(function)
+    assert failure.kind == "python-loop"
+    assert f"{short} operations with {SHORT} tokens and for {long} with {LONG}" in failure.message
 
 
 def test_wrong_values_come_first():
@@ -78,6 +78,6 @@ def test_wrong_values_come_first():
 
 
 def test_function_that_fails_at_other_lengths_is_not_judged():
-    found = finding(lambda x: 2 * x.reshape(3, 5))
-    assert found.kind == "values-first"
-    assert f"with {SHORT} and with {LONG} tokens" in found.message
+    failure = finding(lambda x: 2 * x.reshape(3, 5))
+    assert failure.kind == "values-first"
+    assert f"with {SHORT} and with {LONG} tokens" in failure.message

@@ -1,4 +1,4 @@
-"""What the subject sees of a student's code beyond its results, and the callables that it builds for it."""
+"""Facts about a student's code beyond its results, and the callables that it is given."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CallsTorchs(nn.Module):
 
 class CallsItsOwn(nn.Module):
     def forward(self, x):
-        return [batch_norm(one) for one in x]
+        return [batch_norm(row) for row in x]
 
 
 def test_an_attribute_of_the_same_name_is_no_use_of_an_earlier_exercise():
@@ -72,7 +72,7 @@ def test_given_callables_keep_dtype_and_gradient_and_remember_nothing(kind):
 
 
 def test_a_changed_result_of_a_given_callable_does_no_harm():
-    """`out = sublayer(x); out += x` is right code: autograd must not have kept `out` for itself."""
+    """`out = sublayer(x); out += x` is right code: autograd must not have saved `out`."""
     for kind in ("linear", "feed_forward", "layer_norm"):
         x = torch.randn(2, 3, requires_grad=True)
         out = GIVEN[kind](data(kind))(x)

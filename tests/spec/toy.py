@@ -1,4 +1,4 @@
-"""A small course of its own for the engine's tests: what it says must not depend on any lesson."""
+"""A few exercises for the tests of `grader.spec`, independent of any lesson."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def _affine_cases(draw: Draw) -> list[Case]:
     state = {"linear.weight": draw.normal((sizes["E"], sizes["D"])), "linear.bias": draw.normal((sizes["E"],))}
     setup = Setup((sizes["D"], sizes["E"]), state)
     batch = (sizes["B"],)
-    made = [
+    cases = [
         tensors(draw, "one sequence", {"x": "... T D"}, sizes),
         tensors(draw, "float64", {"x": "... T D"}, sizes, batch, dtype=torch.float64),
     ]
-    return [Case(c.name, c.args, c.sizes, c.leading, setup=setup) for c in made]
+    return [Case(c.name, c.args, c.sizes, c.leading, setup=setup) for c in cases]
 
 
 AFFINE = Exercise(
@@ -101,7 +101,7 @@ AFFINE = Exercise(
 
 
 def _applies(session: Session) -> Finding | None:
-    """A callable as data and one that the judge answers, both handed to the student's function."""
+    """Passes two callables to the student's function: one built from data, one that the judge answers."""
     x, weight = session.draw.normal((2, 3)), session.draw.normal((5, 3))
     session.subject.answer_with(lambda _callback, args: args[0] @ weight.mT)
     for function in (Given("linear", {"weight": weight}), Callback(7)):

@@ -1,4 +1,4 @@
-"""Callables that the judge answers: gradients flow through them, and what the judge refuses is raised."""
+"""Callables that the judge answers: gradients flow through them, and the judge's errors are raised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def apply(function, x):
 
 
 def cubes(_callback: Callback, args: tuple[object, ...]) -> object:
-    """x ** 3; its gradient when asked for; refuses everything but tensors."""
+    """x ** 3, or its gradient; raises for anything but tensors."""
     if args[0] == "gradient":
         _word, x, cotangent = args
         return 3 * x**2 * cotangent
@@ -42,16 +42,16 @@ def test_gradients_flow_through_a_callable_that_the_judge_answers(subject_of, dt
 
 
 def test_without_gradients_the_judge_is_asked_once(subject_of):
-    asked = []
+    calls = []
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
-        asked.append(args)
+        calls.append(args)
         return cubes(callback, args)
 
     subject = subject_of("def apply(function, x):\n    return function(x)")
     subject.answer_with(answer)
     subject.ask(Request("call", "apply", (Callback(0), torch.ones(2, 3))))
-    assert [len(args) for args in asked] == [1]
+    assert [len(args) for args in calls] == [1]
 
 
 def test_what_the_judge_refuses_is_raised_where_it_was_called(subject_of):

@@ -1,4 +1,4 @@
-"""The wire: what crosses, and what breaks it."""
+"""The wire format: what crosses, and what is refused."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ test("the strongest columns come first, equal ones from left to right", () => {
   assert.deepEqual(columns(1, 9), [1, 0, 2]);
 });
 
-test("a row in words tells what was guessed and the characters with weight only", () => {
-  const said = rowInWords({ matrix, row: 0, source: ["3", " ", "M"], answer: ["0", "<eos>"], guesses: ["7", "<eos>"] });
+test("a row in words has the guess, and only the characters with weight", () => {
+  const text = rowInWords({ matrix, row: 0, source: ["3", " ", "M"], answer: ["0", "<eos>"], guesses: ["7", "<eos>"] });
   const most = 'Looks most at "␣" (character 2, 0.90), then "3" (character 1, 0.10).';
-  assert.equal(said, `Character 1 of 2, "0": guessed "7". ${most}`);
+  assert.equal(text, `Character 1 of 2, "0": guessed "7". ${most}`);
 });
 
 test("blanks can be seen, and weights that round to nothing are left out", () => {

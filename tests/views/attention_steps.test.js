@@ -12,12 +12,12 @@ import {
 } from "../../grader/views/attention_steps.js";
 import { example, matrix } from "./matrices.js";
 
-const step = (result) => STEPS.find((one) => one.result === result);
+const step = (result) => STEPS.find((step) => step.result === result);
 const sum = (result, row, column) => arithmetic(step(result), example, Math.sqrt(3), { row, column });
 
 test("the steps come in the order of the formula", () => {
   assert.deepEqual(
-    STEPS.map((one) => one.result),
+    STEPS.map((step) => step.result),
     ["query", "key", "value", "scores", "scaled", "weights", "output"],
   );
 });
@@ -75,10 +75,10 @@ test("weights are drawn from 0 to 1, scaled scores with the colours of the score
 });
 
 test("every matrix of every step has a name", () => {
-  assert.ok(STEPS.every((one) => [one.left, one.right, one.result].filter(Boolean).every((name) => name in NAMES)));
+  assert.ok(STEPS.every((step) => [step.left, step.right, step.result].filter(Boolean).every((name) => name in NAMES)));
 });
 
-test("an entry is told by its tokens", () => {
+test("an entry is named by its tokens", () => {
   const tokens = ["the", "cat", "sat"];
   assert.equal(place(step("scores"), tokens, { row: 1, column: 2 }), "Scores, row cat, column sat");
   assert.equal(place(step("query"), tokens, { row: 1, column: 2 }), "Queries, row cat, column feature 2");

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { blocks, cellOf, entryAt, indexOf, label, owner, placeOf, reckoning, trail } from "../../grader/views/head_steps.js";
+import {
+  blocks,
+  cellOf,
+  entryAt,
+  indexOf,
+  label,
+  owner,
+  placeInWords,
+  placeOf,
+  trail,
+} from "../../grader/views/head_steps.js";
 
 const SHAPES = [
   [3, 4],
@@ -15,7 +25,7 @@ test("entries are counted with the last axis fastest", () => {
 
 test("strides lead from an index to a place in memory", () => {
   assert.equal(placeOf([1, 0, 1], [2, 4, 1]), 3);
-  assert.equal(reckoning([1, 0, 1], [2, 4, 1]), "1·2 + 0·4 + 1·1 = 3");
+  assert.equal(placeInWords([1, 0, 1], [2, 4, 1]), "1·2 + 0·4 + 1·1 = 3");
 });
 
 test("three axes are blocks side by side", () => {
@@ -32,7 +42,7 @@ test("a cell leads back to its entry", () => {
   }
 });
 
-test("a number tells whose it is", () => {
+test("a number gives its token, column and head", () => {
   assert.deepEqual(owner(13, 2), { token: 1, column: 3, head: 1 });
   assert.equal(label(3), "03");
 });

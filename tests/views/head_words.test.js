@@ -14,13 +14,13 @@ test("a table is found by kind, layer and head", () => {
   assert.equal(keyOf("cross", 1, 3), "cross/1/3");
 });
 
-test("a head is told with what it is most like", () => {
-  const told = { pattern: "the first", share: 0.5, entropy: 1 };
-  assert.equal(headInWords(0, 2, told), 'layer 0, head 2: most like "the first", 0.50 of the weight; entropy 1.00');
-  assert.equal(underHead(told), "the first 0.50");
+test("a head is described by its pattern, share and entropy", () => {
+  const measures = { pattern: "the first", share: 0.5, entropy: 1 };
+  assert.equal(headInWords(0, 2, measures), 'layer 0, head 2: most like "the first", 0.50 of the weight; entropy 1.00');
+  assert.equal(underHead(measures), "the first 0.50");
 });
 
-test("a cell is told with its tokens", () => {
+test("a cell is described by its tokens", () => {
   assert.equal(cellInWords(weights, tokens, { row: 0, column: 1 }), 'query 0 "a" gives 0.75 to key 1 "␣"');
 });
 

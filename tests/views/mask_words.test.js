@@ -48,7 +48,7 @@ test("a row sees the columns that are 1", () => {
   );
 });
 
-test("a cell is told with its query, its key and whether it is seen", () => {
+test("a cell is described by its query, its key and whether it is visible", () => {
   assert.equal(cellInWords(mask, ["a", "b", "pad"], { row: 0, column: 2 }), "query 0 (a), key 2 (pad): hidden");
   assert.equal(cellInWords(mask, ["a", "b", "pad"], { row: 1, column: 0 }), "query 1 (b), key 0 (a): visible");
 });
@@ -65,13 +65,13 @@ test("a hidden key leaves no trace, whatever stands for its score", () => {
 });
 
 test("an empty row is another story for each way of hiding", () => {
-  const told = Object.keys(HIDDEN).map((way) => weightInWords(way, all, { row: 2, column: 0 }));
-  assert.match(told[0], /NaN/);
-  assert.match(told[1], /−1e10: equal, so 1\/3 for each/);
-  assert.match(told[2], /−1e20: equal, so 1\/3 for each/);
-  assert.match(told[3], /every weight is 0/);
-  assert.equal(new Set(told).size, 4);
-  assert.equal(told[1], emptyRow("subtract 1e10", 3));
+  const texts = Object.keys(HIDDEN).map((way) => weightInWords(way, all, { row: 2, column: 0 }));
+  assert.match(texts[0], /NaN/);
+  assert.match(texts[1], /−1e10: equal, so 1\/3 for each/);
+  assert.match(texts[2], /−1e20: equal, so 1\/3 for each/);
+  assert.match(texts[3], /every weight is 0/);
+  assert.equal(new Set(texts).size, 4);
+  assert.equal(texts[1], emptyRow("subtract 1e10", 3));
 });
 
 test("many visible scores are not all written", () => {

@@ -12,8 +12,8 @@ const scaled = [
 
 const weights = scaled.map((row) => {
   const exponentials = row.map(Math.exp);
-  const total = exponentials.reduce((sum, one) => sum + one);
-  return exponentials.map((one) => one / total);
+  const total = exponentials.reduce((sum, value) => sum + value);
+  return exponentials.map((value) => value / total);
 });
 
 export const example = {

@@ -4,13 +4,13 @@ import { entry, isExact, numbered, range, term, transposed, unpack, written } fr
 import { matrix } from "./matrices.js";
 
 test("a number is written in three significant digits, with a real minus sign", () => {
-  const told = [16, 0.13613, 9.2376, 123.46, -2.31, 0, -0.0004, 1e-16, 123456.7, 99999.4].map((value) =>
+  const texts = [16, 0.13613, 9.2376, 123.46, -2.31, 0, -0.0004, 1e-16, 123456.7, 99999.4].map((value) =>
     written(value),
   );
-  assert.deepEqual(told, ["16", "0.136", "9.24", "123", "−2.31", "0", "−4.0e-4", "1.0e-16", "1.2e+5", "99999"]);
+  assert.deepEqual(texts, ["16", "0.136", "9.24", "123", "−2.31", "0", "−4.0e-4", "1.0e-16", "1.2e+5", "99999"]);
 });
 
-test("what is no number is said so", () => {
+test("NaN and infinity are written as such", () => {
   assert.deepEqual(
     [Number.NaN, Infinity, -Infinity].map((value) => written(value)),
     ["NaN", "∞", "−∞"],

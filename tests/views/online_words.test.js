@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arithmeticOf, blockEnds, distance, keysInWords, memoryInWords, stateAt } from "../../grader/views/online_words.js";
+import {
+  arithmeticOf,
+  blockEnds,
+  distance,
+  keysInWords,
+  memoryInWords,
+  stateAt,
+} from "../../grader/views/online_words.js";
 import { matrix } from "./matrices.js";
 
 // One query, scores 1, 3 | 2, 5, its values 10, 20, 30, 40.
@@ -33,7 +40,7 @@ test("a block ends where the keys end", () => {
   assert.deepEqual(blockEnds(3, 3, 8), [6, 8]);
 });
 
-test("keys are told as a reader would say them", () => {
+test("keys are named as a reader would say them", () => {
   assert.equal(keysInWords([2, 3]), "key 2");
   assert.equal(keysInWords([2, 4]), "keys 2 and 3");
   assert.equal(keysInWords([2, 6]), "keys 2 to 5");
@@ -55,7 +62,7 @@ test("a rising maximum rescales what was summed", () => {
   ]);
 });
 
-test("without rescaling the factor that is missing is told", () => {
+test("without rescaling the missing factor is named", () => {
   const lines = arithmeticOf(matrices, 2, 2, false, 0);
   assert.deepEqual(lines[1], ["factor", "1, where exp(3 − 5) is needed"]);
   assert.equal(lines[2][1], "1.14 · 1 + 0.05 + 1 ≈ 2.19");

@@ -5,18 +5,18 @@ import { matrix } from "./matrices.js";
 
 const products = matrix(Array.from({ length: 12 }, (_, i) => Array.from({ length: 12 }, (_unused, j) => 100 * i + j)));
 
-test("a sinusoidal number is told by its formula, a pair sharing one exponent", () => {
+test("a sinusoidal number is formula by its formula, a pair sharing one exponent", () => {
   assert.equal(originOf("sinusoidal", 10000, 8, { row: 3, column: 4 }), "sin(3 ÷ 10000^(4/8))");
   assert.equal(originOf("sinusoidal", 100, 32, { row: 3, column: 5 }), "cos(3 ÷ 100^(4/32))");
 });
 
-test("a turned key is told by its pair, a drawn number by nothing", () => {
-  const told = "pair 2 of the key, turned by 3 ÷ 10000^(4/8) radians";
-  assert.equal(originOf("rotary", 10000, 8, { row: 3, column: 5 }), told);
+test("a turned key has the formula of its pair, a random number has none", () => {
+  const formula = "pair 2 of the key, turned by 3 ÷ 10000^(4/8) radians";
+  assert.equal(originOf("rotary", 10000, 8, { row: 3, column: 5 }), formula);
   assert.equal(originOf("random table", 10000, 8, { row: 3, column: 5 }), "drawn at random");
 });
 
-test("products are told forwards, and backwards near the end", () => {
+test("products are listed forwards, and backwards near the end", () => {
   const forwards = "Product of position 1 with position 1 101, with position 2 102, with position 11 111";
   assert.equal(productsInWords("sinusoidal", products, 1), forwards);
   const backwards =

@@ -11,7 +11,7 @@ const rows = [
 test("rows are gathered by lesson, with how many passed", () => {
   const lessons = byLesson(rows);
   assert.deepEqual(
-    lessons.map(({ lesson, rows: own, passed }) => [lesson, own.length, passed]),
+    lessons.map(({ lesson, rows: exercises, passed }) => [lesson, exercises.length, passed]),
     [
       ["00_start_here", 1, 1],
       ["01_self_attention", 2, 0],

@@ -24,7 +24,7 @@ test("numbers are rounded to fit into a cell", () => {
   assert.deepEqual([...toDecimals(weights, 3).values], [0.5, 0.25, 0.25, 1, 0, 0]);
 });
 
-test("the way of a score is told for either side", () => {
+test("a score, its weight and its slope are written for either side", () => {
   const matrices = {
     raw: matrix([[4, 0]]),
     scaled: matrix([[2, 0]]),
@@ -38,6 +38,6 @@ test("the way of a score is told for either side", () => {
 
 test("the slider reads out entropy and slope of both sides", () => {
   const measures = matrix([[0.384, 1.96, 0.209, 0.814]]);
-  const said = "Entropy 0.38 not scaled, 1.96 scaled; slope 0.21 not scaled, 0.81 scaled.";
-  assert.equal(measuresInWords(measures, 0), said);
+  const text = "Entropy 0.38 not scaled, 1.96 scaled; slope 0.21 not scaled, 0.81 scaled.";
+  assert.equal(measuresInWords(measures, 0), text);
 });

@@ -27,7 +27,7 @@ test("a verdict is a sentence, and says why nothing was seen", () => {
   assert.equal(verdictInWords({ verdict: "error", error: "KeyError: 3" }), "Your model raises KeyError: 3.");
 });
 
-test("shapes are told by name", () => {
+test("shapes are listed by name", () => {
   assert.equal(shapesInWords([...steps[0].out, ...steps[1].out]), "src (2, 3), x (2, 3, 4)");
 });
 
@@ -41,9 +41,9 @@ test("a box is wrong if any of its steps is, and right only if all are", () => {
 
 test("every one of the nineteen steps has its box", () => {
   const numbers = (boxes) => boxes.flatMap((box) => [...box.steps, ...numbers(box.inside ?? [])]);
-  const found = new Set(BOXES.flatMap((column) => numbers(column.boxes)));
+  const boxed = new Set(BOXES.flatMap((column) => numbers(column.boxes)));
   assert.deepEqual(
-    [...found].sort((a, b) => a - b),
+    [...boxed].sort((a, b) => a - b),
     Array.from({ length: 19 }, (_, at) => at + 1),
   );
 });

@@ -12,7 +12,7 @@ from grader.views import AlignmentView
 PAIRS = [("3 May", "05"), ("May", "5")]
 
 
-def found(seed: int) -> list[tuple[torch.Tensor, list[str]]]:
+def entries(seed: int) -> list[tuple[torch.Tensor, list[str]]]:
     generator = torch.Generator().manual_seed(seed)
     shapes = [(2, len(answer) + 1, len(source)) for source, answer in PAIRS]
     return [(torch.rand(shape, generator=generator).softmax(-1), ["7"] * shape[1]) for shape in shapes]
@@ -20,7 +20,7 @@ def found(seed: int) -> list[tuple[torch.Tensor, list[str]]]:
 
 @pytest.fixture
 def view() -> AlignmentView:
-    return AlignmentView(PAIRS, {"before": found(0), "after": found(1)})
+    return AlignmentView(PAIRS, {"before": entries(0), "after": entries(1)})
 
 
 def test_it_sends_the_weights_of_every_moment_date_and_head(view):
@@ -28,7 +28,7 @@ def test_it_sends_the_weights_of_every_moment_date_and_head(view):
     pieces = flat.split([math.prod(shape) for shape in view.layout_of_weights.values()])
     sent = {n: p.reshape(s) for (n, s), p in zip(view.layout_of_weights.items(), pieces, strict=True)}
     assert len(sent) == 2 * 2 * 3
-    weights = found(1)[0][0]
+    weights = entries(1)[0][0]
     torch.testing.assert_close(sent["after/0/head 1"], weights[1])
     torch.testing.assert_close(sent["after/0/all heads"], weights.mean(0))
     assert view.guesses["before/1"] == ["7", "7"]
@@ -39,7 +39,7 @@ def test_its_repr_is_one_sentence_and_follows_what_is_chosen(view):
         'Alignment view, "3 May" to "05", after, all heads; character 1 of 3, "0": guessed "7"'
     )
     view.moment, view.pair, view.head, view.row = 0, 1, 2, 1
-    weights = found(0)[1][0][1, 1]
+    weights = entries(0)[1][0][1, 1]
     most = int(weights.argmax())
     assert repr(view) == (
         'Alignment view, "May" to "5", before, head 1; character 2 of 2, "<eos>": guessed "7", '
@@ -60,10 +60,10 @@ def test_the_text_alternative_stands_beside_the_view(view):
 
 
 def test_weights_of_another_shape_are_told_with_both():
-    wrong = [(torch.ones(2, 3, 4), ["7"] * 3), found(0)[1]]
+    wrong = [(torch.ones(2, 3, 4), ["7"] * 3), entries(0)[1]]
     with pytest.raises(ValueError, match=r"\['after'\]\[0\]: got weights \(2, 3, 4\).*expected weights \(H, 3, 5\)"):
         AlignmentView(PAIRS, {"after": wrong})
     with pytest.raises(ValueError, match="got 1 entries, expected 2"):
-        AlignmentView(PAIRS, {"after": found(0)[:1]})
+        AlignmentView(PAIRS, {"after": entries(0)[:1]})
     with pytest.raises(ValueError, match="at least one"):
         AlignmentView(PAIRS, {})

@@ -56,13 +56,13 @@ def test_the_text_alternative_stands_beside_the_view(explorer):
 
 
 def test_many_tokens_are_not_all_told():
-    told = repr(AttentionExplorer(torch.eye(9), torch.eye(9), torch.eye(9), torch.eye(9)))
-    assert told.endswith("token 3 from token 3 (0.15), and 5 more.")
+    summary = repr(AttentionExplorer(torch.eye(9), torch.eye(9), torch.eye(9), torch.eye(9)))
+    assert summary.endswith("token 3 from token 3 (0.15), and 5 more.")
 
 
 def test_equal_weights_are_told_as_alike():
-    told = repr(AttentionExplorer(torch.zeros(3, 2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b", "c"]))
-    assert "a takes most from 3 tokens alike (0.33)" in told
+    summary = repr(AttentionExplorer(torch.zeros(3, 2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b", "c"]))
+    assert "a takes most from 3 tokens alike (0.33)" in summary
 
 
 def test_width_one_needs_no_other_divisor():

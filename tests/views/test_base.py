@@ -62,10 +62,10 @@ def test_a_transposed_matrix_is_packed_as_it_is_read():
 
 
 def test_colours_are_those_of_matplotlib():
-    found = run_in_node(
+    colours = run_in_node(
         'import { cividis } from "./colour.js";'
         "console.log(JSON.stringify(Array.from({ length: 101 }, (_, at) => cividis(at / 100))));"
     )
-    for at, colour in enumerate(found):
+    for at, colour in enumerate(colours):
         right = [255 * part for part in matplotlib.colormaps["cividis"](at / 100)[:3]]
         assert colour == pytest.approx(right, abs=6), at

@@ -1,4 +1,4 @@
-"""The head explorer's Python side: what a table is most like, what is chosen, what is said and sent."""
+"""The head explorer's Python side: the pattern of a table, the selected head, the summary, what is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = 7
 
 
 def heads(*tables: torch.Tensor) -> torch.Tensor:
-    """One layer of these."""
+    """One layer with these tables as its heads."""
     return torch.stack(tables)[None]
 
 
@@ -31,34 +31,34 @@ def explorer() -> HeadExplorer:
 def test_a_pattern_is_most_like_itself(name):
     table = patterns(T, T, True, False)[name]
     torch.testing.assert_close(table.sum(-1)[1:-1], torch.ones(T - 2, dtype=torch.float64))
-    found = HeadExplorer({"own": (heads(table), "abcdefg", "abcdefg")}).told["own/0/0"]
-    assert (found["pattern"], round(found["share"], 3)) == (name, round(float(table.sum(-1).mean()), 3))
+    measures = HeadExplorer({"own": (heads(table), "abcdefg", "abcdefg")}).measures["own/0/0"]
+    assert (measures["pattern"], round(measures["share"], 3)) == (name, round(float(table.sum(-1).mean()), 3))
 
 
 def test_within_the_past_everybody_means_everybody_so_far():
     past = torch.ones(T, T).tril() / torch.arange(1, T + 1)[:, None]
-    found = HeadExplorer({"own": (heads(past), "abcdefg", "abcdefg")}).told["own/0/0"]
-    assert found["pattern"] == "everybody"
-    assert found["share"] == pytest.approx(1)
+    measures = HeadExplorer({"own": (heads(past), "abcdefg", "abcdefg")}).measures["own/0/0"]
+    assert measures["pattern"] == "everybody"
+    assert measures["share"] == pytest.approx(1)
 
 
 def test_where_queries_and_keys_are_other_tokens_places_mean_nothing():
     eye = torch.eye(T)
-    found = HeadExplorer({"cross": (heads(eye), "abcdefg", "tuvwxyz")}).told["cross/0/0"]
-    assert found["pattern"] in ("everybody", "the first")
-    assert found["share"] == pytest.approx(1 / T)
+    measures = HeadExplorer({"cross": (heads(eye), "abcdefg", "tuvwxyz")}).measures["cross/0/0"]
+    assert measures["pattern"] in ("everybody", "the first")
+    assert measures["share"] == pytest.approx(1 / T)
 
 
 def test_entropy_is_the_rows_mean_in_nats():
     half = torch.cat([torch.eye(4)[:2], torch.full((2, 4), 0.25)])
-    found = HeadExplorer({"own": (heads(half), "abcd", "abcd")}).told["own/0/0"]
-    assert found["entropy"] == pytest.approx(math.log(4) / 2)
+    measures = HeadExplorer({"own": (heads(half), "abcd", "abcd")}).measures["own/0/0"]
+    assert measures["entropy"] == pytest.approx(math.log(4) / 2)
 
 
 def test_every_table_is_sent_once(explorer):
     sent = unpacked(explorer.fixed_layout, explorer.fixed)
     assert list(sent) == [f"own/{layer}/{head}" for layer in range(2) for head in range(3)] + ["cross/0/0", "cross/0/1"]
-    assert explorer.told.keys() == sent.keys()
+    assert explorer.measures.keys() == sent.keys()
     names = []
     explorer.observe(lambda change: names.append(change["name"]), names=list(explorer.keys))
     explorer.head = 2

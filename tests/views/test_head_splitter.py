@@ -26,15 +26,15 @@ def test_a_number_tells_its_token_and_its_column():
 @pytest.mark.parametrize("sizes", SIZES)
 def test_heads_hold_their_columns_of_every_token_and_merge_back(sizes):
     seq_len, num_heads, head_dim = sizes
-    found = by_name(*sizes)
-    assert list(found) == NAMES
+    named = by_name(*sizes)
+    assert list(named) == NAMES
     x = numbered(seq_len, num_heads * head_dim)
     heads = torch.stack([x[:, h * head_dim : (h + 1) * head_dim] for h in range(num_heads)])
     for name in ("swapped", "worked"):
-        assert found[name]["reads"] == heads.flatten().tolist()
-        assert found[name]["shape"] == [num_heads, seq_len, head_dim]
-    assert found["joined"]["reads"] == x.flatten().tolist()
-    assert found["joined"]["shape"] == [seq_len, num_heads * head_dim]
+        assert named[name]["reads"] == heads.flatten().tolist()
+        assert named[name]["shape"] == [num_heads, seq_len, head_dim]
+    assert named["joined"]["reads"] == x.flatten().tolist()
+    assert named["joined"]["shape"] == [seq_len, num_heads * head_dim]
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -53,19 +53,19 @@ def test_only_contiguous_copies():
 
 @pytest.mark.parametrize("sizes", SIZES)
 def test_the_short_cuts_are_wrong_unless_there_is_nothing_to_swap(sizes):
-    found = by_name(*sizes)
-    short_cuts = {name: stage["wrong"] for name, stage in found.items() if stage["wrong"]}
+    named = by_name(*sizes)
+    short_cuts = {name: stage["wrong"] for name, stage in named.items() if stage["wrong"]}
     assert list(short_cuts) == ["swapped", "joined"]
     for name, wrong in short_cuts.items():
-        assert wrong["shape"] == found[name]["shape"]
-        assert (wrong["reads"] == found[name]["reads"]) == (1 in sizes[:2])
+        assert wrong["shape"] == named[name]["shape"]
+        assert (wrong["reads"] == named[name]["reads"]) == (1 in sizes[:2])
 
 
 def test_the_short_cuts_are_those_of_the_lesson():
-    found = by_name(3, 2, 2)
-    assert found["swapped"]["wrong"]["reads"] == numbered(3, 4).view(2, 3, 2).flatten().tolist()
-    assert found["joined"]["wrong"]["reads"][:4] == [0, 1, 10, 11]
-    assert "view size is not compatible" in found["back"]["refused"]["error"]
+    named = by_name(3, 2, 2)
+    assert named["swapped"]["wrong"]["reads"] == numbered(3, 4).view(2, 3, 2).flatten().tolist()
+    assert named["joined"]["wrong"]["reads"][:4] == [0, 1, 10, 11]
+    assert "view size is not compatible" in named["back"]["refused"]["error"]
     assert by_name(3, 1, 4)["back"]["refused"]["error"] == ""
 
 

@@ -1,4 +1,4 @@
-"""The mask painter's Python side: the masks that have names, four ways of hiding, what is said and sent."""
+"""The mask painter's Python side: the preset masks, four ways of hiding, the summary, what is sent."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_presets_are_those_of_the_lesson():
 @pytest.mark.parametrize("way", WAYS)
 def test_rows_that_see_something_are_the_softmax_over_what_they_see(way):
     visible = preset_masks(4, [])["causal"]
-    _, found = attend(SCORES, visible, way)
+    _, masked_weights = attend(SCORES, visible, way)
     for row in range(4):
-        torch.testing.assert_close(found[row, : row + 1], SCORES[row, : row + 1].softmax(-1))
-        assert (found[row, row + 1 :] == 0).all()
+        torch.testing.assert_close(masked_weights[row, : row + 1], SCORES[row, : row + 1].softmax(-1))
+        assert (masked_weights[row, row + 1 :] == 0).all()
 
 
 @pytest.mark.parametrize(

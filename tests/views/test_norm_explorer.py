@@ -1,4 +1,4 @@
-"""The norm explorer's Python side: statistics and outputs, which outputs moved, what is said and sent."""
+"""The norm explorer's Python side: statistics and outputs, which outputs moved, the summary, what is sent."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_digits_of_one_number_are_one_change(explorer):
     type_number(explorer, 0, 2, 4.0)  # what it was
     assert not sent(explorer, "moved").any()
     type_number(explorer, 0, 2, 5.0)
-    type_number(explorer, 2, 0, 7.0)  # another number: what has moved before doesn't count
+    type_number(explorer, 2, 0, 7.0)  # another number: earlier changes don't count
     assert sent(explorer, "moved").any(-1).tolist() == [False, False, True]
 
 

@@ -1,4 +1,4 @@
-"""The online softmax view's Python side: its states are right, and it says how far it has come."""
+"""The online softmax view's Python side: the states of each block, and the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape tracer: the large example's shapes, and what it says of right and wrong models."""
+"""The shape tracer: the large example's shapes, and its verdicts on right and wrong models."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def test_the_summary_follows_the_step():
 
 def test_a_right_model_is_as_expected_wherever_it_can_be_watched(solved):
     tracer = traced(solved)
-    found = verdicts(tracer)
-    assert {number for number, verdict in found.items() if verdict == "not seen"} == {7, 8, 9, 11}
-    assert set(found.values()) == {"as expected", "not seen"}
+    by_step = verdicts(tracer)
+    assert {number for number, verdict in by_step.items() if verdict == "not seen"} == {7, 8, 9, 11}
+    assert set(by_step.values()) == {"as expected", "not seen"}
     assert tracer.verdict == "your model: 15 steps seen, all as expected"
     weights = tracer.steps[9]["out"][0]
     assert (weights["shape"], weights["mine"]) == ("(2, 3, 28, 28)", "(2, 3, 28, 28)")

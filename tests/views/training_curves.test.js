@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { between, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "../../grader/views/training_curves.js";
+import {
+  between,
+  chosenRows,
+  decades,
+  lossInDigits,
+  lossShare,
+  powerOfTen,
+} from "../../grader/views/training_curves.js";
 
 test("the scale of the loss goes from a power of ten to another", () => {
   assert.deepEqual(decades([2.6, 0.03]), [-2, 1]);

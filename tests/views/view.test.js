@@ -80,7 +80,7 @@ class Sample extends Picture {
   tablesOf(shown) {
     return [["table", shown.text]];
   }
-  tell(shown) {
+  writeTexts(shown) {
     this.sum.textContent = shown.text;
   }
   words() {
@@ -181,11 +181,11 @@ test("nothing is drawn while there is nothing to show", () => {
 
 test("a key says what it selects, the pointer doesn't", () => {
   const { view } = opened();
-  const said = [];
-  view.announcer.say = (text) => said.push(text);
+  const texts = [];
+  view.announcer.say = (text) => texts.push(text);
   view.select({ row: 1, column: 2 }, "pointer");
   view.select({ row: 2, column: 2 }, "key");
-  assert.deepEqual(said, ["said"]);
+  assert.deepEqual(texts, ["said"]);
   assert.deepEqual(view.selected, { row: 2, column: 2 });
 });
 
@@ -203,7 +203,7 @@ test("a change of the page draws it anew", () => {
   frame();
   size.notice();
   frame();
-  assert.equal(view.calls.length, 2); // the width is as it was
+  assert.equal(view.calls.length, 2); // the same width
   el.clientWidth = 200;
   size.notice();
   frame();
