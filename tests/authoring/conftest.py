@@ -46,6 +46,7 @@ def write_course(root: Path, lessons: dict[str, str]) -> None:
     """A repository of these lessons, by name, with the toy exercise's sample submissions."""
     (root / "lessons").mkdir(parents=True)
     (root / "pyproject.toml").write_text("[project]\nname = 'toy'\n")
+    (root / "requirements.lock").write_text("torch==2\n")
     for name, text in lessons.items():
         (root / "lessons" / f"{name}.py").write_text(text, "utf-8")
     samples = root / FOLDER / "lesson_01"
