@@ -59,8 +59,7 @@ def test_new_exercises_and_lessons_are_in_the_registry_and_leave_the_others_as_t
     new_exercise(repository, "00", "FirstModule")
     new_exercise(repository, "00", "quiz_00")
     new_lesson(repository, "11", "sparse_attention")
-    code = "from grader.exercises.registry import exercises\n"
-    code += "for e in exercises().values(): print(e.lesson, e.name, e.kind)"
+    code = "import grader.exercises.registry as r; [print(e.lesson, e.name, e.kind) for e in r.exercises().values()]"
     found = run(repository, code).splitlines()
     assert found[:3] == [
         "00_start_here first_steps function",

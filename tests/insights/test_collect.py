@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from grader.authoring.samples import submissions
 from grader.classroom.create import create
 from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import graded_lessons, lesson_insights
 from grader.judge.result import ExerciseResult, SubmissionResult
-from tests.judge import notebooks as nb
-from tests.submissions import submissions
+from tools import notebooks as nb
 
 LESSON = "01_self_attention"
 LAYOUTS = {

@@ -11,9 +11,9 @@ import pytest
 from grader.judge import reader
 from grader.judge.limits import MIB, Limits
 from grader.judge.reader import Unreadable, read, small_form
-from tests.judge import notebooks as nb
 from tests.judge.conftest import cells
 from tests.judge.test_fuzz import mutated
+from tools import notebooks as nb
 
 LIMIT = Limits().notebook_bytes
 SIZE = 12 * MIB
