@@ -9,7 +9,8 @@ import pytest
 from grader.authoring.model_solutions import LESSONS, cells
 from grader.authoring.samples import submissions
 from grader.judge.needed import needed
-from grader.subject.cells import compiled, names_used
+from grader.subject.cells import compile_cell
+from grader.subject.names import names_of
 from tests.lessons.printed import printed_text
 
 MODULES = ("FeedForward", "TransformerBlock", "Encoder", "DecoderBlock", "Decoder", "Transformer")
@@ -110,7 +111,7 @@ def test_no_large_example_runs_when_a_model_is_graded():
     own = ["\n".join(body for head, body in code if 'role="solution"' in head)]
     own += [one.source for one in submissions() if not one.mistake and one.exercise in MODULES]
     for source in own:
-        wanted = needed(names_used(source, compiled(source, "<cell>")), examples)
+        wanted = needed(set(names_of(compile_cell(source, "<cell>")).uses), examples)
         assert [first_line(code[i][1]) for i in wanted if not first_line(code[i][1]).startswith(CHEAP)] == []
 
 
