@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
-from grader.subject.names import names_of
+from grader.subject.names import names_of, words_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
 from grader.subject.time_limit import TimeLimit, time_limit
@@ -90,10 +90,13 @@ class Executor:
         names: set[str] = set()
         for number, source in enumerate(request.args, 1):
             try:
-                cell = names_of(compile_cell(source, f"<cell {number} of the notebook>"))
+                code = compile_cell(source, f"<cell {number} of the notebook>")
             except (SyntaxError, ValueError, RecursionError):
-                return {}  # the names of this notebook can't be known
-            names |= cell.uses | (cell.attributes - {"eval"})  # `model.eval()` looks up no name
+                return {}  # nobody can say what this notebook uses
+            words = words_of(code)
+            if "eval" in words and "eval" not in names_of(code).uses:
+                words.remove("eval")  # `model.eval()` looks no name up
+            names |= words
         return {"value": sorted(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:

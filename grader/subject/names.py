@@ -17,35 +17,37 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 @dataclass(frozen=True)
 class Names:
     """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
-    run. `attributes`: names behind a dot, and of modules."""
+    run."""
 
     uses: frozenset[str]
     binds: frozenset[str]
-    attributes: frozenset[str]
 
 
 def names_of(code: CodeType) -> Names:
     """The names of a module's, cell's or function's code.
 
     >>> names = names_of(compile("y = x.total", "cell", "exec"))
-    >>> sorted(names.uses), sorted(names.binds), sorted(names.attributes)
-    (['x'], ['y'], ['total'])
+    >>> sorted(names.uses), sorted(names.binds)
+    (['x'], ['y'])
     """
     uses: set[str] = set()
     binds: set[str] = set()
-    all_names: set[str] = set()
     for inner in _all_codes(code):
         instructions = list(dis.get_instructions(inner))
         read = {i.argval for i in instructions if i.opname in LOADS}
         stored = {i.argval for i in instructions if i.opname == "STORE_NAME"}
         binds |= {i.argval for i in instructions if i.opname == "STORE_GLOBAL"}
-        all_names |= set(inner.co_names)
         if inner is code:
             binds |= stored
         else:
             read -= stored  # a class's own names
         uses |= read
-    return Names(frozenset(uses), frozenset(binds), frozenset(all_names - uses - binds))
+    return Names(frozenset(uses), frozenset(binds))
+
+
+def words_of(code: CodeType) -> set[str]:
+    """Every name in a piece of code, global or behind a dot: more than it uses, but found a hundred times faster."""
+    return {name for inner in _all_codes(code) for name in inner.co_names}
 
 
 def _all_codes(code: CodeType) -> list[CodeType]:
