@@ -7,14 +7,18 @@ import tempfile
 from pathlib import Path
 
 
-def write_atomically(path: Path, data: str | bytes, mode: int = 0o644) -> None:
-    """Write a file in an existing folder: a reader finds the old content or the new one, never half of it."""
+def write_atomically(path: Path, data: str | bytes, mode: int = 0o644, durable: bool = True) -> None:
+    """Write a file in an existing folder: a reader finds the old content or the new one, never half of it.
+
+    `durable`: it is on the disk before the old one is gone, also if the power is cut.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
     try:
         with open(handle, "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:

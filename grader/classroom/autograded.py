@@ -48,8 +48,8 @@ class Autograded:
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, data in (*self._others(submission.folder), *self._own):
             (target.parent / name).parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(target.parent / name, data, self._mode)
-        write_atomically(target, notebook, self._mode)
+            write_atomically(target.parent / name, data, self._mode, durable=False)
+        write_atomically(target, notebook, self._mode, durable=False)  # the log has what it is made from
 
     def _others(self, folder: UntrustedFolder) -> Iterator[tuple[PurePath, bytes]]:
         """The regular files of a folder that are no notebooks."""
