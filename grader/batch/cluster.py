@@ -67,7 +67,7 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Client]:
     try:
         with contextlib.suppress(TimeoutError):  # one that died is on its way back
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        if not client.scheduler_info()["workers"]:
+        if not client.ncores():
             raise CommandFailed(f"The scheduler at {scheduler} has no workers.")
         yield client
     finally:
@@ -120,7 +120,7 @@ class Judges:
 
     def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, Graded]]]:
         """Grade so many; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
-        workers = max(len(self._client.scheduler_info()["workers"]), 1)  # one that died may be on its way back
+        workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
         first = _Pass(self._client, self._name)
         yield from first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1)

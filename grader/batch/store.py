@@ -57,7 +57,7 @@ class Store:
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
         self._waiting[student] = Entry(student, item.record.result, timestamp(item.submission.folder))
-        if len(self._waiting) >= BATCH or time.monotonic() - self._last > BATCH_SECONDS:
+        if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 
     def _try(self) -> str:

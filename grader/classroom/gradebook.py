@@ -101,7 +101,11 @@ class LessonGradebook:
             self._book = api.Gradebook(url, course_id)
             notebook = self._notebook()
             self.release = release_of(notebook)
-            self._checks = {cell.id: cell.name.removesuffix("-check") for cell in notebook.grade_cells}
+            self._checks = {
+                cell.id: cell.name.removesuffix("-check")
+                for cell in notebook.grade_cells
+                if cell.name.endswith("-check")
+            }
             self._book.db.rollback()
         except SQLAlchemyError as error:
             raise CommandFailed(f"The gradebook can't be opened: {_cause(error)}") from error

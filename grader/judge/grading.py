@@ -20,7 +20,6 @@ from grader.judge.sandbox import OpenZygote, Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
-from grader.subject.zygote import ZygoteGone
 
 Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
@@ -57,7 +56,7 @@ def grade(
                 results[step.exercise] = _check(runner, known[step.exercise], seed(secret, student, step.exercise))
     return SubmissionResult(
         tuple(results[name] for name in outline.exercises),
-        notes=(*work.notes, *runner.notes),
+        notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
         sandboxed=place.sandboxed,
         seconds=round(time.monotonic() - start, 4),
     )
@@ -105,6 +104,3 @@ def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:
     seconds = runner.seconds_for_check(exercise)
     report = evaluate(exercise, runner.subject, seconds=seconds, earlier=runner.known)
     return None if report.broken else report
-
-
-__all__ = ["Place", "ZygoteGone", "grade", "seed", "ungraded"]

@@ -9,6 +9,9 @@ from typing import Any
 
 from grader.subject.wire import HEADER, MAX_FRAME, WireError, decode, encode, frame_size
 
+# What a child says once it is confined.
+READY = "ready"
+
 
 class Closed(Exception):
     """The other end is gone."""

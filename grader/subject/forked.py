@@ -7,14 +7,15 @@ import time
 from types import TracebackType
 from typing import Any
 
-from grader.subject.channel import Channel, Closed, Late
+from grader.subject.channel import READY, Channel, Closed, Late
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
 from grader.subject.wire import WireError
-from grader.subject.zygote import Zygote
+from grader.subject.zygote import Zygote, ZygoteGone
 
 # Seconds for the pipe, beyond the time limit of the student's code.
 GRACE = 1.0
+CONFINE_SECONDS = 60.0
 
 
 class ForkedSubject:
@@ -25,6 +26,17 @@ class ForkedSubject:
         self._answer: Answer | None = None
         end, self._number = zygote.fork()
         self._channel: Channel | None = Channel(end)
+        self._wait_until_confined()
+
+    def _wait_until_confined(self) -> None:
+        """A child that can't confine itself ends: a fault of this machine, and none of the student's."""
+        try:
+            if self._connected().receive(CONFINE_SECONDS) == READY:
+                return
+        except (Closed, Late, WireError):
+            pass
+        self.close()
+        raise ZygoteGone("a student's process could not be confined")
 
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""

@@ -1,10 +1,10 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it, a packet a message: "fork", with the child's own end of a pipe, is
-answered; "kill N" ends the Nth child that was forked and is not answered. A child runs an `Executor` until its pipe is
-closed. Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]`; with a confinement (see
-`grader.subject.confine`) it is process 1 of a sandbox, has one child at a time, and ends with a child everything that
-the child started.
+It speaks on one socket with whoever started it, one message per packet: "fork SIZE", with the child's own end of a
+pipe, is answered; "kill N" ends the Nth child that was forked and is not answered. A child confines itself, says on its
+pipe that it is ready, and runs an `Executor` until the pipe is closed. Run as `python -m grader.subject.zygote_process
+FD [CONFINEMENT]` (see `grader.subject.confine`). As process 1 of a sandbox it has one child at a time, and ends with a
+child everything that the child started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import threading
 import torch
 
 from grader.subject.cells import notebook_namespace
-from grader.subject.channel import Channel, Closed
+from grader.subject.channel import READY, Channel, Closed
 from grader.subject.confine import Confinement, confine
 from grader.subject.executor import Executor
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
@@ -109,19 +109,22 @@ def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
                 control.send(b"forked")
         elif word == "kill" and int(number) in children:
             _end(children.pop(int(number)))
-            if os.getpid() == 1:
-                _end_everything()
     for pid in children.values():
         _end(pid)
 
 
 def _end(pid: int) -> None:
-    os.killpg(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
+    """Kill a child and what it has started, and wait for the end. As process 1 of a sandbox that is all there is."""
+    if os.getpid() == 1:
+        _end_all_others()
+        return
+    with contextlib.suppress(ProcessLookupError):  # the student's code may have left its group
+        os.killpg(pid, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
     os.waitpid(pid, 0)
 
 
-def _end_everything() -> None:
-    """As process 1 of a namespace: kill whatever the student's code has started, until nothing is left."""
+def _end_all_others() -> None:
     while True:
         try:
             os.kill(-1, signal.SIGKILL)
@@ -142,6 +145,7 @@ def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, a
         _silence()
         if limits is not None:
             confine(limits, address_space)
+        channel.send(READY)
         serve(channel)
     finally:
         os._exit(0)
@@ -155,7 +159,7 @@ def _silence() -> None:
 
 
 def serve(channel: Channel) -> None:
-    """Answer requests from `channel` with a executor of an empty namespace, until it is closed."""
+    """Answer requests from `channel` with an executor of an empty namespace, until it is closed."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})

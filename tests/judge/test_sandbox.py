@@ -16,6 +16,7 @@ from grader.judge import sandbox as sandbox_module
 from grader.judge.sandbox import Sandbox, SandboxUnavailable, find_bubblewrap
 from grader.subject import Request
 from grader.subject.forked import ForkedSubject
+from grader.subject.zygote import ZygoteGone
 from tests.judge.conftest import LIMITS
 
 ROOT = Path(__file__).parents[2]
@@ -154,6 +155,35 @@ def test_the_next_child_has_the_sandbox_to_itself():
                 assert subject.ask(Request("run", source=LEAVES_OTHERS)).ok
             with ForkedSubject(place) as subject:
                 assert subject.ask(Request("run", source=STARTS_THREADS)).output == "all started\n"
+
+
+LEAVES_ITS_GROUP = """
+import os, signal, time
+if os.fork() == 0:
+    signal.pause()
+other = os.fork()
+if other == 0:
+    os.setpgid(0, 0)
+    signal.pause()
+time.sleep(0.2)
+os.setpgid(0, other)
+"""
+
+
+@pytest.mark.timeout(60)
+def test_a_child_that_leaves_its_group_is_ended_too():
+    with Sandbox(LIMITS) as place:
+        for _ in range(2):
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source=LEAVES_ITS_GROUP)).raised is None
+            with ForkedSubject(place) as subject:
+                assert subject.ask(Request("run", source="print(1)")).output == "1\n"
+
+
+def test_a_child_that_cannot_be_confined_is_no_fault_of_the_student(monkeypatch):
+    monkeypatch.setattr(sandbox_module.seccomp, "program", lambda: b"no filter")
+    with Sandbox(LIMITS) as place, pytest.raises(ZygoteGone, match="could not be confined"):
+        ForkedSubject(place)
 
 
 def test_a_child_that_ends_by_itself_is_followed_by_another():
