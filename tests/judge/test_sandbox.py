@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -76,7 +77,7 @@ def test_works_for_somebody_who_is_not_root(tmp_path):
 def as_nobody(command, folder):
     """The command as another user. An interpreter in a home that is closed to others is made visible, in a mount
     namespace of this command's own."""
-    become = "exec setpriv --reuid=65534 --regid=65534 --clear-groups " + " ".join(command)
+    become = "exec setpriv --reuid=65534 --regid=65534 --clear-groups " + shlex.join(command)
     home = Path(sys.base_prefix).parts[1]
     if os.stat(f"/{home}").st_mode & 0o005 == 0o005:
         return ["sh", "-c", become]
