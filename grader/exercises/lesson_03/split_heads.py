@@ -7,11 +7,12 @@ import re
 import torch
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, answers_by_assert, own_error
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
-from grader.subject import Request
+from grader.subject import Outcome, Request
 
 
 def reference(x: Tensor, num_heads: int) -> Tensor:
@@ -32,9 +33,18 @@ def _cases(draw: Draw) -> list[Case]:
 MISFITS = ((10, 4, 3), (15, 6, 7), (7, 2, 5), (5, 10, 8))
 
 
+def _misfit(session: Session, width: int, heads: int, length: int) -> Outcome:
+    request = Request("call", "split_heads", (session.draw.normal((length, width)), heads))
+    return session.once(("misfit", width, heads), lambda: session.ask(request))
+
+
+def _by_assert(session: Session) -> bool:
+    return any(answers_by_assert(_misfit(session, *misfit)) for misfit in MISFITS)
+
+
 def _refuses_misfits(session: Session) -> Finding | None:
     for width, heads, length in MISFITS:
-        outcome = session.ask(Request("call", "split_heads", (session.draw.normal((length, width)), heads)))
+        outcome = _misfit(session, width, heads, length)
         asked = f"`split_heads` was called with x of shape ({length}, {width}) and num_heads = {heads}"
         raised = outcome.raised
         if not outcome.ok and raised is None:
@@ -46,10 +56,10 @@ def _refuses_misfits(session: Session) -> Finding | None:
         if "ValueError" not in raised.types:
             return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
         if not {str(width), str(heads)} <= set(re.findall(r"\d+", raised.message)):
-            return Finding(
-                "wrong-error",
-                f"{asked}. The message should name both numbers, {width} and {heads}; it says: {raised.message[:120]}",
-            )
+            says = f"The message should name both numbers, {width} and {heads}; it says: {raised.message[:120]}"
+            if not own_error(outcome):
+                says = f"Expected a ValueError of your own; Python raised one before, at `{raised.line}`."
+            return Finding("wrong-error", f"{asked}. {says}")
     return None
 
 
@@ -68,12 +78,13 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "view-without-transpose",
-            "the shape is right, but each head holds pieces of several tokens: `view` went straight to "
-            "(num_heads, seq_len, head_dim) and moved nothing.",
+            "the shape is right, but each head holds pieces of several tokens: `view` went straight to (H, T, D) and "
+            "moved nothing.",
             (
                 "`view` never moves a number; it only cuts the same row of numbers elsewhere. Compare got and "
                 "expected: which token do the first rows of head 0 come from?",
-                "First cut the last axis into heads, and leave the token axis where it is. Then swap two axes.",
+                "`view` may only cut the last axis into heads, and the token axis stays where it is. What is left to "
+                "do?",
             ),
             (split_by_view,),
         ),
@@ -82,7 +93,7 @@ EXERCISE = Exercise(
             "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
             (
                 "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
-                "Head 0 owns the first head_dim features: in the cut the heads are the slow axis, head_dim the fast.",
+                "Head 0 owns the first D features, next to each other. In which order must the two new axes come?",
             ),
             (
                 lambda x, n: _heads_last(x, n).movedim(-1, -3),
@@ -95,22 +106,33 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "head-dim-first",
-            "tokens and features are swapped inside each head: its axes are (head_dim, seq_len).",
+            "tokens and features are swapped inside each head: its axes are (D, T).",
             (
                 "Each head is a little sequence of its own: a row for every token.",
-                "Only one pair of axes has to change places, and head_dim stays last.",
+                "Only one pair of axes has to change places, and D stays last.",
             ),
             (lambda x, n: reference(x, n).mT,),
         ),
         Mistake(
             "transpose-forgotten",
-            "the features are cut into heads, but the heads still stand behind the tokens: "
-            "(seq_len, num_heads, head_dim).",
+            "the features are cut into heads, but the heads still come after the tokens: (T, H, D).",
             (
                 "Compare the shape you got with the one expected: which two axes should change places?",
                 "`transpose` swaps two axes. Count them from the end, and leading axes won't matter.",
             ),
             (lambda x, n: reference(x, n).transpose(-3, -2),),
         ),
+        Mistake(
+            "assert-instead-of-raise",
+            "where num_heads does not divide E an `assert` fails, which raises AssertionError; a ValueError is asked "
+            "for.",
+            (
+                "Which exception does `assert` raise? Which one does the docstring promise?",
+                "An `assert` states what must hold. Turn it into an `if` that asks whether it doesn't.",
+            ),
+            recognise=_by_assert,
+        ),
+        TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
 )

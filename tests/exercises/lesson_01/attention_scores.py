@@ -345,7 +345,7 @@ def attention_scores(query, key):
     return torch.dot(query, key)
 
 
-# %% wrong -: key viewed instead of transposed
+# %% wrong view-instead-of-transpose: key viewed instead of transposed
 def attention_scores(query, key):
     return query @ key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
@@ -355,7 +355,7 @@ def attention_scores(query, key):
     return query @ key.transpose(-2, -1) + 1
 
 
-# %% wrong -: cosine of the angle
+# %% wrong cosine-instead: cosine of the angle
 def attention_scores(query, key):
     return F.cosine_similarity(query.unsqueeze(-2), key.unsqueeze(-3), dim=-1)
 

@@ -218,7 +218,7 @@ def project_qkv(x, w_query, w_key, w_value):
     return tuple(np.matmul(x.detach().numpy(), w.detach().numpy()) for w in (w_query, w_key, w_value))
 
 
-# %% wrong wrong-shape: tokens last
+# %% wrong tokens-in-columns: tokens last
 def project_qkv(x, w_query, w_key, w_value):
     return tuple((x @ w).mT for w in (w_query, w_key, w_value))
 

@@ -507,7 +507,7 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value.to(weights.dtype), weights
 
 
-# %% wrong raised: no transpose
+# %% wrong transpose-forgotten: no transpose
 def scaled_dot_product_attention(query, key, value):
     weights = torch.softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
@@ -578,13 +578,13 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value, weights
 
 
-# %% wrong -: scores returned as weights
+# %% wrong scores-returned: scores returned as weights
 def scaled_dot_product_attention(query, key, value):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return torch.softmax(scores, dim=-1) @ value, scores
 
 
-# %% wrong -: no softmax
+# %% wrong no-softmax: no softmax
 def scaled_dot_product_attention(query, key, value):
     weights = query @ key.mT / math.sqrt(query.shape[-1])
     return weights @ value, weights

@@ -528,7 +528,7 @@ def stable_softmax(scores):
     return out
 
 
-# %% wrong raised: maximum with its indices
+# %% wrong max-is-a-pair: maximum with its indices
 def stable_softmax(scores):
     e = torch.exp(scores - scores.max(dim=-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)
@@ -585,18 +585,18 @@ def stable_softmax(scores):
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: softmax of minus the scores
+# %% wrong sign-flipped: softmax of minus the scores
 def stable_softmax(scores):
     e = torch.exp(scores.amin(-1, keepdim=True) - scores)
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: never divided
+# %% wrong not-divided: never divided
 def stable_softmax(scores):
     return torch.exp(scores - scores.amax(-1, keepdim=True))
 
 
-# %% wrong -: logarithm kept
+# %% wrong log-softmax: logarithm kept
 def stable_softmax(scores):
     return scores - torch.logsumexp(scores, -1, keepdim=True)
 

@@ -413,14 +413,14 @@ def validate_attention(weights):
         raise ValueError(f"weights must be finite, within [0, 1], and their rows must sum to one: {weights}")
 
 
-# %% wrong -: AssertionError
+# %% wrong assert-instead-of-raise: AssertionError
 def validate_attention(weights):
     assert torch.isfinite(weights).all(), "finite"
     assert (weights >= -1e-4).all() and (weights <= 1 + 1e-4).all(), "within"
     assert ((weights.sum(-1) - 1).abs() <= 1e-4).all(), "sum"
 
 
-# %% wrong -: returns the error
+# %% wrong returned-not-raised: returns the error
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         return ValueError("finite")
@@ -450,7 +450,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: only the first row
+# %% wrong first-row-only: only the first row
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -472,7 +472,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: the total of all rows
+# %% wrong total-instead-of-rows: the total of all rows
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -482,7 +482,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: dim 1, which is the rows' for one matrix only
+# %% wrong two-axes-only: dim 1, which is the rows' for one matrix only
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -502,7 +502,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: sums before bounds
+# %% wrong sum-before-within: sums before bounds
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")

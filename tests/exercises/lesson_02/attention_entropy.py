@@ -232,12 +232,12 @@ def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1).tolist()
 
 
-# %% wrong wrong-shape: the axis kept
+# %% wrong axis-kept: the axis kept
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1, keepdim=True)
 
 
-# %% wrong wrong-shape: not summed at all
+# %% wrong not-summed: not summed at all
 def attention_entropy(weights):
     return torch.special.entr(weights)
 
@@ -281,7 +281,7 @@ def attention_entropy(weights):
     return -sum(w * math.log(w) for w in weights)
 
 
-# %% wrong -: base 10
+# %% wrong bits-instead-of-nats: base 10
 def attention_entropy(weights):
     return -(weights * weights.clamp(min=1e-12).log10()).sum(-1)
 
@@ -291,17 +291,17 @@ def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1) / math.log(weights.shape[-1])
 
 
-# %% wrong -: softmax once more
+# %% wrong softmax-again: softmax once more
 def attention_entropy(weights):
     return torch.special.entr(torch.softmax(weights, -1)).sum(-1)
 
 
-# %% wrong -: an epsilon at a size that matters
+# %% wrong epsilon-too-large: an epsilon at a size that matters
 def attention_entropy(weights):
     return -(weights * (weights + 1e-3).log()).sum(-1)
 
 
-# %% wrong -: the exponential of it
+# %% wrong exponentiated: the exponential of it
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1).exp()
 

@@ -350,7 +350,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return [weights, output]
 
 
-# %% wrong wrong-shape: the output as a column for every token
+# %% wrong value-before-weights: the output as a column for every token
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = (F.linear(x, u) for u in (u_query, u_key, u_value))
     weights = F.softmax(query @ key.mT / len(u_key) ** 0.5, dim=-1)
@@ -399,7 +399,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return weights @ value, weights
 
 
-# %% wrong two-axes-only: sizes taken apart
+# %% wrong raised: sizes taken apart
 def trainable_self_attention(x, u_query, u_key, u_value):
     tokens, width = x.shape
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
@@ -473,7 +473,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return weights @ value, weights
 
 
-# %% wrong -: scores returned in place of weights
+# %% wrong scores-returned: scores returned in place of weights
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
     scores = query @ key.mT / math.sqrt(key.shape[-1])

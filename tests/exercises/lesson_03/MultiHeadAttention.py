@@ -853,7 +853,7 @@ class MultiHeadAttention(Attention):
         return scores.masked_fill(~mask.unsqueeze(1), -1e9)
 
 
-# %% wrong -: bias of the output forgotten
+# %% wrong biases-forgotten: bias of the output forgotten
 class MultiHeadAttention(Attention):
     def mix(self, weights, v):
         return F.linear(self.merge(weights @ v), self.out_proj.weight)
@@ -914,13 +914,13 @@ class MultiHeadAttention(Attention):
         return super().forward(query, key, value)
 
 
-# %% wrong raised: the mask is required
+# %% wrong mask-always-expected: the mask is required
 class MultiHeadAttention(Attention):
     def forward(self, query, key, value, mask):
         return super().forward(query, key, value, mask)
 
 
-# %% wrong raised: only where both sequences are as long
+# %% wrong one-length-only: only where both sequences are as long
 class MultiHeadAttention(Attention):
     def project(self, query, key, value):
         return super().project(query, key.view(query.shape), value)
@@ -932,7 +932,7 @@ class MultiHeadAttention(Attention):
         return super().forward(query, key, value, mask)[0]
 
 
-# %% wrong wrong-shape: weights first
+# %% wrong output-and-weights-swapped: weights first
 class MultiHeadAttention(Attention):
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, mask)[::-1]
@@ -970,7 +970,7 @@ class MultiHeadAttention(Attention):
         return scores.masked_fill(mask, -math.inf)
 
 
-# %% wrong not-finite: NaN wherever something is seen
+# %% wrong zero-times-infinity: NaN wherever something is seen
 class MultiHeadAttention(Attention):
     def hide(self, scores, mask):
         return scores + (~mask) * -math.inf

@@ -114,7 +114,7 @@ def merge_heads(x):
     return x.view(*x.shape[:-2], -1)
 
 
-# %% wrong wrong-shape: stays (T, H, D)
+# %% wrong not-merged: stays (T, H, D)
 def merge_heads(x):
     return x.transpose(-3, -2)
 
@@ -125,7 +125,7 @@ def merge_heads(x):
     return x.transpose(1, 2).reshape(B, T, H * D)
 
 
-# %% wrong -: the last two axes swapped before joining
+# %% wrong wrong-axes-swapped: the last two axes swapped before joining
 def merge_heads(x):
     return x.transpose(-1, -2).reshape(*x.shape[:-3], x.shape[-2], -1)
 

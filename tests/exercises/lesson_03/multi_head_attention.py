@@ -441,7 +441,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return join(weights @ v) @ w_o, weights
 
 
-# %% wrong -: scaled by the root of the number of heads
+# %% wrong scaled-by-num_heads: scaled by the root of the number of heads
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = torch.softmax(q @ k.mT / math.sqrt(num_heads), -1)
@@ -463,7 +463,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return join(weights @ v) @ w_o
 
 
-# %% wrong wrong-shape: weights and output swapped
+# %% wrong output-and-weights-swapped: weights and output swapped
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)

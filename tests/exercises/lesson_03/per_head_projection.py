@@ -108,7 +108,7 @@ def per_head_projection(x, u):
     return (x @ u.reshape(E, H * D)).unflatten(-1, (H, D)).transpose(-3, -2)
 
 
-# %% wrong raised: works only without leading axes
+# %% wrong two-axes-only: works only without leading axes
 def per_head_projection(x, u):
     return x @ u.transpose(1, 2)
 
@@ -135,12 +135,12 @@ def per_head_projection(x, u):
     return torch.stack([x[..., :width] @ m[:, :width].T for m in u], -3)
 
 
-# %% wrong wrong-shape: heads first of all axes
+# %% wrong two-axes-only: heads first of all axes
 def per_head_projection(x, u):
     return torch.stack([x @ m.T for m in u])
 
 
-# %% wrong wrong-shape: axes (H, D, T)
+# %% wrong head-dim-first: axes (H, D, T)
 def per_head_projection(x, u):
     return torch.einsum("...te,hde->...hdt", x, u)
 

@@ -152,7 +152,7 @@ def split_heads(x, num_heads):
     return x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-2, -3)
 
 
-# %% wrong -: assert in place of ValueError
+# %% wrong assert-instead-of-raise: assert in place of ValueError
 def split_heads(x, num_heads):
     assert x.shape[-1] % num_heads == 0, f"{x.shape[-1]} {num_heads}"
     return x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-2, -3)
@@ -181,7 +181,7 @@ def split_heads(x, num_heads):
     return x.view(B, T, num_heads, -1).transpose(1, 2)
 
 
-# %% wrong wrong-shape: axes counted from the front
+# %% wrong two-axes-only: axes counted from the front
 def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:
         raise ValueError(f"{x.shape[-1]} {num_heads}")

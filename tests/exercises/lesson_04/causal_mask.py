@@ -187,12 +187,12 @@ def causal_mask(seq_len):
     return torch.ones(seq_len.shape[0], seq_len.shape[0]).tril().bool()
 
 
-# %% wrong -: everything visible
+# %% wrong everything-visible: everything visible
 def causal_mask(seq_len):
     return torch.ones(seq_len, seq_len, dtype=torch.bool)
 
 
-# %% wrong -: only the token itself
+# %% wrong only-itself: only the token itself
 def causal_mask(seq_len):
     return torch.eye(seq_len).bool()
 

@@ -423,7 +423,7 @@ def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return mixed.movedim(-3, -2).view(*x.shape[:-1], x.shape[-1]) @ w_o, weights
 
 
-# %% wrong wrong-shape: weights and output swapped
+# %% wrong output-and-weights-swapped: weights and output swapped
 def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = masked(q @ k.mT / math.sqrt(q.shape[-1]), -1)
@@ -510,7 +510,7 @@ def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return merge_heads(weights @ value) @ w_o, weights
 
 
-# %% wrong -: scaled by the root of the number of heads
+# %% wrong scaled-by-num_heads: scaled by the root of the number of heads
 def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = masked(q @ k.mT / math.sqrt(num_heads))

@@ -197,7 +197,7 @@ def decoder_mask(tokens, pad_idx):
     return causal_mask(tokens.shape[1]) & (tokens >= 0)[:, None, None, :]
 
 
-# %% wrong wrong-shape: heads' axis forgotten
+# %% wrong missing-axes: heads' axis forgotten
 def decoder_mask(tokens, pad_idx):
     return causal_mask(tokens.shape[1]) & (tokens != pad_idx)[:, None, :]
 

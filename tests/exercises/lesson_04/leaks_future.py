@@ -355,7 +355,7 @@ def leaks_future(attention):
         pass
 
 
-# %% wrong -: always True
+# %% wrong never-calls: always True
 def leaks_future(attention):
     return True
 
@@ -367,7 +367,7 @@ def leaks_future(attention):
     return False
 
 
-# %% wrong -: counts its calls
+# %% wrong never-calls: counts its calls
 calls = 0
 
 

@@ -369,7 +369,7 @@ def masked_softmax(scores, mask):
     return torch.softmax((scores / 2).masked_fill(~mask, -torch.inf), -1).nan_to_num(0.0)
 
 
-# %% wrong -: scaled by the width
+# %% wrong scaled-anyway: scaled by the width
 def masked_softmax(scores, mask):
     scaled = scores / math.sqrt(scores.shape[-1])
     return torch.softmax(scaled.masked_fill(~mask, -torch.inf), -1).nan_to_num(0.0)

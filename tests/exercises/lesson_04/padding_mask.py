@@ -119,12 +119,12 @@ def padding_mask(tokens, pad_idx):
     return (tokens != -1)[:, None, None, :]
 
 
-# %% wrong wrong-shape: stretched already
+# %% wrong stretched-already: stretched already
 def padding_mask(tokens, pad_idx):
     return (tokens != pad_idx)[:, None, None, :].expand(-1, 1, tokens.shape[1], -1)
 
 
-# %% wrong wrong-shape: batch in third place
+# %% wrong axes-misplaced: batch in third place
 def padding_mask(tokens, pad_idx):
     return (tokens != pad_idx)[None, None]
 
