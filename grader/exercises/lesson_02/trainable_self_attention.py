@@ -147,8 +147,8 @@ def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., 
 
 
 def _trained_cases(draw: Draw) -> list[Case]:
-    groups = ("E", "d_k", "d_v"), ("E", "d_k"), ("E", "d_v"), ("d_k", "d_v"), ("T", "d_k", "d_v")
-    groups += (("T", "E", "d_k", "d_v"),)
+    groups = [("E", "d_k", "d_v"), ("E", "d_k"), ("E", "d_v"), ("d_k", "d_v")]
+    groups += [("T", "d_k", "d_v"), ("T", "E", "d_k", "d_v")]
     return cases(draw, XU, _gentle) + equal_sizes(draw, XU, *groups, make=_gentle)
 
 

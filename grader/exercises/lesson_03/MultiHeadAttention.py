@@ -24,7 +24,7 @@ from grader.exercises.lesson_03.shared import (
     Pair,
     core,
     drawn_mask,
-    leaks_a_little,
+    filled_too_high,
     pytorch_attention,
     two_head_sizes,
     wrapped,
@@ -113,7 +113,9 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
-        case("Tk = D", sizes | {"Tk": sizes["D"]}, diagnostic=True),  # a forgotten transpose runs here
+        case(
+            "Tq = Tk = D", sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True
+        ),  # wrong products run here
     ]
 
 
@@ -173,7 +175,7 @@ def _leaks(session: Session) -> bool:
     if parts.inspect_call(session, session.cases["two sequences"], FLOAT32) is not None:
         return False
     masked = [session.cases[name] for name in (*MASKS, ONE_LENGTH)]
-    return leaks_a_little(session, masked, lambda case: ~case.args["mask"])
+    return filled_too_high(session, masked, lambda case: ~case.args["mask"])
 
 
 def _mask_expected(session: Session) -> bool:
@@ -328,10 +330,6 @@ FURTHER_MASK_MISTAKES = (
         (
             "Look at the weights of the hidden keys: they are small, but are they zero?",
             "There is a score below every other one, whatever they are.",
-        ),
-        tuple(
-            of_module(core(hide=lambda scores, mask, fill=fill: scores.masked_fill(~mask, fill)))  # type: ignore[misc]
-            for fill in (-1.0, -2.0, -5.0, -10.0)
         ),
         recognise=_leaks,
     ),

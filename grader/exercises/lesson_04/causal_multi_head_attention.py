@@ -25,7 +25,7 @@ from grader.exercises.lesson_03.shared import (
     Core,
     Pair,
     core,
-    leaks_a_little,
+    filled_too_high,
     split,
     two_head_sizes,
     usual,
@@ -100,7 +100,7 @@ def _unhidden(scores: Tensor, _mask: Tensor) -> Tensor:
 
 def _leaks(session: Session) -> bool:
     cases = [case for case in session.real_cases() if case.comparable]
-    return leaks_a_little(session, cases, lambda case: ~RIGHT_MASK(case.sizes["T"]))
+    return filled_too_high(session, cases, lambda case: ~RIGHT_MASK(case.sizes["T"]))
 
 
 def _showing(*visible: Callable[[int], Tensor]) -> tuple[Variant, ...]:
@@ -170,7 +170,6 @@ MISTAKES = (
             "Look at the weights above the diagonal: they are small, but are they zero?",
             "There is a score below every other one, whatever they are.",
         ),
-        tuple(causally(core(hide=functools.partial(_fill, fill=fill))) for fill in (-1.0, -2.0, -5.0, -10.0)),
         recognise=_leaks,
     ),
     Mistake(*DIAGONAL_HIDDEN, _showing(triangle(-1))),

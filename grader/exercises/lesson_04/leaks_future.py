@@ -328,9 +328,10 @@ def _never_calls(session: Session) -> bool:
 
 def _changes_pile_up(session: Session) -> bool:
     """Each call changes one token more than the call before, and a sound attention is reported."""
-    first, *others = _ask(session, PLAIN).seen or [None]
-    if first is None or verdict(session, PLAIN) is not True or any(x.shape != first.shape for x in others):
+    seen = _ask(session, PLAIN).seen
+    if not seen or verdict(session, PLAIN) is not True or any(x.shape != seen[0].shape for x in seen):
         return False
+    first, *others = seen
     changed = [set((x != first).any(-1).nonzero().flatten().tolist()) for x in others]
     changed = [rows for rows in changed if rows]
     growing = all(before < after for before, after in itertools.pairwise(changed))
@@ -341,9 +342,9 @@ def _changes_too_little(session: Session) -> bool:
     """No leak is found, and no entry of an input differs from the first input by more than a thousandth."""
     if not _all(session, {**SOUND, **BROKEN}, False):
         return False
-    first, *others = _ask(session, UNMASKED).seen or [None]
-    others = [x for x in others if x.shape == first.shape and not torch.equal(x, first)]
-    return bool(others) and all(bool(((x - first).abs() < 1e-3).all()) for x in others)
+    seen = _ask(session, UNMASKED).seen
+    others = [x for x in seen if x.shape == seen[0].shape and not torch.equal(x, seen[0])]
+    return bool(others) and all(bool(((x - seen[0]).abs() < 1e-3).all()) for x in others)
 
 
 def _compares_shapes(session: Session) -> bool:

@@ -158,3 +158,23 @@ def per_head_projection(x, u):
 # %% wrong returns-nothing: no return
 def per_head_projection(x, u):
     torch.einsum("...te,hde->...htd", x, u)
+
+
+# %% wrong head-dim-first: u first
+def per_head_projection(x, u):
+    return u @ x.unsqueeze(-3).mT
+
+
+# %% wrong two-axes-only: the most natural first attempt
+def per_head_projection(x, u):
+    return x @ u.mT
+
+
+# %% wrong batch-only: an axis at place 1
+def per_head_projection(x, u):
+    return x.unsqueeze(1) @ u.mT
+
+
+# %% wrong batch-only: stacked on axis 1
+def per_head_projection(x, u):
+    return torch.stack([x @ matrix.T for matrix in u], dim=1)
