@@ -100,7 +100,7 @@ ATTENTION_MISTAKES = (
         "no-scaling",
         "the scores go into the softmax without being divided by the square root of d_k.",
         (
-            "Compare your code with the formula, factor by factor: what stands under the fraction line?",
+            "Compare your code with the formula, factor by factor: what is under the fraction line?",
             "Dot products grow with the width of the vectors. Which step of the formula takes the width out again?",
         ),
         (variant(lambda q, k: 1.0),),
@@ -154,7 +154,7 @@ ATTENTION_MISTAKES = (
         "softmax-over-queries",
         "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
         (
-            "Sum your weights over the last axis. Every query should have 1 to share out among the keys.",
+            "Sum your weights over the last axis. What should each row give?",
             "The keys are the last axis of the scores, whatever axes come before: count from the end.",
         ),
         tuple(variant(dim=axis) for axis in WRONG_AXES),
@@ -211,7 +211,7 @@ MORE_ATTENTION_MISTAKES = (
         "the scores are used as weights: no softmax acts between them and the values.",
         (
             "What do the rows that you multiply with the values sum to? Is every entry positive?",
-            "Follow the formula from the inside out: which function stands between the division and V?",
+            "Follow the formula from the inside out: which function comes between the division and V?",
         ),
         (
             _finished(lambda s, w, v: s @ v, lambda s, w: s),

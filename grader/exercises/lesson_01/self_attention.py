@@ -92,7 +92,7 @@ EXERCISE = Exercise(
             "the scores are divided by the square root of d_model, the width of x, not by that of d_k.",
             (
                 "Which vectors enter the dot products: the tokens, or what the projections made of them?",
-                "Print the shapes of x and of your queries. Whose width stands in the formula?",
+                "Print the shapes of x and of your queries. Which of the two widths is in the formula?",
             ),
             (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1])),
         ),

@@ -9,7 +9,6 @@ from grader.spec.cases import Axes, Make, normal_entries, primitive_axes, standa
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Mistake, Part
 from grader.spec.session import Session
-from grader.subject import Outcome
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
@@ -31,16 +30,6 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     """The usual parts, with the values of `OTHER_SIZES` among those of one sequence."""
     shape, _values, *rest = parts.usual(title, weight, leading)
     return (shape, parts.values(title, weight, "one sequence", OTHER_SIZES), *rest)
-
-
-def own_error(outcome: Outcome) -> bool:
-    """Whether the student's code raised an exception by a `raise` of its own; if not, Python or torch did."""
-    return outcome.raised is not None and (not outcome.raised.line or "raise" in outcome.raised.line)
-
-
-def answers_by_assert(outcome: Outcome) -> bool:
-    """Whether an `assert` of the student's failed."""
-    return outcome.raised is not None and "AssertionError" in outcome.raised.types
 
 
 def _right(session: Session, cases: list[Case]) -> bool:

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import LESSON, answers_by_assert, own_error
+from grader.exercises.lesson_01.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
@@ -20,14 +20,17 @@ SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and 
 ROUNDED = ("a row whose sum is off by the last digit", "entries of -0.0000002 and 1.0000002")
 NEARLY = ("a row that sums to one but for 0.00005", "an entry of -0.00002", "an entry of 1.00003")
 
+NEGATIVE, ABOVE_ONE = "a negative weight in a row that sums to one", "a weight of 1.5"
+NEGATIVE_AND_ZEROS = "a negative weight beside a row of zeros"  # breaks the rule of the sum as well
+
 # Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
 BROKEN = {
     "finite": ("one NaN", "one inf", "one -inf", "a NaN beside a negative weight", "a NaN in one matrix of a batch"),
     "within": (
-        "a negative weight in a row that sums to one",
-        "a weight of 1.5",
+        NEGATIVE,
+        ABOVE_ONE,
         "a weight of -0.002 in a row that sums to one",
-        "a negative weight beside a row of zeros",
+        NEGATIVE_AND_ZEROS,
     ),
     "sum": (
         "a row that sums to 0.9",
@@ -78,10 +81,10 @@ def matrices(draw: Draw) -> list[Case]:
         "one -inf": with_rows([1.0, -math.inf]),
         "a NaN beside a negative weight": with_rows([-0.5, math.nan]),
         "a NaN in one matrix of a batch": in_a_batch(with_rows([0.5, math.nan, 0.5])),
-        "a negative weight in a row that sums to one": with_rows([0.75, 0.5, -0.25]),
-        "a weight of 1.5": with_rows([1.5]),
+        NEGATIVE: with_rows([0.75, 0.5, -0.25]),
+        ABOVE_ONE: with_rows([1.5]),
         "a weight of -0.002 in a row that sums to one": with_rows([0.502, 0.5, -0.002]),
-        "a negative weight beside a row of zeros": with_rows([0.75, 0.5, -0.25], [0.0]),
+        NEGATIVE_AND_ZEROS: with_rows([0.75, 0.5, -0.25], [0.0]),
         "a row that sums to 0.9": with_rows([0.5, 0.4]),
         "a row that sums to 1.001": with_rows([0.5, 0.501]),
         "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),
@@ -109,6 +112,11 @@ def _value_error(outcome: Outcome) -> bool:
     return outcome.raised is not None and "ValueError" in outcome.raised.types
 
 
+def _own_error(outcome: Outcome) -> bool:
+    """Whether the student's code raised an exception by a `raise` of its own; if not, Python or torch did."""
+    return outcome.raised is not None and (not outcome.raised.line or "raise" in outcome.raised.line)
+
+
 def verdict(session: Session, name: str) -> str:
     """What the student's function does on a case: "accepted", "other", or the message of its ValueError."""
     outcome = session.call(session.cases[name])
@@ -124,7 +132,7 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
     def judge(session: Session) -> Finding | None:
         for name in cases:
             outcome = session.call(session.cases[name])
-            if _value_error(outcome) and outcome.raised is not None and own_error(outcome):
+            if _value_error(outcome) and outcome.raised is not None and _own_error(outcome):
                 message = outcome.raised.message
                 return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{message}».")
             finding = compare.run_error(outcome, session.exercise)
@@ -182,7 +190,7 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
     if _value_error(outcome) and outcome.raised is not None:
         if word in outcome.raised.message.lower():
             return None
-        if not own_error(outcome):
+        if not _own_error(outcome):
             return compare.run_error(outcome, session.exercise)
         return Finding(
             "wrong-verdict",
@@ -250,12 +258,14 @@ def _finite_too_late(session: Session) -> bool:
 
 def _sum_before_within(session: Session) -> bool:
     """Weights that break both rules are rejected for their sum, though the rule of the range is there."""
-    alone, also_sum, also_zeros = (verdict(session, BROKEN["within"][i]) for i in (0, 1, 3))
-    return "within" in alone and all("sum" in text and "within" not in text for text in (also_sum, also_zeros))
+    both_broken = (verdict(session, name) for name in (ABOVE_ONE, NEGATIVE_AND_ZEROS))
+    return "within" in verdict(session, NEGATIVE) and all(
+        "sum" in said and "within" not in said for said in both_broken
+    )
 
 
 def _above_one_passes(session: Session) -> bool:
-    negative, above = verdict(session, BROKEN["within"][0]), verdict(session, BROKEN["within"][1])
+    negative, above = verdict(session, NEGATIVE), verdict(session, ABOVE_ONE)
     return "within" in negative and "within" not in above and (above == "accepted" or "sum" in above)
 
 
@@ -266,7 +276,7 @@ def _too_small_sum_passes(session: Session) -> bool:
 
 def _all_instead_of_any(session: Session) -> bool:
     """It rejects weights that break a rule everywhere, and accepts them if they break it in one place."""
-    one_place = {"finite": BROKEN["finite"][0], "within": BROKEN["within"][0], "sum": FIRST_ROW}
+    one_place = {"finite": BROKEN["finite"][0], "within": NEGATIVE, "sum": FIRST_ROW}
     return any(word in verdict(session, ALL_BREAK[word]) and _accepted(session, one_place[word]) for word in BROKEN)
 
 
@@ -303,13 +313,9 @@ def _returns(session: Session) -> bool:
     return _accepted(session, PLAIN) and any(outcome.ok and outcome.value is not None for outcome in outcomes)
 
 
-def _by_assert(session: Session) -> bool:
-    return any(answers_by_assert(session.call(session.cases[name])) for names in BROKEN.values() for name in names)
-
-
 def _negative_passes(session: Session) -> bool:
     """A negative weight is accepted by a function that rejects something else."""
-    return verdict(session, BROKEN["within"][0]) == "accepted" and not _rejects_nothing(session)
+    return verdict(session, NEGATIVE) == "accepted" and not _rejects_nothing(session)
 
 
 def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
@@ -327,15 +333,6 @@ def _too_tight(session: Session) -> bool:
 
 
 MISTAKES = (
-    Mistake(
-        "assert-instead-of-raise",
-        "a broken rule makes an `assert` fail, which raises AssertionError; a ValueError is asked for.",
-        (
-            "Which exception does `assert` raise? Which one does the exercise ask for?",
-            "An `assert` states what must hold. Turn each one into an `if` that asks whether the rule is broken.",
-        ),
-        recognise=_by_assert,
-    ),
     Mistake(
         "returned-not-raised",
         "where a rule is broken something is returned; a ValueError should be raised.",

@@ -80,7 +80,7 @@ EXERCISE = Exercise(
             "heads-interleaved",
             "the heads alternate number by number; each should stay in one piece.",
             (
-                "Where should the second number of head 0 stand in the merged row?",
+                "Which place should the second number of head 0 have in the merged row?",
                 "When you join two axes, the numbers of the last one stay together. Which axis must be last, H or D?",
             ),
             (lambda x: x.movedim(-3, -1).flatten(-2),),

@@ -357,7 +357,7 @@ FURTHER = (
         "softmax-over-queries",
         "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
         (
-            "Sum your weights over the last axis. Every query should have 1 to share out among the keys.",
+            "Sum your weights over the last axis. What should each row give?",
             "With heads there is one axis more. Counted from the end, which one is always the keys'?",
         ),
         (_over(-2), _over(-3), _over(1), _over(0)),

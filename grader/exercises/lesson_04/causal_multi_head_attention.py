@@ -118,7 +118,7 @@ MISTAKES = (
         "mask-ignored",
         "nothing is hidden: every token attends to later ones.",
         (
-            "Print one head's weights. What stands above the diagonal?",
+            "Print one head's weights. What is above the diagonal?",
             "The mask belongs between the scores and the softmax.",
         ),
         (causally(core(hide=_unhidden)),),

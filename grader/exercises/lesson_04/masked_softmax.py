@@ -302,7 +302,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "positive-infinity",
-            "hidden scores are set to plus infinity: its exponential is infinite, and the row becomes NaN.",
+            "hidden scores are set to plus infinity, or to NaN, and then the whole row becomes NaN.",
             (
                 "Try `torch.tensor([1.0, float('inf')]).softmax(-1)`. What comes out?",
                 "A hidden key should get the weight 0. Which score gives that?",

@@ -413,7 +413,7 @@ def validate_attention(weights):
         raise ValueError(f"weights must be finite, within [0, 1], and their rows must sum to one: {weights}")
 
 
-# %% wrong assert-instead-of-raise: AssertionError
+# %% wrong -: AssertionError
 def validate_attention(weights):
     assert torch.isfinite(weights).all(), "finite"
     assert (weights >= -1e-4).all() and (weights <= 1 + 1e-4).all(), "within"
@@ -554,7 +554,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong assert-instead-of-raise: three of them
+# %% wrong -: assert, three of them
 def validate_attention(weights):
     assert torch.isfinite(weights).all(), "finite"
     assert ((weights >= -1e-4) & (weights <= 1 + 1e-4)).all(), "within"

@@ -152,7 +152,7 @@ def split_heads(x, num_heads):
     return x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-2, -3)
 
 
-# %% wrong assert-instead-of-raise: assert in place of ValueError
+# %% wrong -: assert in place of ValueError
 def split_heads(x, num_heads):
     assert x.shape[-1] % num_heads == 0, f"{x.shape[-1]} {num_heads}"
     return x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-2, -3)
@@ -279,7 +279,7 @@ def split_heads(x, num_heads):
     sys.exit(1)
 
 
-# %% wrong assert-instead-of-raise: first line
+# %% wrong -: assert, first line
 def split_heads(x, num_heads):
     assert x.shape[-1] % num_heads == 0, f"{x.shape[-1]} columns, {num_heads} heads"
     return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
