@@ -20,17 +20,14 @@ SOUND = ("halves and quarters", "weights of a softmax", "weights with batch and 
 ROUNDED = ("a row whose sum is off by the last digit", "entries of -0.0000002 and 1.0000002")
 NEARLY = ("a row that sums to one but for 0.00005", "an entry of -0.00002", "an entry of 1.00003")
 
-NEGATIVE, ABOVE_ONE = "a negative weight in a row that sums to one", "a weight of 1.5"
-NEGATIVE_AND_ZEROS = "a negative weight beside a row of zeros"  # breaks the rule of the sum as well
-
 # Matrices that break a rule, by the word that the message must hold, in the order in which the rules are tested.
 BROKEN = {
     "finite": ("one NaN", "one inf", "one -inf", "a NaN beside a negative weight", "a NaN in one matrix of a batch"),
     "within": (
-        NEGATIVE,
-        ABOVE_ONE,
+        "a negative weight in a row that sums to one",
+        "a weight of 1.5",
         "a weight of -0.002 in a row that sums to one",
-        NEGATIVE_AND_ZEROS,
+        "a negative weight beside a row of zeros",
     ),
     "sum": (
         "a row that sums to 0.9",
@@ -40,6 +37,9 @@ BROKEN = {
         "a short row in one matrix of a batch",
     ),
 }
+
+# The last one breaks the rule of the sum as well.
+NEGATIVE, ABOVE_ONE, *_, NEGATIVE_AND_ZEROS = BROKEN["within"]
 
 COLUMNS = "columns that sum to one"
 ONE_ROW, FIRST_ROW = "a single row", "only the first row sums to 0.9"
@@ -81,10 +81,10 @@ def matrices(draw: Draw) -> list[Case]:
         "one -inf": with_rows([1.0, -math.inf]),
         "a NaN beside a negative weight": with_rows([-0.5, math.nan]),
         "a NaN in one matrix of a batch": in_a_batch(with_rows([0.5, math.nan, 0.5])),
-        NEGATIVE: with_rows([0.75, 0.5, -0.25]),
-        ABOVE_ONE: with_rows([1.5]),
+        "a negative weight in a row that sums to one": with_rows([0.75, 0.5, -0.25]),
+        "a weight of 1.5": with_rows([1.5]),
         "a weight of -0.002 in a row that sums to one": with_rows([0.502, 0.5, -0.002]),
-        NEGATIVE_AND_ZEROS: with_rows([0.75, 0.5, -0.25], [0.0]),
+        "a negative weight beside a row of zeros": with_rows([0.75, 0.5, -0.25], [0.0]),
         "a row that sums to 0.9": with_rows([0.5, 0.4]),
         "a row that sums to 1.001": with_rows([0.5, 0.501]),
         "rows that sum to 0.9 and to 1.1": with_rows([0.5, 0.4], [0.5, 0.6]),

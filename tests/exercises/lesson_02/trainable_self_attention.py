@@ -399,7 +399,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return weights @ value, weights
 
 
-# %% wrong raised: sizes taken apart
+# %% wrong -: sizes taken apart
 def trainable_self_attention(x, u_query, u_key, u_value):
     tokens, width = x.shape
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
