@@ -65,7 +65,7 @@ class TestQuiz(QuizTests):
         ("typical_size", 0.1, "undo something large"),
         ("typical_size", math.inf, "adds up"),
         ("entropy", 3, "in bits"),
-        ("entropy", -2.08, "in front of the sum"),
+        ("entropy", -2.08, "before the sum"),
         ("entropy", 0.26, "one term"),
         ("entropy", 0.125, "one of the weights"),
         ("entropy", math.nan, "All eight terms"),

@@ -43,7 +43,7 @@ class TestQuiz(QuizTests):
         ("weights_shape", (2, 3, 7, 5), "who looks"),
         ("weights_shape", [2, 5, 7], "every head"),
         ("weights_shape", (), "table of its own"),
-        ("scores_shape", (5, 3, 7), "order behind the arrow"),
+        ("scores_shape", (5, 3, 7), "order after the arrow"),
         ("after_split", 14, "`view` alone"),
         ("after_split", np.int64(21), "neighbouring columns"),
         ("after_view", 22, "nothing is swapped"),

@@ -46,15 +46,15 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "not-doubled",
-            "one is added, but nothing is doubled.",
-            ("What becomes of 3? It should become 7.", "A multiplication is missing."),
-            (lambda x: x + 1,),
+            "something is added, but nothing is doubled.",
+            ("What happens to 3? It should become 7.", "A multiplication is missing."),
+            (lambda x: x + 1, lambda x: x + 3),
         ),
         Mistake(
             "squared",
-            "every number is squared where it should be doubled.",
-            ("What becomes of 3? It should become 7.", "`**` is a power, `*` a product."),
-            (lambda x: x**2 + 1,),
+            "every number is squared; it should be doubled.",
+            ("What happens to 3? It should become 7.", "`x**2` and `x * x` are squares. What is twice x?"),
+            (lambda x: x**2 + 1, lambda x: x**2),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import LESSON, TWO_AXES_ONLY, Triple, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, Triple, cases, usual
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
@@ -28,7 +28,8 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 def qkv_cases(draw: Draw) -> list[Case]:
     """Tokens and three weight matrices, also square ones, with which a transposed weight runs."""
-    return cases(draw, QKV, _gentle) + equal_sizes(draw, QKV, ("E", "d_k", "d_v"), ("d_k", "d_v"), make=_gentle)
+    groups = ("E", "d_k", "d_v"), ("d_k", "d_v"), ("T", "d_k", "d_v")
+    return cases(draw, QKV, _gentle) + equal_sizes(draw, QKV, *groups, make=_gentle)
 
 
 def _projected(*order: int) -> Callable[..., Triple]:
@@ -52,10 +53,10 @@ REPEATED = tuple(
 PROJECTION_MISTAKES = (
     Mistake(
         "weights-transposed",
-        "a weight matrix is used the wrong way round, as `x @ w.T`.",
+        "a weight matrix is transposed, as in `x @ w.T`.",
         (
             "Write the two shapes beside each other: which axes meet in the product?",
-            "A weight is stored (E, d_k) here. (`nn.Linear` stores its own the other way round.)",
+            "A weight is stored as (E, d_k) here. (`nn.Linear` stores its weight as (d_k, E).)",
         ),
         tuple(_transposed(*which) for which in SUBSETS),
     ),
@@ -63,24 +64,27 @@ PROJECTION_MISTAKES = (
         "value-from-key",
         "the values are made with the key's weights.",
         (
-            "One of the three lines was copied and not changed to the end.",
-            "Look at what the value is multiplied with.",
+            "Is one of the three lines a copy that was only half changed?",
+            "Look at the line for the values: which weight matrix does it use?",
         ),
         (_projected(0, 1, 1),),
     ),
     Mistake(
         "same-projection",
-        "one and the same weight matrix makes more than one of query, key and value.",
+        "the same weight matrix makes more than one of query, key and value.",
         (
             "Each of the three has a weight matrix of its own. Is every argument used?",
-            "Look at each line: the name on the left and the weight on the right should belong together.",
+            "Look at each line: do the name on the left and the weight on the right belong together?",
         ),
         tuple(_projected(*order) for order in REPEATED),
     ),
     Mistake(
         "outputs-swapped",
-        "the three results are right but stand in another order.",
-        ("Query, key, value: is that the order of your `return` line, and of the lines above it?",),
+        "the three results are right, but in another order.",
+        (
+            "In which order does the docstring list the three results?",
+            "Query, key, value: is that the order of your `return` line, and of the lines above it?",
+        ),
         tuple(_projected(*order) for order in permutations(range(3)) if order != (0, 1, 2)),
     ),
 )
@@ -94,5 +98,54 @@ EXERCISE = Exercise(
     cases=qkv_cases,
     reference=projections,
     parts=usual("projects one sequence", 3),
-    mistakes=(*PROJECTION_MISTAKES, TWO_AXES_ONLY),
+    mistakes=(
+        *PROJECTION_MISTAKES,
+        Mistake(
+            "tokens-in-columns",
+            "every token became a column of the result; it should be a row.",
+            (
+                "For 3 tokens of width 4 and a query of width 2: which shape do you get, and which one is expected?",
+                "In a product the rows come from the left factor. Which factor has a row for each token?",
+            ),
+            (lambda x, *w: tuple(m.mT @ x.mT for m in w), lambda x, *w: tuple((x @ m).mT for m in w)),
+        ),
+        Mistake(
+            "factors-swapped",
+            "the factors of the product are in the wrong order: the weight matrix comes before x.",
+            (
+                "Write the two shapes beside each other, in the order of your product: which axes meet?",
+                "The last axis of the left factor meets the first axis of the weight matrix. Which factor ends in E?",
+            ),
+            (lambda x, *w: tuple(m @ x for m in w),),
+        ),
+        Mistake(
+            "chained-projections",
+            "a weight matrix is applied to the result of another one; each should be applied to x.",
+            (
+                "What does each of your three lines multiply with its weight matrix?",
+                "Query, key and value don't build on each other. What do they all start from?",
+            ),
+            (
+                lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ k @ v),
+                lambda x, q, k, v: (x @ q, x @ q @ k, x @ q @ v),
+                lambda x, q, k, v: (x @ q, x @ k, x @ k @ v),
+            ),
+        ),
+        Mistake(
+            "not-projected",
+            "x itself comes back where its projection is expected.",
+            (
+                "Which of your results has the width of x? Should it?",
+                "Each of the three weight matrices is used once. Which one is missing?",
+            ),
+            (
+                lambda x, q, k, v: (x @ q, x @ k, x),
+                lambda x, q, k, v: (x, x @ k, x @ v),
+                lambda x, q, k, v: (x @ q, x, x @ v),
+                lambda x, q, k, v: (x, x, x),
+            ),
+        ),
+        TWO_AXES_ONLY,
+        BATCH_ONLY,
+    ),
 )

@@ -52,7 +52,7 @@ SHAPES = (
     shape(
         "scores_shape",
         _scores_shape,
-        "Write (5, 16) and, beside it, the shape of the turned keys. Which axes meet and vanish?",
+        "Write (5, 16) and, beside it, the shape of the transposed keys. Which axes meet and vanish?",
         wrong={
             "(7, 5)": "The factor on the left gives the product its rows. Which one is it?",
             "(5, 16)": "That is the query's own shape: a dot product adds up over the features, so they are gone.",
@@ -85,13 +85,13 @@ NUMBERS = (
         "Find the table of weights. A row belongs to the token that looks, a column to the one that is looked at.",
         wrong=_printed(
             {
-                0.75471: "You exchanged row and column: who looks, and who is looked at?",
+                0.75471: "You swapped row and column: who looks, and who is looked at?",
                 0.43194: "Tokens are counted from zero here, as everywhere in Python.",
                 0.90884: "That is what token 1 takes from itself.",
                 0.23785: "That is what token 2 takes from itself.",
                 0.01799: "Those weights were not scaled. Look for the table after the scaling.",
                 12.0: "That is the score. Which table comes after it?",
-                9.0: "A weight is a share of one, no percentage.",
+                9.0: "A weight is a share of one, not a percentage.",
             }
         ),
     ),
@@ -175,7 +175,7 @@ LETTERS = (
         wrong={
             "a": "Weights need not be symmetric: softmax takes every row for itself.",
             "b": "Add up the rows of the printed weights: what do they give?",
-            "d": "Go through the rows: where stands the largest score, and where the largest weight?",
+            "d": "Go through the rows: where is the largest score, and where is the largest weight?",
         },
     ),
 )

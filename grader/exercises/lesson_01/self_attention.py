@@ -15,7 +15,7 @@ from grader.exercises.lesson_01.scaled_dot_product_attention import (
     SWAPPED,
     attention,
 )
-from grader.exercises.lesson_01.shared import LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
 from grader.spec.exercise import Exercise, Mistake, Output
 
 
@@ -50,6 +50,22 @@ def _wrapped(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pa
     return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
 
 
+def _in_order(*order: int) -> Callable[..., Pair]:
+    """Query, key and value made from the weights in this order."""
+    return lambda x, *w: attention(*projections(x, *(w[i] for i in order)))
+
+
+# Query and key exchanged give the transposed scores, which have a name already.
+ROLES_SWAPPED = Mistake(
+    "roles-swapped",
+    "query, key and value are all made, but not each of them is used in its own role.",
+    (
+        "Look at each line: do the name on the left and the weight on the right belong together?",
+        "In which order does each function that you call return its results, and take its arguments?",
+    ),
+    tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0))),
+)
+
 EXERCISE = Exercise(
     name="self_attention",
     lesson=LESSON,
@@ -73,16 +89,27 @@ EXERCISE = Exercise(
         *_wrapped(ATTENTION_MISTAKES, _inside),
         Mistake(
             "scaled-by-d_model",
-            "the scores are divided by the square root of d_model, the width of x, not of d_k.",
+            "the scores are divided by the square root of d_model, the width of x, not by that of d_k.",
             (
                 "Which vectors enter the dot products: the tokens, or what the projections made of them?",
-                "Print the shapes of x and of your queries. Whose width stands in the formula?",
+                "Print the shapes of x and of your queries. Which of the two widths is in the formula?",
             ),
             (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1])),
         ),
         *_wrapped((*MORE_ATTENTION_MISTAKES, SWAPPED), _inside),
+        ROLES_SWAPPED,
+        Mistake(
+            "not-projected",
+            "x itself serves as query, key and value: no projection is used.",
+            (
+                "Which of the three weight matrices appear in your code?",
+                "What does `project_qkv` do to x before the attention?",
+            ),
+            (lambda x, *w: attention(x, x, x),),
+        ),
         OVERFLOW,
         TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
     builds_on=("project_qkv", "attention_scores", "stable_softmax", "scaled_dot_product_attention"),
 )

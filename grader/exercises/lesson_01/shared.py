@@ -1,4 +1,4 @@
-"""What the exercises of lesson 01 share: their cases, their parts, and a mistake that any of them can have."""
+"""What the exercises of lesson 01 share: their cases, their parts, and mistakes that any of them can have."""
 
 from __future__ import annotations
 
@@ -32,24 +32,64 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     return (shape, parts.values(title, weight, "one sequence", OTHER_SIZES), *rest)
 
 
+def _right(session: Session, cases: list[Case]) -> bool:
+    return all(parts.inspect_call(session, case, FLOAT32) is None for case in cases)
+
+
+def _alone(session: Session) -> list[Case]:
+    return [session.cases[name] for name in ("one sequence", OTHER_SIZES) if name in session.cases]
+
+
+def _shapes(session: Session, case: Case) -> list[tuple[int, ...]]:
+    return [tuple(tensor.shape) for tensor in tensors_in(session.call(case).value)]
+
+
+def _unpacked(session: Session) -> bool:
+    """Whether a shape was unpacked into too many or too few names: that has a message of its own."""
+    raised = [session.call(case).raised for case in session.real_cases()]
+    return any(error is not None and "values to unpack" in error.message for error in raised)
+
+
 def _two_axes_only(session: Session) -> bool:
     """Right on one sequence of any size; with leading axes every call raises or returns a wrong shape."""
-    alone = (session.cases[name] for name in ("one sequence", OTHER_SIZES))
-    if any(parts.inspect_call(session, case, FLOAT32) is not None for case in alone):
+    if not _right(session, _alone(session)) or _unpacked(session):
         return False
-    findings = [parts.inspect_call(session, session.cases[name], None) for name in ("a batch", "batch and heads")]
+    batched = [case for case in session.real_cases() if case.leading and case.comparable]
+    if all(_shapes(session, case) == _shapes(session, session.cases["one sequence"]) for case in batched):
+        return False  # it returns the same whatever it gets
+    findings = [parts.inspect_call(session, case, None) for case in batched]
     return all(finding is not None and finding.kind in ("raised", "wrong-shape") for finding in findings)
+
+
+def _batch_only(session: Session) -> bool:
+    """Right on every batch, whatever its sizes, but not on one sequence."""
+    batches = [case for case in session.real_cases() if len(case.leading) == 1 and case.comparable]
+    return _right(session, batches) and not _right(session, _alone(session)[:1]) and not _unpacked(session)
 
 
 TWO_AXES_ONLY = Mistake(
     "two-axes-only",
-    "it is right for one sequence, but not made for leading axes such as a batch.",
+    "it is right for one sequence, but not for leading axes such as a batch.",
     (
-        "Some operations are for matrices only. Which of yours does not know what to do with a third axis?",
-        "`.T`, `.t()`, `torch.mm`, `transpose(0, 1)` and a fixed number of letters in `einsum` mean two axes; `@`, "
-        "`.mT`, `transpose(-2, -1)` and `...` in `einsum` take any number of axes before the last two.",
+        "Call it with a batch of your own, `torch.randn(2, 5, 4)` in place of `torch.randn(5, 4)`. Which step fails, "
+        "or is the first to give a shape that you did not expect?",
+        "`.T`, `.t()`, `torch.mm`, `transpose(0, 1)`, a fixed number of letters in `einsum` and a `for` over a tensor "
+        "all count axes from the front. `@`, `.mT`, axes counted from the end and `...` in `einsum` take any number "
+        "of leading axes.",
     ),
     recognise=_two_axes_only,
+)
+
+BATCH_ONLY = Mistake(
+    "batch-only",
+    "it is right for a batch, but not for one sequence without a batch.",
+    (
+        "Call it with one sequence, a tensor without a batch axis. Which step fails, or is the first to give a shape "
+        "that you did not expect?",
+        "`torch.bmm`, `transpose(1, 2)`, `unsqueeze(1)` and a fixed number of letters in `einsum` count axes from the "
+        "front. Axes counted from the end stay the same with and without a batch.",
+    ),
+    recognise=_batch_only,
 )
 
 
@@ -66,8 +106,8 @@ OVERFLOW = Mistake(
     "overflow",
     "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
     (
-        "Do you exponentiate the scores as they are? Try `torch.exp(torch.tensor(100.0))`.",
-        "Look at what `stable_softmax` does before it exponentiates.",
+        "Do you take `exp` of the scores as they are? Try `torch.exp(torch.tensor(100.0))`.",
+        "Look at what `stable_softmax` does before it takes `exp`.",
     ),
     recognise=_overflows,
 )

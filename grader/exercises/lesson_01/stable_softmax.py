@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import LESSON, TWO_AXES_ONLY, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, TWO_AXES_ONLY, cases, usual
 from grader.spec import parts
 from grader.spec.cases import Make, equal_sizes, tensors
 from grader.spec.draw import Draw
@@ -121,10 +121,15 @@ def _max_without_keepdim(scores: Tensor) -> Tensor:
     return (scores - scores.amax(-1)).exp()
 
 
+def _pair_of_max(session: Session) -> bool:
+    outcomes = (session.call(case) for case in session.real_cases())
+    return any(o.raised is not None and "return_types.max" in o.raised.message for o in outcomes)
+
+
 MISTAKES = (
     Mistake(
         "softmax-over-queries",
-        "the weights are shared out along the wrong axis: a row does not sum to one.",
+        "the softmax runs over the wrong axis: a row does not sum to one.",
         (
             "Sum your result over the last axis. What should every row give?",
             "Count the axis from the end: -1 is the last one, whatever comes before.",
@@ -133,14 +138,16 @@ MISTAKES = (
     ),
     Mistake(
         "softmax-over-all",
-        "everything together sums to one; every single row should.",
+        "several rows together sum to one; every single row should.",
         (
-            "Over what does your `sum` add up? Over all entries, if it is told no axis.",
-            "Each row has a sum of its own. Look up `dim` and `keepdim` of `Tensor.sum`.",
+            "What does your `sum` add up? Without an axis it adds up all entries.",
+            "Each row has a sum of its own. Look up `dim` and `keepdim` of `Tensor.sum`. And a `for` over a batch "
+            "walks over its matrices, not over rows.",
         ),
         (
             _over_all,
             _over_matrix,
+            lambda scores: torch.softmax(scores.flatten(1), -1).reshape(scores.shape),  # for row in scores: …
             lambda scores: _raised(scores) / _raised(scores).sum(),
             lambda scores: _raised(scores) / _raised(scores).sum((-2, -1), keepdim=True),
         ),
@@ -150,7 +157,8 @@ MISTAKES = (
         "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
         (
             "Try `torch.exp(torch.tensor(100.0))`. What comes out?",
-            "Softmax stays the same if a whole row loses the same number. Which number makes `exp` harmless?",
+            "Softmax stays the same if the same number is subtracted from a whole row. With which number can `exp` not "
+            "overflow? And do both `exp`, above and below the fraction line, get the shifted scores?",
         ),
         recognise=_overflows,
     ),
@@ -174,7 +182,7 @@ MISTAKES = (
         "global-max-underflow",
         "one maximum is taken of everything, so rows far below it underflow: every exponential in them is 0.",
         (
-            "Think of two rows, one near 0 and one near 1000. What is left of the first if you take 1000 away?",
+            "Think of two rows, one near 0 and one near 1000. What happens to the first if you subtract 1000?",
             "Rows don't share their weights. Should they share a maximum?",
         ),
         recognise=_underflows,
@@ -192,7 +200,44 @@ MISTAKES = (
             lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1),
         ),
     ),
+    Mistake(
+        "not-divided",
+        "the exponentials come back as they are; nothing makes a row sum to one.",
+        (
+            "Add up one row of your result. What should it give?",
+            "A weight is a share of its row. What is each exponential divided by?",
+        ),
+        (_raised, torch.exp),
+    ),
+    Mistake(
+        "max-is-a-pair",
+        "`max` with an axis returns two things, the values and where they are; you subtract the pair.",
+        (
+            "Print `scores.max(dim=-1)`. What is in it?",
+            "Take the values out of the pair, or look up `amax`.",
+        ),
+        recognise=_pair_of_max,
+    ),
+    Mistake(
+        "sign-flipped",
+        "the sign of the scores is wrong: the smallest score gets the largest weight.",
+        (
+            "Which entry of a row has the largest weight in your result? Which should have it?",
+            "Look at your subtraction: what is subtracted from what?",
+        ),
+        (lambda scores: torch.softmax(-scores, -1),),
+    ),
+    Mistake(
+        "log-softmax",
+        "the logarithm of the softmax comes back: all your numbers are negative.",
+        (
+            "A weight may not be negative. Are yours?",
+            "Scores minus the logarithm of a sum is the logarithm of the weights. Which function undoes a logarithm?",
+        ),
+        (lambda scores: torch.log_softmax(scores, -1),),
+    ),
     TWO_AXES_ONLY,
+    BATCH_ONLY,
 )
 
 

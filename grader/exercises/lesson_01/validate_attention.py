@@ -38,7 +38,12 @@ BROKEN = {
     ),
 }
 
+# The last one breaks the rule of the sum as well.
+NEGATIVE, ABOVE_ONE, *_, NEGATIVE_AND_ZEROS = BROKEN["within"]
+
 COLUMNS = "columns that sum to one"
+ONE_ROW, FIRST_ROW = "a single row", "only the first row sums to 0.9"
+ALL_BREAK = {"finite": "NaN everywhere", "within": "every weight -0.25", "sum": "every row sums to 0.9"}
 
 
 def matrices(draw: Draw) -> list[Case]:
@@ -87,7 +92,17 @@ def matrices(draw: Draw) -> list[Case]:
         "a short row in one matrix of a batch": in_a_batch(with_rows([0.5, 0.4])),
         COLUMNS: torch.softmax(draw.normal((queries, keys)), -2),
     }
-    return [Case(name, {"weights": weights}) for name, weights in matrix_of.items()]
+    diagnostic = {
+        ONE_ROW: soft[0, 0, :1],
+        FIRST_ROW: torch.cat([0.9 * soft[0, 0, :1], soft[0, 0, 1:]]),
+        ALL_BREAK["finite"]: torch.full((queries, keys), math.nan),
+        ALL_BREAK["within"]: torch.full((queries, keys), -0.25),
+        ALL_BREAK["sum"]: torch.full((queries, keys), 0.9 / keys),
+    }
+    return [
+        *(Case(name, {"weights": weights}) for name, weights in matrix_of.items()),
+        *(Case(name, {"weights": weights}, diagnostic=True) for name, weights in diagnostic.items()),
+    ]
 
 
 PLAIN = SOUND[0]
@@ -95,6 +110,11 @@ PLAIN = SOUND[0]
 
 def _value_error(outcome: Outcome) -> bool:
     return outcome.raised is not None and "ValueError" in outcome.raised.types
+
+
+def _own_error(outcome: Outcome) -> bool:
+    """Whether the student's code raised an exception by a `raise` of its own; if not, Python or torch did."""
+    return outcome.raised is not None and (not outcome.raised.line or "raise" in outcome.raised.line)
 
 
 def verdict(session: Session, name: str) -> str:
@@ -112,7 +132,7 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
     def judge(session: Session) -> Finding | None:
         for name in cases:
             outcome = session.call(session.cases[name])
-            if _value_error(outcome) and outcome.raised is not None:
+            if _value_error(outcome) and outcome.raised is not None and _own_error(outcome):
                 message = outcome.raised.message
                 return Finding("wrong-verdict", f"It rejected sound weights ({name}) with the message «{message}».")
             finding = compare.run_error(outcome, session.exercise)
@@ -125,9 +145,7 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
                     f"It returned {returned} for sound weights, expected None: no `return` is needed.",
                 )
         if _rejects_nothing(session):
-            return Finding(
-                "wrong-verdict", "It rejects nothing at all: say `raise ValueError(...)` where a rule is broken."
-            )
+            return Finding("wrong-verdict", f"It accepts sound weights, but {_what_else(session)}")
         return None
 
     return Part(title, weight, judge)
@@ -136,6 +154,17 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
 def _rejects_nothing(session: Session) -> bool:
     broken = (name for names in BROKEN.values() for name in names)
     return not any(_value_error(session.call(session.cases[name])) for name in broken)
+
+
+def _what_else(session: Session) -> str:
+    """What a function that never raises ValueError does with weights that break a rule."""
+    for name in (name for names in BROKEN.values() for name in names):
+        outcome = session.call(session.cases[name])
+        if outcome.raised is not None:
+            return f"where a rule is broken it raises {outcome.raised.name}; a ValueError is asked for."
+        if outcome.value is not None:
+            return "where a rule is broken it returns something; a ValueError should be raised."
+    return "it accepts all others too: no rule that is broken makes it raise a ValueError."
 
 
 def _rejects(word: str, weight: float) -> Part:
@@ -161,6 +190,8 @@ def _rejected(session: Session, name: str, word: str) -> Finding | None:
     if _value_error(outcome) and outcome.raised is not None:
         if word in outcome.raised.message.lower():
             return None
+        if not _own_error(outcome):
+            return compare.run_error(outcome, session.exercise)
         return Finding(
             "wrong-verdict",
             f"For weights with {name} the message should hold the word `{word}`, "
@@ -215,7 +246,7 @@ def _infinity_passes(session: Session) -> bool:
     """NaN is found by the first rule, inf isn't."""
     on_infinity = verdict(session, "one inf")
     nan_first = all("finite" in verdict(session, name) for name in ("one NaN", "a NaN beside a negative weight"))
-    return nan_first and on_infinity != "other" and "finite" not in on_infinity
+    return nan_first and not _sum_before_within(session) and on_infinity != "other" and "finite" not in on_infinity
 
 
 def _finite_too_late(session: Session) -> bool:
@@ -225,9 +256,66 @@ def _finite_too_late(session: Session) -> bool:
     )
 
 
+def _sum_before_within(session: Session) -> bool:
+    """Weights that break both rules are rejected for their sum, though the rule of the range is there."""
+    both_broken = (verdict(session, name) for name in (ABOVE_ONE, NEGATIVE_AND_ZEROS))
+    return "within" in verdict(session, NEGATIVE) and all(
+        "sum" in said and "within" not in said for said in both_broken
+    )
+
+
+def _above_one_passes(session: Session) -> bool:
+    negative, above = verdict(session, NEGATIVE), verdict(session, ABOVE_ONE)
+    return "within" in negative and "within" not in above and (above == "accepted" or "sum" in above)
+
+
+def _too_small_sum_passes(session: Session) -> bool:
+    below, above = verdict(session, BROKEN["sum"][0]), verdict(session, BROKEN["sum"][1])
+    return below == "accepted" and "sum" in above
+
+
+def _all_instead_of_any(session: Session) -> bool:
+    """It rejects weights that break a rule everywhere, and accepts them if they break it in one place."""
+    one_place = {"finite": BROKEN["finite"][0], "within": NEGATIVE, "sum": FIRST_ROW}
+    return any(word in verdict(session, ALL_BREAK[word]) and _accepted(session, one_place[word]) for word in BROKEN)
+
+
+def _accepted(session: Session, name: str) -> bool:
+    return verdict(session, name) == "accepted"
+
+
+def _total_instead_of_rows(session: Session) -> bool:
+    """The sum of everything is compared with one, or with the number of rows."""
+    if not _accepted(session, ONE_ROW) or "sum" not in verdict(session, ALL_BREAK["sum"]):
+        return False
+    with_one = "sum" in verdict(session, PLAIN) and not _columns(session)
+    both = BROKEN["sum"][2]  # these two rows sum to two together
+    with_number = "sum" in verdict(session, BROKEN["sum"][0]) and _accepted(session, both)
+    return with_one or with_number
+
+
+def _first_row_only(session: Session) -> bool:
+    return "sum" in verdict(session, FIRST_ROW) and _accepted(session, BROKEN["sum"][0])
+
+
+def _two_axes_only(session: Session) -> bool:
+    """Right on every matrix; sound weights with leading axes are rejected, or make it fail."""
+    if not all(_accepted(session, name) for name in (*SOUND[:2], SOUND[3], *ROUNDED)) or _rejects_nothing(session):
+        return False
+    single = {word: [n for n in names if "batch" not in n] for word, names in BROKEN.items()}
+    right = all(word in verdict(session, name) for word, names in single.items() for name in names)
+    return right and not _accepted(session, SOUND[2])
+
+
+def _returns(session: Session) -> bool:
+    """Something comes back for weights that break a rule, though nothing does for sound ones."""
+    outcomes = (session.call(session.cases[name]) for names in BROKEN.values() for name in names)
+    return _accepted(session, PLAIN) and any(outcome.ok and outcome.value is not None for outcome in outcomes)
+
+
 def _negative_passes(session: Session) -> bool:
     """A negative weight is accepted by a function that rejects something else."""
-    return verdict(session, BROKEN["within"][0]) == "accepted" and not _rejects_nothing(session)
+    return verdict(session, NEGATIVE) == "accepted" and not _rejects_nothing(session)
 
 
 def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
@@ -246,13 +334,59 @@ def _too_tight(session: Session) -> bool:
 
 MISTAKES = (
     Mistake(
+        "returned-not-raised",
+        "where a rule is broken something is returned; a ValueError should be raised.",
+        (
+            "What happens to a value that is returned if nobody looks at it? And to an exception?",
+            "Which statement of Python stops a function with an error?",
+        ),
+        recognise=_returns,
+    ),
+    Mistake(
+        "all-instead-of-any",
+        "a rule counts as broken only where every entry (or row) breaks it; one is enough.",
+        (
+            "Try it on a matrix in which a single entry is wrong. What does your condition say?",
+            "Go through your conditions: must all entries be wrong, or any of them?",
+        ),
+        recognise=_all_instead_of_any,
+    ),
+    Mistake(
         "columns-instead-of-rows",
         "the columns are added up; it is the rows that should sum to one.",
         (
             "Along which axis does your `sum` go? Try it on a matrix with 2 rows and 3 columns.",
-            "One row belongs to one query, and the query shares out 1 among the keys, along the last axis.",
+            "One row belongs to one query. Its weights lie along the last axis, and they sum to one.",
         ),
         recognise=_columns,
+    ),
+    Mistake(
+        "total-instead-of-rows",
+        "all weights are added up at once; each row should sum to one by itself.",
+        (
+            "How many sums should there be for a matrix with 2 rows and 3 columns?",
+            "Which axis does your `sum` add up? Without an axis it adds up everything.",
+        ),
+        recognise=_total_instead_of_rows,
+    ),
+    Mistake(
+        "first-row-only",
+        "only the first row's sum is tested; every row should sum to one.",
+        (
+            "Break a row that is not the first one. What happens?",
+            "How many sums do you compare with one? How many rows are there?",
+        ),
+        recognise=_first_row_only,
+    ),
+    Mistake(
+        "two-axes-only",
+        "it is right for one matrix, but not for leading axes such as a batch and heads.",
+        (
+            "Try it on `torch.softmax(torch.randn(2, 4, 3), -1)`. What happens, and in which line?",
+            "An axis counted from the front is another one as soon as a batch comes before it, and a `for` over a "
+            "batch walks over matrices, not over rows. Which axis is always the last?",
+        ),
+        recognise=_two_axes_only,
     ),
     Mistake(
         "nan-passes",
@@ -266,20 +400,57 @@ MISTAKES = (
     Mistake(
         "infinity-passes",
         "the first rule finds NaN, but not infinity.",
-        ("Finite means neither NaN nor infinite. Is there a function that asks for both at once?",),
+        (
+            "What does your first test say of infinity?",
+            "Finite means neither NaN nor infinite. Is there a function that asks for both at once?",
+        ),
         recognise=_infinity_passes,
     ),
     Mistake(
         "finite-tested-too-late",
         "another rule is tested before finiteness, so its message comes first.",
-        ("A row with NaN in it never sums to one. Which of your tests sees it first?",),
+        (
+            "Which of your tests comes first? Does it come first for every entry of the matrix?",
+            "A row with NaN in it never sums to one, and infinity is larger than 1. Which of your tests sees them "
+            "first?",
+        ),
         recognise=_finite_too_late,
+    ),
+    Mistake(
+        "sum-before-within",
+        "the sum is tested before the range, so weights that break both rules get the wrong message.",
+        (
+            "A weight of 1.5 breaks two rules. Which one comes first in the exercise?",
+            "In which order do your tests stand?",
+        ),
+        recognise=_sum_before_within,
     ),
     Mistake(
         "negative-passes",
         "a negative weight is accepted when its row sums to one.",
-        ("The sum can be right although an entry is not. Which two bounds does every weight have?",),
+        (
+            "The sum can be right although an entry is not: try a row with 0.75, 0.5 and -0.25.",
+            "Which two bounds does every weight have? Is it enough to break one of them?",
+        ),
         recognise=_negative_passes,
+    ),
+    Mistake(
+        "above-one-passes",
+        "the rule of the range finds negative weights, but not those above one.",
+        (
+            "Try a matrix with a weight of 1.5. Which message comes?",
+            "Which two bounds does every weight have?",
+        ),
+        recognise=_above_one_passes,
+    ),
+    Mistake(
+        "small-sum-passes",
+        "a row that sums to more than one is rejected, a row that sums to less is not.",
+        (
+            "Try a row that sums to 0.9. What is 0.9 - 1, and is it larger than the tolerance?",
+            "Ask how far the sum is from one, in either direction.",
+        ),
+        recognise=_too_small_sum_passes,
     ),
     Mistake(
         "exact-equality",
@@ -293,7 +464,10 @@ MISTAKES = (
     Mistake(
         "tolerance-too-tight",
         "there is a tolerance, but a smaller one than the exercise asks for.",
-        ("Look up the tolerance in the exercise. If you use `torch.allclose`: which one has it when you give none?",),
+        (
+            "Which tolerance does the exercise ask for? Which one do you use?",
+            "If you use `torch.allclose` or `torch.isclose`: which tolerances do they have when you give none?",
+        ),
         recognise=_too_tight,
     ),
 )

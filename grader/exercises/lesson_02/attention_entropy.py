@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import OTHER_SIZES, TWO_AXES_ONLY, cases
+from grader.exercises.lesson_01.shared import BATCH_ONLY, OTHER_SIZES, TWO_AXES_ONLY, cases
 from grader.spec import parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
@@ -158,19 +158,19 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "bits-instead-of-nats",
-            "the logarithm is taken to base 2, so the entropy comes out in bits.",
+            "the logarithm has another base than e: with base 2 the entropy is in bits.",
             (
                 "What do you get for two weights of 0.5 each? In nats it is 0.6931.",
-                "`log2` has a sibling to base e.",
+                "Which base does your logarithm have? Which function of torch has base e?",
             ),
-            _both(lambda terms: terms.sum(-1) / math.log(2)),
+            (*_both(lambda terms: terms.sum(-1) / math.log(2)), *_both(lambda terms: terms.sum(-1) / math.log(10))),
         ),
         Mistake(
             "sign-flipped",
             "the sign is wrong: your entropies are negative.",
             (
-                "The logarithm of a number below 1 is negative. Can an entropy be?",
-                "There is a minus sign in front of the whole sum.",
+                "The logarithm of a number below 1 is negative. Can an entropy be negative?",
+                "Compare with the formula: what comes before the sum?",
             ),
             _both(lambda terms: -terms.sum(-1)),
         ),
@@ -179,7 +179,7 @@ EXERCISE = Exercise(
             "the terms of a row are averaged; they should be added up.",
             (
                 "For four equal weights the entropy is ln 4 = 1.3863. What do you get, and what is the factor?",
-                "The weights in front of the logarithms are the weights of the average already.",
+                "The logarithms are already weighted: their weights sum to one. What would a mean divide by once more?",
             ),
             _both(lambda terms: terms.mean(-1)),
         ),
@@ -201,7 +201,8 @@ EXERCISE = Exercise(
             "one number comes back for many rows; every query has an entropy of its own.",
             (
                 "How many entropies should come out for 3 queries and 5 keys?",
-                "Which axis does your `sum` (or `mean`) reduce if it is told none?",
+                "Which axes does your `sum` or `mean` add up? And if you pick some weights by a mask first, such as "
+                "those above 0: are the rows still apart?",
             ),
             (
                 *_both(lambda terms: terms.sum()),
@@ -220,6 +221,62 @@ EXERCISE = Exercise(
             ),
             recognise=_log_of_zero,
         ),
+        Mistake(
+            "not-summed",
+            "one number comes back for every weight: the terms of a row are not added up.",
+            (
+                "How many entropies should come out for 3 queries and 5 keys?",
+                "Compare with the formula: what is done with the terms of a row?",
+            ),
+            _both(lambda terms: terms),
+        ),
+        Mistake(
+            "axis-kept",
+            "the numbers are right, but an axis of length 1 is left at the end.",
+            (
+                "Compare the shape that you got with the one expected.",
+                "Does your `sum` keep the axis that it adds up? It is needed for a division, not here.",
+            ),
+            _both(lambda terms: terms.sum(-1, keepdim=True)),
+        ),
+        Mistake(
+            "weights-forgotten",
+            "the bare logarithms are added up; each of them should be multiplied by its weight first.",
+            (
+                "Compare with the formula: what comes before the logarithm in each term?",
+                "A key with a tiny weight has a huge logarithm. What makes its term small?",
+            ),
+            (lambda w: -w.log().sum(-1), lambda w: -w.clamp(min=1e-30).log().sum(-1)),
+        ),
+        Mistake(
+            "softmax-again",
+            "a softmax is applied to the weights, which are the result of one already.",
+            (
+                "What do the rows of `weights` sum to when your function gets them?",
+                "The formula has a logarithm and a sum, and nothing else.",
+            ),
+            (lambda w: torch.special.entr(torch.softmax(w, -1)).sum(-1),),
+        ),
+        Mistake(
+            "exponentiated",
+            "the exponential of the entropy comes back: to about how many keys a row attends.",
+            (
+                "What do you get for two weights of 0.5 each? In nats it is 0.6931.",
+                "The table before the exercise has both columns. Which one is the entropy?",
+            ),
+            _both(lambda terms: terms.sum(-1).exp()),
+        ),
+        Mistake(
+            "epsilon-too-large",
+            "a small number in the logarithm changes the result: it is not small enough.",
+            (
+                "Compare your numbers with the expected ones: how far are they apart?",
+                "How large is your small number beside the smallest weights? Or choose: leave weights above 0 as "
+                "they are.",
+            ),
+            tuple(lambda w, e=e: -(w * (w + e).log()).sum(-1) for e in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)),
+        ),
         TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
 )

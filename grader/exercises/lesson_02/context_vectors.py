@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import TWO_AXES_ONLY, cases, usual
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, cases, usual
 from grader.exercises.lesson_02.pairwise_dot_products import cosine, pairwise
 from grader.exercises.lesson_02.shared import LESSON, X
 from grader.spec import parts
@@ -54,6 +54,11 @@ def _shared(scores: Tensor) -> Tensor:
     return scores / scores.sum(-1, keepdim=True)
 
 
+def _raised(x: Tensor) -> Tensor:
+    scores = pairwise(x)
+    return (scores - scores.amax(-1, keepdim=True)).exp()
+
+
 def _overflows(session: Session) -> bool:
     """Right on ordinary entries, NaN or inf on large ones."""
     if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
@@ -61,6 +66,11 @@ def _overflows(session: Session) -> bool:
     value = session.call(session.cases["entries up to 50"]).value
     return isinstance(value, Tensor) and value.is_floating_point() and not bool(torch.isfinite(value).all())
 
+
+MORE_WRONG_AXES: tuple[Callable[[Tensor], Tensor], ...] = (
+    lambda x: _context(dim=0 if x.dim() == 3 else 1)(x),  # what `F.softmax` picks if it gets no `dim`
+    lambda x: _raised(x) / _raised(x).sum(-1).unsqueeze(-2) @ x,  # `keepdim` forgotten
+)
 
 EXERCISE = Exercise(
     name="context_vectors",
@@ -76,7 +86,8 @@ EXERCISE = Exercise(
             "scaled-anyway",
             "something is divided by a number made from a size; this version takes the dot products as they are.",
             (
-                "Read the steps of the exercise once more: dot products, softmax, mixture. Which of yours is one more?",
+                "Read the steps of the exercise once more: dot products, softmax, mixture. Which step of yours is "
+                "not among them?",
                 "If you call a ready-made attention: it scales by itself, unless it is told a scale.",
             ),
             (
@@ -88,13 +99,15 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "softmax-over-queries",
-            "the weights that mix one output don't sum to one: softmax over the wrong axis, or weights turned round.",
+            "the weights that mix one output don't sum to one: the softmax runs over the wrong axis, or the weights "
+            "are transposed.",
             (
                 "Print the sums of your weights over the last axis. Every one should be 1, in a batch too.",
                 "This table of dot products is symmetric, so its picture doesn't tell rows from columns; the sums do. "
-                "Count the axis of the softmax from the end.",
+                "Name the axis of the softmax, and count it from the end. If you divide by a sum of your own: does "
+                "it keep its axis?",
             ),
-            tuple(_context(dim=dim) for dim in (-2, 0, 1)),
+            (*(_context(dim=dim) for dim in (-2, 0, 1)), *MORE_WRONG_AXES),
         ),
         Mistake(
             "softmax-over-all",
@@ -115,9 +128,48 @@ EXERCISE = Exercise(
             (lambda x: pairwise(x) @ x, lambda x: _shared(pairwise(x)) @ x),
         ),
         Mistake(
+            "not-divided",
+            "the exponentials serve as weights; nothing makes a row sum to one.",
+            (
+                "Add up one row of the weights that you mix with. What should it give?",
+                "A weight is a share of its row. What is each exponential divided by?",
+            ),
+            (lambda x: _raised(x) @ x, lambda x: pairwise(x).exp() @ x),
+        ),
+        Mistake(
+            "softmax-in-wrong-place",
+            "the softmax is taken of the tokens or of the mixtures; it belongs between the dot products and the "
+            "mixture.",
+            (
+                "Which table should have rows that sum to one: the tokens, the dot products or the mixtures?",
+                "Three steps, in this order: dot products, softmax, mixture.",
+            ),
+            (
+                lambda x: torch.softmax(pairwise(x) @ x, -1),
+                lambda x: pairwise(x) @ torch.softmax(x, -1),
+                lambda x: torch.softmax(pairwise(x), -1) @ torch.softmax(x, -1),
+            ),
+        ),
+        Mistake(
+            "x-before-weights",
+            "the factors of the last product are in the wrong order: x comes before the weights.",
+            (
+                "Write the shapes under your last product: which axes meet, and which are left?",
+                "One row of weights mixes the rows of x. The rows of a product come from its left factor.",
+            ),
+            (
+                lambda x: x @ torch.softmax(pairwise(x), -1),
+                lambda x: x.mT @ torch.softmax(pairwise(x), -1),
+                lambda x: x.mT @ torch.softmax(pairwise(x), -1).mT,
+            ),
+        ),
+        Mistake(
             "cosine-instead",
-            "cosines are compared instead of dot products: the vectors' lengths are divided away.",
-            ("Use the bare dot products of the exercise before.",),
+            "the weights are made from cosines: the vectors' lengths are divided away.",
+            (
+                "Are all your scores between -1 and 1? Dot products need not be.",
+                "Use the bare dot products of the exercise before.",
+            ),
             (_context(scores=cosine(-1)), _context(scores=cosine(1))),
         ),
         Mistake(
@@ -125,7 +177,7 @@ EXERCISE = Exercise(
             "the table of weights comes back; the mixtures that it describes are asked for.",
             (
                 "What should the shape be for 8 tokens of 16 numbers?",
-                "The weights say how much of each token to take: one product more takes it.",
+                "The weights say how much of each token to take. Which step is left?",
             ),
             (lambda x: torch.softmax(pairwise(x), -1), lambda x: torch.softmax(pairwise(x), -2)),
         ),
@@ -134,11 +186,12 @@ EXERCISE = Exercise(
             "large dot products overflow: `exp` of them is inf, and inf divided by inf is NaN.",
             (
                 "Try `torch.exp(torch.tensor(100.0))`. What comes out?",
-                "Lesson 01's softmax first took something away from every row. What was it?",
+                "Lesson 01's softmax first subtracts something from every row. What is it?",
             ),
             recognise=_overflows,
         ),
         TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
     builds_on=("pairwise_dot_products",),
 )

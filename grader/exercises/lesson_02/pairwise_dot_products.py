@@ -9,7 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.shared import TWO_AXES_ONLY, cases, usual
+from grader.exercises.lesson_01.attention_scores import key_reshaped
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, cases, usual
 from grader.exercises.lesson_02.shared import LESSON, X
 from grader.spec import parts
 from grader.spec.cases import equal_sizes
@@ -81,7 +82,10 @@ EXERCISE = Exercise(
         Mistake(
             "softmax-too-early",
             "the softmax is already applied; here the bare dot products are asked for.",
-            ("Dot products may be negative and need not sum to one: the softmax has its place in the next exercise.",),
+            (
+                "Add up a row of your result. Should a row of dot products sum to one?",
+                "Dot products may be negative and need not sum to one: the softmax comes in the next exercise.",
+            ),
             (
                 lambda x: torch.softmax(pairwise(x), -1),
                 lambda x: torch.softmax(pairwise(x) / math.sqrt(x.shape[-1]), -1),
@@ -89,16 +93,22 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "elementwise-product",
-            "every token is multiplied with itself only; a dot product is wanted for every pair.",
+            "tokens are multiplied entry by entry; a dot product also adds up, and for every pair of tokens.",
             (
                 "How many pairs can you make of 8 tokens? How many numbers do you return for them?",
-                "A matrix product takes all the dot products at once.",
+                "A matrix product takes all the dot products at once, of rows with columns.",
             ),
-            (lambda x: x * x, lambda x: (x * x).sum(-1), lambda x: (x * x).sum(-1, keepdim=True)),
+            (
+                lambda x: x * x,
+                lambda x: (x * x).sum(-1),
+                lambda x: (x * x).sum(-1, keepdim=True),
+                lambda x: x.unsqueeze(-2) * x.unsqueeze(-3),
+                lambda x: (x.unsqueeze(-2) * x.unsqueeze(-3)).sum(-2),
+            ),
         ),
         Mistake(
             "transpose-forgotten",
-            "x is multiplied with x as it lies, `x @ x`, without turning the second one round.",
+            "x is multiplied with x as it is, `x @ x`; the second x is not transposed.",
             (
                 "Write the two shapes beside each other: which axes meet in the product?",
                 "The last axis of the left factor meets the last but one of the right. Is that the same axis of x?",
@@ -106,14 +116,25 @@ EXERCISE = Exercise(
             (lambda x: x @ x,),
         ),
         Mistake(
-            "loop-over-tokens",
-            "the numbers are right, but a Python loop walks over the tokens.",
+            "view-instead-of-transpose",
+            "one x gets its new shape by `view` or `reshape`, which leaves the numbers in their order and transposes "
+            "nothing.",
             (
-                "Your loop takes one dot product at a time. Which single product takes all of them?",
+                "Print a small x before and after. Does each row become a column?",
+                "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
+            ),
+            (lambda x: x @ key_reshaped(x),),
+        ),
+        Mistake(
+            "loop-over-tokens",
+            "the numbers are right for one sequence, but a Python loop walks over the tokens.",
+            (
+                "Your loop takes its dot products one after another. Which single product takes all of them?",
                 "The product of two matrices is a table of dot products, of rows with columns.",
             ),
             recognise=_loops_and_is_right,
         ),
         TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
 )

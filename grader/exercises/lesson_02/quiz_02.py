@@ -107,7 +107,7 @@ QUESTIONS = (
         "All eight terms are the same: write one down, take it eight times.",
         wrong=_numbers(
             {
-                -math.log(8): "The logarithm of a weight is negative; what stands in front of the sum?",
+                -math.log(8): "The logarithm of a weight is negative; what comes before the sum?",
                 3: "That is in bits. Which logarithm belongs to nats?",
                 8: "So many tokens it attends to; the entropy is the logarithm of such a number.",
                 math.log(8) / 8: "That is one term of the sum. How many are there?",

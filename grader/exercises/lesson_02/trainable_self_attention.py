@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_01.attention_scores import key_reshaped
 from grader.exercises.lesson_01.project_qkv import PROJECTION_MISTAKES
 from grader.exercises.lesson_01.scaled_dot_product_attention import (
     ATTENTION_MISTAKES,
@@ -17,7 +18,8 @@ from grader.exercises.lesson_01.scaled_dot_product_attention import (
     SWAPPED,
     attention,
 )
-from grader.exercises.lesson_01.shared import TWO_AXES_ONLY, Pair, Triple, cases, usual
+from grader.exercises.lesson_01.self_attention import ROLES_SWAPPED
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Pair, Triple, cases, usual
 from grader.exercises.lesson_02.shared import LESSON, X
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
@@ -69,11 +71,6 @@ def _in_columns(axis: int) -> Callable[..., Pair]:
     return wrong
 
 
-def _in_order(*order: int) -> Callable[..., Pair]:
-    """The three weights in other roles: 0 query, 1 key, 2 value."""
-    return lambda x, *u: trained(x, *(u[i] for i in order))
-
-
 def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -> Pair:
     weights = trained(x, u_query, u_key, u_key)[1]
     return weights @ x, weights
@@ -81,22 +78,37 @@ def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -
 
 NOT_TRANSPOSED = Mistake(
     "weights-not-transposed",
-    "a weight matrix is used as it lies, `x @ u`, though it is stored (d_out, d_in).",
+    "a weight matrix is used as it is, `x @ u`, though it is stored as (d_out, d_in).",
     (
         "Write the two shapes beside each other: which axes meet in the product?",
-        "`nn.Linear` stores its weight the same way, and its formula is written with a transpose.",
+        "`nn.Linear` stores its weight the same way. What does its formula do with it?",
     ),
     tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n)),
 )
 
+WEIGHTS_RESHAPED = Mistake(
+    "weights-reshaped",
+    "a weight matrix gets its new shape by `view` or `reshape`, which leaves the numbers in their order and transposes "
+    "nothing.",
+    (
+        "Print a small matrix before and after. Does each row become a column?",
+        "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
+    ),
+    (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),),
+)
+
 BY_D_MODEL = Mistake(
     "scaled-by-d_model",
-    "the scores are divided by the square root of d_model, the width of x, not of d_k, the width of a query.",
+    "the scores are divided by the square root of d_model, the width of x, not by that of d_k, the width of a query.",
     (
         "Which vectors enter the dot product: the tokens, or what the projections made of them? How wide are those?",
         "In the worked example both widths are 16. Take the size from the queries or keys.",
     ),
-    (_divided(lambda x: math.sqrt(x.shape[-1])), _divided(lambda x: x.shape[-1])),
+    (
+        _divided(lambda x: math.sqrt(x.shape[-1])),
+        _divided(lambda x: x.shape[-1]),
+        _divided(lambda x: math.sqrt(x.shape[1])),  # of a batch it is the number of tokens
+    ),
 )
 
 IN_COLUMNS = Mistake(
@@ -104,26 +116,29 @@ IN_COLUMNS = Mistake(
     "the projections come out with one column for every token, and the attention then runs over features.",
     (
         "Print the shape of your queries: is the token axis still the last but one?",
-        "`u @ x.mT` puts the tokens last. Turn the result round, or multiply from the other side.",
+        "`u @ x.mT` puts the tokens on the last axis. On which axis does the attention expect them?",
     ),
     (_in_columns(-2), _in_columns(-1)),
+)
+
+FACTORS_SWAPPED = Mistake(
+    "factors-swapped",
+    "the factors of the projections are in the wrong order: the weight matrix comes before x.",
+    (
+        "Write the two shapes beside each other, in the order of your product: which axes meet?",
+        "For one token, `u @ x` is right: x is a column there. With many tokens each of them is a row of x.",
+    ),
+    (lambda x, *u: attention(*(weight @ x for weight in u)),),
 )
 
 NO_VALUES = Mistake(
     "no-value-projection",
     "the weights are multiplied with x itself: the values are never made.",
     (
-        "What does the attention take its average of?",
-        "The average is taken of the values, and `u_value` makes them from x.",
+        "What are the weights multiplied with?",
+        "The weights mix the values. Which argument makes them from x?",
     ),
     (_tokens_mixed,),
-)
-
-ROLES_SWAPPED = Mistake(
-    "roles-swapped",
-    "the three weights are all used, but not each in its own role.",
-    ("Look at each line: the name on the left and the weight on the right should belong together.",),
-    tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0))),
 )
 
 
@@ -132,7 +147,8 @@ def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., 
 
 
 def _trained_cases(draw: Draw) -> list[Case]:
-    groups = ("E", "d_k", "d_v"), ("E", "d_k"), ("E", "d_v"), ("d_k", "d_v")
+    groups = [("E", "d_k", "d_v"), ("E", "d_k"), ("E", "d_v"), ("d_k", "d_v")]
+    groups += [("T", "d_k", "d_v"), ("T", "E", "d_k", "d_v")]
     return cases(draw, XU, _gentle) + equal_sizes(draw, XU, *groups, make=_gentle)
 
 
@@ -147,15 +163,18 @@ EXERCISE = Exercise(
     parts=usual("attends in one sequence", 4, leading=1.5),
     mistakes=(
         NOT_TRANSPOSED,
+        WEIGHTS_RESHAPED,
         NO_VALUES,
         *_inherited(
             tuple(m for m in PROJECTION_MISTAKES if m.id in ("value-from-key", "same-projection")), _projecting
         ),
-        ROLES_SWAPPED,
+        *_inherited((ROLES_SWAPPED,), lambda variant: lambda x, *u: variant(x, *(weight.mT for weight in u))),
         BY_D_MODEL,
         *_inherited((*ATTENTION_MISTAKES, *MORE_ATTENTION_MISTAKES, SWAPPED), _attending),
         IN_COLUMNS,
+        FACTORS_SWAPPED,
         TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
     builds_on=("pairwise_dot_products", "context_vectors"),
 )

@@ -24,6 +24,7 @@ from grader.exercises.lesson_03.shared import (
     Pair,
     core,
     drawn_mask,
+    filled_too_high,
     pytorch_attention,
     two_head_sizes,
     wrapped,
@@ -91,6 +92,7 @@ def _cases(draw: Draw) -> list[Case]:
         scale: float = 0,
         double: bool = False,
         training: bool = False,
+        diagnostic: bool = False,
     ) -> Case:
         dtype = torch.float64 if double else torch.float32
         shapes = {arg: shape_of(axes, sizes) for arg, axes in INPUTS.items()}
@@ -101,7 +103,8 @@ def _cases(draw: Draw) -> list[Case]:
         if mask:
             args["mask"] = drawn_mask(draw, shape_of(mask, sizes))
         state = {key: tensor.to(dtype) for key, tensor in states[sizes["E"]].items()}
-        return Case(name, args, sizes, comparable=not scale, setup=Setup((sizes["E"], sizes["H"]), state, training))
+        setup = Setup((sizes["E"], sizes["H"]), state, training)
+        return Case(name, args, sizes, diagnostic=diagnostic, comparable=not scale, setup=setup)
 
     return [
         case("two sequences", sizes),
@@ -110,6 +113,9 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
+        case(
+            "Tq = Tk = D", sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True
+        ),  # wrong products run here
     ]
 
 
@@ -119,13 +125,18 @@ Source = tuple[int, str]  # which of query, key and value is projected, and by w
 
 
 def of_module(
-    attend: Core, query: Source = (0, "q_proj"), key: Source = (1, "k_proj"), value: Source = (2, "v_proj")
+    attend: Core,
+    query: Source = (0, "q_proj"),
+    key: Source = (1, "k_proj"),
+    value: Source = (2, "v_proj"),
+    without_bias: tuple[str, ...] = (),
 ) -> Callable[..., Pair]:
     """A variant of `MultiHeadAttention`."""
 
     def forward(setup: Setup, *args: Any) -> Pair:
         def project(x: Tensor, name: str) -> Tensor:
-            return F.linear(x, setup.state[f"{name}.weight"], setup.state[f"{name}.bias"])
+            bias = None if name in without_bias else setup.state[f"{name}.bias"]
+            return F.linear(x, setup.state[f"{name}.weight"], bias)
 
         q, k, v = (project(args[position], name) for position, name in (query, key, value))
         mask = args[3] if len(args) > 3 else None
@@ -150,22 +161,64 @@ def _unmasked(scores: Tensor, mask: Tensor) -> Tensor:
     return scores
 
 
+def _minus_infinity_late(weights: Tensor, mask: Tensor | None) -> Tensor:
+    return weights if mask is None else weights.masked_fill(~mask, -math.inf)
+
+
+def _raised_message(session: Session, name: str) -> str:
+    """The message of the exception on a case, or nothing."""
+    raised = session.call(session.cases[name]).raised
+    return raised.message if raised is not None else ""
+
+
+def _leaks(session: Session) -> bool:
+    if parts.inspect_call(session, session.cases["two sequences"], FLOAT32) is not None:
+        return False
+    masked = [session.cases[name] for name in (*MASKS, ONE_LENGTH)]
+    return filled_too_high(session, masked, lambda case: ~case.args["mask"])
+
+
+def _mask_expected(session: Session) -> bool:
+    said = _raised_message(session, "two sequences")
+    return ("NoneType" in said or "'mask'" in said) and session.call(session.cases[ONE_LENGTH]).ok
+
+
+def _mask_as_condition(session: Session) -> bool:
+    return session.call(session.cases["two sequences"]).ok and "more than one value is ambiguous" in _raised_message(
+        session, "a mask for all"
+    )
+
+
+def _mask_reshaped(session: Session) -> bool:
+    """Masks of four axes are right, a mask of two raises."""
+    right = (
+        parts.inspect_call(session, session.cases[name], FLOAT32) is None for name in (*list(MASKS)[1:], ONE_LENGTH)
+    )
+    return all(right) and session.call(session.cases["a mask for all"]).raised is not None
+
+
+def _one_length(session: Session) -> bool:
+    """Right where there are as many keys as queries; where there aren't, it raises."""
+    right = parts.inspect_call(session, session.cases[ONE_LENGTH], FLOAT32) is None
+    return right and session.call(session.cases["two sequences"]).raised is not None
+
+
 ARGUMENT_MISTAKES = (
     Mistake(
         "key-used-as-value",
-        "what is averaged comes from the key: its argument, its projection or both stand where the value's belong.",
+        "the values are made from the key: its argument, its projection or both are used in place of the value's.",
         (
             "The weights are right, the output isn't. What are the weights multiplied with?",
-            "Follow `value` through your code: is it used, and does `v_proj` get it?",
+            "Two things make the values: an argument and a projection. Follow `value` through your code.",
         ),
         tuple(of_module(core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
     ),
     Mistake(
         "query-used-as-key",
-        "the scores compare the query with itself: its argument, its projection or both stand where the key's belong.",
+        "the keys are made from the query: its argument, its projection or both are used in place of the key's.",
         (
-            "How many columns should the weights have for 3 queries and 5 keys?",
-            "Follow `key` through your code: is it used, and does `k_proj` get it?",
+            "Is one of your three lines a copy that was only half changed?",
+            "Two things make the keys: an argument and a projection. Look at both in that line.",
         ),
         tuple(of_module(core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
     ),
@@ -175,19 +228,28 @@ INPUTS_MIXED_UP = (
     Mistake(
         "self-attention-only",
         "query, key and value are all made from one argument; the three may be different sequences.",
-        ("In cross-attention the keys and values come from another sequence. Which arguments does your code use?",),
+        (
+            "In cross-attention the keys and values come from another sequence. Which arguments does your code use?",
+            "Look at the three lines with the projections: what is in the brackets of each?",
+        ),
         tuple(of_module(core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)),
     ),
     Mistake(
         "value-used-as-key",
-        "the keys are made from the value: its argument, its projection or both stand where the key's belong.",
-        ("Follow `key` through your code: is it used, and does `k_proj` get it?",),
+        "the keys are made from the value: its argument, its projection or both are used in place of the key's.",
+        (
+            "Is one of your three lines a copy that was only half changed?",
+            "Two things make the keys: an argument and a projection. Look at both in that line.",
+        ),
         tuple(of_module(core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
     ),
     Mistake(
         "arguments-in-another-order",
-        "the arguments are right but stand in another order; `forward` takes query, key, value, mask.",
-        ("Look at the line with `def forward`: which argument comes first?",),
+        "query, key and value are all used, but in another order; `forward` takes query, key, value, mask.",
+        (
+            "Look at the line with `def forward`: which argument comes first?",
+            "Look at the three lines with the projections: what is in the brackets of each?",
+        ),
         tuple(
             of_module(core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
             for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
@@ -201,7 +263,7 @@ MASK_MISTAKES = (
         "the mask is read the wrong way round: what it allows is hidden, what it forbids is seen.",
         (
             "True means: may attend. Where are your weights zero, at the mask's True or at its False?",
-            "`masked_fill` fills where *its* mask is True. What must be filled here?",
+            "`masked_fill` fills where *its* argument is True. Where does something have to be filled here?",
         ),
         tuple(
             of_module(core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
@@ -213,7 +275,7 @@ MASK_MISTAKES = (
         "the mask makes no difference: hidden keys get weight.",
         (
             "Call it twice, with a mask and without. Do the weights differ?",
-            "The mask has its place between scores and softmax; and `masked_fill` without `_` returns a new tensor.",
+            "The mask belongs between the scores and the softmax. And `masked_fill` returns a new tensor: is it kept?",
         ),
         (of_module(core(hide=_unmasked)),),
     ),
@@ -222,17 +284,20 @@ MASK_MISTAKES = (
 FURTHER_MASK_MISTAKES = (
     Mistake(
         "mask-after-softmax",
-        "the hidden weights are set to zero after the softmax, so a row no longer sums to one.",
+        "the keys are hidden after the softmax, so a row no longer sums to one.",
         (
             "Add up a row of your weights where the mask hides something.",
-            "Hide the scores before the softmax, so that the visible keys share out all of the 1.",
+            "What gives a row its sum of one? What has to be hidden before that step?",
         ),
-        (of_module(core(hide=_unmasked, after=_struck_out)),),
+        tuple(of_module(core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)),
     ),
     Mistake(
         "zero-instead-of-minus-infinity",
         "hidden scores are set to 0, and exp(0) is 1: hidden keys still get weight.",
-        ("Which score gives a weight of exactly zero after the softmax? Not 0.",),
+        (
+            "Which score gives the weight 0? Try some in `torch.exp`.",
+            "0 is a score like any other. It takes a score far below every other one.",
+        ),
         (
             of_module(core(hide=_multiplied)),
             of_module(core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
@@ -240,10 +305,82 @@ FURTHER_MASK_MISTAKES = (
     ),
     Mistake(
         "mask-added",
-        "the mask is added to the scores as 0 and 1, which only nudges them.",
-        ("A mask of True and False says where to look, not how much to add. What is added at a hidden key: 0.",),
-        (of_module(core(hide=_added)),),
+        "the mask is added to the scores as 0 and 1, which changes them only a little.",
+        (
+            "A hidden key's score gets 0 added. What is its weight then?",
+            "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
+        ),
+        (
+            of_module(core(hide=_added)),
+            of_module(core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
+        ),
     ),
+    Mistake(
+        "zero-times-infinity",
+        "there is NaN wherever a key is visible: minus infinity is multiplied by the mask's zeros, and 0 · inf is NaN.",
+        (
+            "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
+            "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
+        ),
+        (of_module(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),),
+    ),
+    Mistake(
+        "small-negative-fill",
+        "the number that marks hidden scores is not negative enough: hidden keys get weight.",
+        (
+            "Look at the weights of the hidden keys: they are small, but are they zero?",
+            "There is a score below every other one, whatever they are.",
+        ),
+        recognise=_leaks,
+    ),
+    Mistake(
+        "mask-as-condition",
+        "the mask is used as the condition of an `if`, which needs one True or False; the mask is a table of them.",
+        (
+            "What do you want to know there: what is in the mask, or whether there is one?",
+            "Without a mask the argument is None. How do you ask for that?",
+        ),
+        recognise=_mask_as_condition,
+    ),
+    Mistake(
+        "mask-always-expected",
+        "it needs a mask; where none is given it should be None, and nothing be hidden.",
+        (
+            "Call it with query, key and value only. Which line fails?",
+            "What should happen to the scores where no mask is given?",
+        ),
+        recognise=_mask_expected,
+    ),
+    Mistake(
+        "mask-reshaped",
+        "it takes masks of some shapes only; a mask (Tq, Tk) for all sequences and heads fails.",
+        (
+            "Which line changes the mask's shape, or relies on it?",
+            "A mask is broadcastable to the scores as it comes. What does broadcasting do by itself?",
+        ),
+        recognise=_mask_reshaped,
+    ),
+)
+
+
+BIASES_FORGOTTEN = Mistake(
+    "biases-forgotten",
+    "a projection is applied without its bias.",
+    (
+        "What does a linear layer do besides multiplying with its weight?",
+        "Call the layers themselves, instead of taking their weights out.",
+    ),
+    tuple(of_module(core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
+)
+
+ONE_LENGTH_ONLY = Mistake(
+    "one-length-only",
+    "it is right only where there are as many keys as queries.",
+    (
+        "Call it with 3 queries and 5 keys. Which line fails?",
+        "Follow that line's sizes back: are lengths taken from one argument and used for another?",
+    ),
+    recognise=_one_length,
 )
 
 
@@ -254,7 +391,7 @@ def _leaves_no_trace(session: Session) -> Finding | None:
     """Calls one module with a mask and then without: the second result must not depend on the first call."""
     masked, plain = session.cases["a mask for all"], session.cases["two sequences"]
     finding = parts.inspect_call(session, plain, FLOAT32)
-    if finding is not None:
+    if finding is not None or not session.call(masked).ok:
         return Finding("values-first", "Not judged yet: the values come first.")
     assert plain.setup is not None
     name = session.exercise.name
@@ -308,6 +445,8 @@ EXERCISE = Exercise(
         *INPUTS_MIXED_UP,
         *FURTHER_MASK_MISTAKES,
         VIEW_WITHOUT_CONTIGUOUS,
+        BIASES_FORGOTTEN,
+        ONE_LENGTH_ONLY,
     ),
     excluded=(MULTIHEAD_ATTENTION,),
     builds_on=("split_heads", "merge_heads"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import (
     LESSON,
+    VIEW_WITHOUT_CONTIGUOUS,
     merge_by_view,
     numbered,
     two_head_sizes,
     usual,
-    view_refused,
     with_leading_axes,
 )
 from grader.spec.draw import Draw
@@ -39,11 +40,11 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "merge-without-transpose",
-            "the shape is right, but a token's row holds numbers of several tokens: the heads were flattened where "
-            "they stood, in front of the tokens.",
+            "the shape is right, but a token's row holds numbers of several tokens: the heads were joined while they "
+            "were in front of the tokens.",
             (
                 "Compare got and expected in the first row. Which token do the numbers come from?",
-                "Only neighbouring axes can be joined. Bring num_heads next to head_dim first, then join the two.",
+                "Only neighbouring axes can be joined. Which axis must be next to D before you join?",
             ),
             (merge_by_view,),
         ),
@@ -79,19 +80,40 @@ EXERCISE = Exercise(
             "heads-interleaved",
             "the heads alternate number by number; each should stay in one piece.",
             (
-                "Where should the second number of head 0 stand in the merged row?",
-                "Before you join two axes, the heads must be the slow one and head_dim the fast one.",
+                "Which place should the second number of head 0 have in the merged row?",
+                "When you join two axes, the numbers of the last one stay together. Which axis must be last, H or D?",
             ),
             (lambda x: x.movedim(-3, -1).flatten(-2),),
         ),
         Mistake(
-            "view-without-contiguous",
-            "`view` refuses to run after a transpose: the numbers don't lie in memory in the order of the axes.",
+            "not-merged",
+            "the heads of a token are not joined: there is still an axis for them.",
             (
-                "The transpose is right, so keep it. It is the `view` that needs something first.",
-                "`.contiguous()` copies the numbers into the order of the axes; `.reshape` does so if it must.",
+                "How many axes should the result have for x of shape (H, T, D)?",
+                "Once a token's heads lie next to its features, two axes are left to join. Which?",
             ),
-            recognise=view_refused,
+            (lambda x: x.transpose(-3, -2), lambda x: x),
         ),
+        Mistake(
+            "heads-below-each-other",
+            "the heads come one below the other, as if they were more tokens; they belong side by side.",
+            (
+                "How many rows should the result have for 3 tokens and 2 heads?",
+                "A token has one row, which holds all its heads. Along which axis do you join?",
+            ),
+            (lambda x: x.flatten(-3, -2),),
+        ),
+        Mistake(
+            "wrong-axes-swapped",
+            "tokens and features were swapped before the join; it is the heads that have to move.",
+            (
+                "Write down the axes after your transpose, by their letters. Which two are next to each other?",
+                "In the end the axes T, then H, then D should come in this order. Which two change places?",
+            ),
+            (lambda x: x.mT.reshape(*x.shape[:-3], x.shape[-2], -1),),
+        ),
+        VIEW_WITHOUT_CONTIGUOUS,
+        TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import (
     FURTHER,
     LESSON,
@@ -69,26 +70,38 @@ def _values_are_x(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor,
 PROJECTION_MISTAKES = (
     Mistake(
         "weights-transposed",
-        "a weight matrix is used the wrong way round, as `x @ w.T`. All are square here, so no error tells.",
-        ("The weights are applied as `x @ w` in this exercise; only `nn.Linear` stores them the other way round.",),
+        "a weight matrix is transposed, as in `x @ w.T`. All are square here, so nothing raises an error.",
+        (
+            "How does the docstring say that the weight matrices are applied?",
+            "`nn.Linear` and `F.linear` transpose their weight. Should that happen here?",
+        ),
         tuple(_from_weights(0, 1, 2, 3, turned=turned) for turned in ((0, 1, 2, 3), (0, 1, 2), (3,), (0,), (1,), (2,))),
     ),
     Mistake(
         "value-from-key",
         "the values are made with the key's weights.",
-        ("One of the three lines was copied and not changed to the end.",),
+        (
+            "Is one of the three lines a copy that was only half changed?",
+            "Look at the line for the values: which weight matrix does it use, and are the values used at the end?",
+        ),
         (_from_weights(0, 1, 1, 3),),
     ),
     Mistake(
         "same-projection",
-        "one and the same weight matrix makes more than one of query, key and value.",
-        ("Each of the three has a weight matrix of its own. Is every argument used?",),
-        tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0), (1, 0, 2))),
+        "the same weight matrix makes more than one of query, key and value.",
+        (
+            "Each of the three has a weight matrix of its own. Is every argument used?",
+            "Look at each line: do the name on the left and the weight on the right belong together?",
+        ),
+        tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0))),
     ),
     Mistake(
         "no-value-projection",
         "the weights are multiplied with x itself: the values are never made.",
-        ("The average is taken of the values, and `w_v` makes them from x.",),
+        (
+            "Which of the four weight matrices is never used?",
+            "The weights mix the values. Which argument makes them from x?",
+        ),
         (_values_are_x,),
     ),
 )
@@ -105,7 +118,7 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"})
+    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"}, square=True)
 
 
 EXERCISE = Exercise(
@@ -130,6 +143,8 @@ EXERCISE = Exercise(
         ),
         *PROJECTION_MISTAKES,
         VIEW_WITHOUT_CONTIGUOUS,
+        TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
     builds_on=("split_heads", "merge_heads", "multi_head_scores"),
 )

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_01.attention_scores import key_reshaped
 from grader.exercises.lesson_03.shared import LESSON
 from grader.spec import parts
 from grader.spec.cases import equal_sizes, tensors
@@ -28,6 +29,11 @@ def _mixed(equation: str, heads: bool = False) -> Callable[[Tensor, Tensor], Ten
         return scores.expand(query.shape[1], *scores.shape) if heads else scores
 
     return wrong
+
+
+def _heads_by_view(x: Tensor) -> Tensor:
+    """Wrongly: straight to (H, T, D)."""
+    return x.reshape(x.shape[1], x.shape[0], x.shape[2])
 
 
 def _same_position(query: Tensor, key: Tensor) -> Tensor:
@@ -77,7 +83,7 @@ EXERCISE = Exercise(
             "rows and columns are swapped: in each head your rows belong to the keys.",
             (
                 "How many rows should a head's table have for 3 queries and 5 keys?",
-                "In an einsum the letters behind the arrow give the order of the axes. Which is the query's token?",
+                "In an einsum the letters after the arrow give the order of the axes. Which is the query's token?",
             ),
             (_mixed("thd,shd->hst"),),
         ),
@@ -85,8 +91,8 @@ EXERCISE = Exercise(
             "heads-mixed",
             "numbers of different heads are added up; each head should have a table of its own.",
             (
-                "In an einsum a letter that is missing behind the arrow is summed over. Which letters may be missing?",
-                "Only head_dim is summed over. The head has one letter in both inputs, and it stays in the output.",
+                "In an einsum a letter that is missing after the arrow is summed over. Which letters may be missing?",
+                "Only D is summed over. The head has the same letter in both inputs. Is it in the output too?",
             ),
             (
                 _mixed("thd,shd->ts"),
@@ -104,7 +110,8 @@ EXERCISE = Exercise(
             "query t meets only key t; it should meet every key.",
             (
                 "How many scores should one head have for 3 queries and 5 keys?",
-                "Query and key need a token letter each: with one and the same letter they walk along together.",
+                "How many letters for tokens does your einsum have? With the same letter, query and key move on "
+                "together.",
             ),
             (
                 lambda query, key: _same_position(query, key).T,
@@ -120,16 +127,16 @@ EXERCISE = Exercise(
             "`@` took the tokens as its leading axis, so heads met heads at the same token.",
             (
                 "`@` works on the last two axes and takes the others along. Which two should be last?",
-                "Bring the heads to the front in both, so that tokens and head_dim are the last two axes.",
+                "The axis in front should be the one along which query and key walk together. Which is it?",
             ),
             (lambda query, key: query @ key.mT,),
         ),
         Mistake(
             "transpose-forgotten",
-            "the heads are in front, but queries are multiplied with the keys as they lie.",
+            "the heads are in front, but the queries are multiplied with the keys as they are.",
             (
                 "In a matrix product the inner axes meet: (T, D) and what?",
-                "Swap the last two axes of the keys.",
+                "Each key is a row. The product needs it as a column.",
             ),
             (lambda query, key: query.transpose(0, 1) @ key.transpose(0, 1),),
         ),
@@ -144,6 +151,47 @@ EXERCISE = Exercise(
                 lambda query, key: reference(query, key) / query.shape[-1] ** 0.5,
                 lambda query, key: reference(query, key) / query.shape[-1],
                 lambda query, key: reference(query, key) / query[0].numel() ** 0.5,
+                lambda query, key: reference(query, key) / query.shape[-1] / 2,  # `/ d ** 1 / 2`
+            ),
+        ),
+        Mistake(
+            "softmax-too-early",
+            "the softmax is already applied; here the bare dot products are asked for.",
+            (
+                "Add up a row of your result. Should a row of scores sum to one?",
+                "Scores may be negative and need not sum to one: the softmax comes later.",
+            ),
+            (
+                lambda query, key: torch.softmax(reference(query, key), -1),
+                lambda query, key: torch.softmax(reference(query, key) / query.shape[-1] ** 0.5, -1),
+            ),
+        ),
+        Mistake(
+            "axes-in-another-order",
+            "the numbers are right, but the heads are not the first axis.",
+            (
+                "Compare the shape that you got with the one expected: which axis is where?",
+                "In an einsum the letters after the arrow give the order of the axes; `torch.stack` takes a `dim`.",
+            ),
+            (
+                lambda query, key: reference(query, key).transpose(0, 1),
+                lambda query, key: reference(query, key).permute(1, 2, 0),
+            ),
+        ),
+        Mistake(
+            "view-instead-of-transpose",
+            "an axis was brought to its place by `view` or `reshape`, which leaves the numbers in their order and "
+            "swaps nothing.",
+            (
+                "Print a small numbered tensor before and after. Does head 0 hold what it should?",
+                "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
+            ),
+            (
+                lambda query, key: query.transpose(0, 1) @ key_reshaped(key.transpose(0, 1)),
+                lambda query, key: query.transpose(0, 1) @ key.reshape(key.shape[1], key.shape[2], len(key)),
+                lambda query, key: _heads_by_view(query) @ _heads_by_view(key).mT,
+                lambda query, key: query.transpose(0, 1) @ _heads_by_view(key).mT,
+                lambda query, key: _heads_by_view(query) @ key.transpose(0, 1).mT,
             ),
         ),
     ),

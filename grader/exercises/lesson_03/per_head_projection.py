@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, split_by_view, usual, with_leading_axes
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
@@ -48,8 +51,8 @@ EXERCISE = Exercise(
             "heads-mixed",
             "the results of the heads are added up; each head should keep its own.",
             (
-                "In an einsum a letter that is missing behind the arrow is summed over. Which letter may be missing?",
-                "Only d_model is summed over; the head's letter stays.",
+                "In an einsum a letter that is missing after the arrow is summed over. Which letter may be missing?",
+                "Only E is summed over. Is the head's letter still there in the output?",
             ),
             (
                 lambda x, u: F.linear(x, u.sum(0)),
@@ -62,10 +65,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "weights-transposed",
-            "a head's matrix is used the wrong way round: it is stored (head_dim, d_model), as in `nn.Linear`.",
+            "a head's matrix is used as it is, though it is stored as (D, E), like the weight of `nn.Linear`.",
             (
                 "Write the shapes of x and of one head's matrix beside each other. Which axes have to meet?",
-                "The last axis of u meets the last axis of x: for `@`, the last two axes of u must change places.",
+                "E has to meet E. On which axis of u is it, and on which does `@` look for it?",
             ),
             (
                 lambda x, u: torch.einsum("...te,hed->...htd", x, u),
@@ -74,32 +77,54 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "view-without-transpose",
-            "all heads were projected at once, rightly, but `view` then went straight to (num_heads, seq_len, "
-            "head_dim) and mixed the tokens.",
+            "all heads were projected at once, rightly, but `view` then went straight to (H, T, D) and mixed the "
+            "tokens.",
             (
                 "After the product a token's row holds its heads side by side. What does `split_heads` do with it?",
-                "Cut the last axis into heads where it stands, then swap two axes.",
+                "`view` may only cut the last axis into heads, and the token axis stays where it is. What is left to "
+                "do?",
             ),
             (lambda x, u: split_by_view(F.linear(x, u.flatten(0, 1)), len(u)),),
         ),
         Mistake(
             "transpose-forgotten",
-            "the numbers are right, but the heads stand behind the tokens: (seq_len, num_heads, head_dim).",
-            ("Compare the shape you got with the one expected: which two axes should change places?",),
+            "the numbers are right, but the heads come after the tokens: (T, H, D), or side by side.",
+            (
+                "Compare the shape you got with the one expected: which two axes should change places?",
+                "In an einsum the letters after the arrow give the order of the axes; `transpose` swaps two.",
+            ),
             (lambda x, u: reference(x, u).transpose(-3, -2), lambda x, u: F.linear(x, u.flatten(0, 1))),
         ),
         Mistake(
             "view-instead-of-transpose",
-            "the weights are brought into shape by `view` or `reshape`, which cuts them elsewhere but turns "
-            "nothing round.",
+            "the weights get their new shape by `view` or `reshape`, which leaves the numbers in their order and "
+            "transposes nothing.",
             (
-                "Print a numbered `u` before and after. Does a row become a column?",
-                "To swap two axes use `transpose` or `mT`; `view` keeps the numbers in their order.",
+                "Print a numbered `u` before and after. Does each row become a column?",
+                "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
             ),
             (
                 lambda x, u: x.unsqueeze(-3) @ u.reshape(len(u), u.shape[2], u.shape[1]),
                 lambda x, u: (x @ u.reshape(u.shape[2], -1)).unflatten(-1, u.shape[:2]).transpose(-3, -2),
             ),
         ),
+        Mistake(
+            "head-dim-first",
+            "tokens and features are swapped inside each head: its axes are (D, T).",
+            (
+                "Each head is a little sequence of its own: a row for every token.",
+                "The rows of a product come from its left factor. Which factor has a row for each token?",
+            ),
+            (lambda x, u: reference(x, u).mT,),
+        ),
+        replace(
+            TWO_AXES_ONLY,
+            hints=(
+                "Write the shapes of both factors under each other, right-aligned. With a batch, which axis of x "
+                "meets the head axis of u?",
+                "The batch and the heads need an axis each. How can x get an axis of length 1 where the heads will be?",
+            ),
+        ),
+        BATCH_ONLY,
     ),
 )

@@ -11,11 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.spec import parts
+from grader.exercises.lesson_01.attention_scores import TRANSPOSE_FORGOTTEN, VIEW_INSTEAD_OF_TRANSPOSE, key_reshaped
+from grader.spec import compare, parts
 from grader.spec.cases import Axes, Make, normal_entries, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Mistake, Part
 from grader.spec.session import Session
+from grader.tolerance import FLOAT32
 
 LESSON = "03_multi_head_attention"
 TWO_LEADING = "two leading axes"
@@ -50,9 +52,11 @@ def with_leading_axes(
     make: Make = normal_entries,
     first: Make | None = None,
     numbers: Mapping[str, str] | None = None,
+    square: bool = False,
 ) -> list[Case]:
     """Like `grader.spec.cases.standard`: one sequence in the first sizes, leading axes in the second. `first` makes the
-    entries of the first case; `numbers` are the arguments after the tensors, each with the name of its size."""
+    entries of the first case; `numbers` are the arguments after the tensors, each with the name of its size. `square`
+    adds a diagnostic case with as many tokens as a head is wide: there a forgotten transpose runs."""
     sizes, others = both
 
     def fifty(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
@@ -65,6 +69,8 @@ def with_leading_axes(
         tensors(draw, "float64", inputs, sizes, (sizes["B"],), make, torch.float64),
         tensors(draw, "entries up to 50", inputs, sizes, (sizes["B"],), fifty, comparable=False),
     ]
+    if square:
+        cases.append(tensors(draw, "T = D", inputs, {**sizes, "T": sizes["D"]}, (), make, diagnostic=True))
     return [
         replace(case, args={**case.args, **{name: case.sizes[size] for name, size in (numbers or {}).items()}})
         for case in cases
@@ -94,6 +100,25 @@ def view_refused(session: Session) -> bool:
     """Whether `view` refused to run because a transpose came before it."""
     outcomes = (session.call(case) for case in session.real_cases())
     return any(o.raised is not None and "view size is not compatible" in o.raised.message for o in outcomes)
+
+
+def filled_too_high(session: Session, cases: Sequence[Case], hidden: Callable[[Case], Tensor]) -> bool:
+    """Whether hidden scores got one number that is not low enough: in each row hidden keys have the same weight, and
+    the others share the rest as they should. `hidden` tells where keys are hidden."""
+    most = 0.0
+    for case in cases:
+        values = compare.leaves(session.call(case).value, 2) or []
+        if not values or compare.shapes(values, session.exercise, case) is not None:
+            return False
+        weights, right = values[1].double(), session.expected(case)[1]
+        where = hidden(case).expand(weights.shape)
+        visible = weights.masked_fill(where, 0.0)
+        given = torch.where(where, weights, weights.masked_fill(~where, 0.0).amax(-1, keepdim=True))
+        alike = FLOAT32.all_close(given, given.amax(-1, keepdim=True).expand_as(given))
+        if not alike or not FLOAT32.all_close(visible / visible.sum(-1, keepdim=True), right):
+            return False
+        most = max(most, float(weights[where].max()))
+    return most > 0
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -143,13 +168,14 @@ def core(
     split: Callable[[Tensor, int], Tensor] = split,
     merge: Callable[[Tensor], Tensor] = merge,
     divisor: Callable[[int, int], float] = root_of_head_dim,
-    dim: int = -1,
+    score: Callable[[Tensor, Tensor], Tensor] = lambda query, key: query @ key.mT,
+    weigh: Callable[[Tensor], Tensor] = lambda scores: torch.softmax(scores, -1),
+    mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, value: weights @ value,
     hide: Callable[[Tensor, Tensor], Tensor] = may_attend,
     after: Callable[[Tensor, Tensor | None], Tensor] = lambda weights, mask: weights,
     shown: Callable[[Tensor, int], Tensor] = lambda weights, heads: weights,
     project: bool = True,
     one_head: bool = False,
-    transposed: bool = False,
 ) -> Core:
     """Attention in heads with the given parts changed."""
 
@@ -158,14 +184,36 @@ def core(
     ) -> Pair:
         head_dim, used = query.shape[-1] // heads, 1 if one_head else heads
         q, k, v = (split(tensor, used) for tensor in (query, key, value))
-        scores = q @ k.mT / divisor(head_dim, heads)
+        scores = score(q, k) / divisor(head_dim, heads)
         if mask is not None:
             scores = hide(scores, mask)
-        weights = after(torch.softmax(scores, dim), mask)
-        mixed = merge((weights.mT if transposed else weights) @ v)
+        weights = after(weigh(scores), mask)
+        mixed = merge(mix(weights, v))
         return out(mixed) if project else mixed, shown(weights, heads)
 
     return attend
+
+
+def _over(dim: int) -> Core:
+    return core(weigh=lambda scores: torch.softmax(scores, dim))
+
+
+def _scaled_late(
+    query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
+) -> Pair:
+    """Wrongly: divided after the softmax."""
+    root = math.sqrt(query.shape[-1] // heads)
+    attend = core(divisor=lambda head_dim, heads: 1.0, after=lambda weights, mask: weights / root)
+    return attend(query, key, value, out, heads, mask)
+
+
+def _output_scaled(
+    query: Tensor, key: Tensor, value: Tensor, out: Callable[[Tensor], Tensor], heads: int, mask: Tensor | None
+) -> Pair:
+    """Wrongly: the output of the heads is divided, the weights are shown as they were."""
+    root = math.sqrt(query.shape[-1] // heads)
+    attend = core(divisor=lambda head_dim, heads: 1.0, mix=lambda weights, value: weights @ value / root)
+    return attend(query, key, value, out, heads, mask)
 
 
 def _with_head_axis(weights: Tensor, heads: int) -> Tensor:
@@ -194,7 +242,7 @@ SCALED_BY_D_MODEL = Mistake(
     "the scores are divided by the square root of d_model; each head's vectors are only head_dim wide.",
     (
         "How wide are the vectors whose dot product you take inside one head?",
-        "Take the width from the split query's last axis, and the right number comes by itself.",
+        "Print the shape of your query after the split. Over which axis does the dot product sum?",
     ),
     (core(divisor=lambda head_dim, heads: math.sqrt(head_dim * heads)),),
 )
@@ -203,7 +251,7 @@ NO_SCALING = Mistake(
     "no-scaling",
     "the scores go into the softmax without being divided by the square root of head_dim.",
     (
-        "Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",
+        "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
         "Dot products grow with the width of the vectors; the division by sqrt(head_dim) undoes that.",
     ),
     (core(divisor=lambda head_dim, heads: 1.0),),
@@ -213,8 +261,8 @@ NO_OUTPUT_PROJECTION = Mistake(
     "no-output-projection",
     "the merged heads are returned as they are: the last projection is missing.",
     (
-        "Four weights came in. Is every one of them used?",
-        "After merging, one more linear map mixes what the heads found.",
+        "There are four weight matrices. Is every one of them used?",
+        "Up to the merge no head knows of the others. What lets them mix?",
     ),
     (core(project=False),),
 )
@@ -224,18 +272,17 @@ VIEW_WITHOUT_TRANSPOSE = Mistake(
     "the heads were made by `view` alone, so each holds pieces of several tokens.",
     (
         "Try your split on a numbered tensor: does row t of every head come from token t?",
-        "Cut the last axis into heads where it stands, then swap the head and token axes.",
+        "`view` may only cut the last axis into heads. Which step brings the heads in front of the tokens?",
     ),
     (core(split_by_view), core(split_by_view, merge_by_view)),
 )
 
 MERGE_WITHOUT_TRANSPOSE = Mistake(
     "merge-without-transpose",
-    "the heads were flattened where they stood, in front of the tokens, so a token's row holds pieces of "
-    "several tokens.",
+    "the heads were joined while they were in front of the tokens, so a token's row holds pieces of several tokens.",
     (
         "The weights are right, the output isn't: look at what happens between the two.",
-        "Bring the head axis next to head_dim before you join them.",
+        "Only neighbouring axes can be joined. Which axis must be next to head_dim before you join?",
     ),
     (core(merge=merge_by_view),),
 )
@@ -245,7 +292,7 @@ ONE_HEAD_ONLY = Mistake(
     "the whole width is treated as one head: num_heads changes nothing.",
     (
         "Where in your code does num_heads matter?",
-        "Split query, key and value into heads before you take any dot product.",
+        "Print the shape of your scores: is there an axis for the heads?",
     ),
     ONE_HEAD,
 )
@@ -256,52 +303,126 @@ FURTHER = (
         "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
         (
             "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
-            "In the cut the heads are the slow axis, head_dim the fast one.",
+            "Head 0 owns neighbouring features. In which order must the two new axes come?",
         ),
         (core(split_heads_last), core(split_heads_last, merge_interleaved)),
     ),
     Mistake(
         "heads-interleaved",
         "the heads are merged number by number; each should stay in one piece.",
-        ("The weights are right, the output isn't. Does your merge undo your split, on a numbered tensor?",),
+        (
+            "The weights are right, the output isn't. Look at what happens between the two.",
+            "Does your merge undo your split, on a numbered tensor?",
+        ),
         (core(merge=merge_interleaved),),
     ),
     Mistake(
         "scale-multiplied",
-        "the scores are multiplied by the square root of head_dim where they should be divided.",
+        "the scores are multiplied by the square root of head_dim; they should be divided.",
         (
             "Your weights are far too sharp. In which direction does your scale work?",
-            "`x / d ** -0.5` multiplies: the two minus signs cancel.",
+            "Watch the sign of an exponent: `x / d ** -0.5` makes x larger.",
         ),
         (core(divisor=lambda head_dim, heads: head_dim**-0.5),),
     ),
     Mistake(
         "scaled-by-head_dim",
-        "the scores are divided by head_dim itself, not by its square root.",
-        ("Look at the divisor once more: a square root is missing.",),
-        (core(divisor=lambda head_dim, heads: float(head_dim)),),
+        "the scores are divided by head_dim itself, or by twice or half of it, not by its square root.",
+        (
+            "Print your divisor, or follow it: is it the square root of head_dim? And is there only one division?",
+            "A square root is missing, or the division happens twice: once before the product, once after it. And "
+            "Python takes powers before it divides: what is `9 ** 1/2`?",
+        ),
+        tuple(core(divisor=lambda head_dim, heads, n=n: n * head_dim) for n in (1, 2, 0.5)),  # type: ignore[misc]
+    ),
+    Mistake(
+        "scaled-by-num_heads",
+        "the scores are divided by the square root of num_heads; it is the width of a head that counts.",
+        (
+            "Why are scores divided at all? Which number makes dot products grow?",
+            "Over how many products does one dot product inside a head sum?",
+        ),
+        (core(divisor=lambda head_dim, heads: math.sqrt(heads)),),
+    ),
+    Mistake(
+        "scaled-after-softmax",
+        "the division by the square root of head_dim comes after the softmax, where it spoils the sums.",
+        (
+            "Add up one row of the weights that you multiply with the values. What should the sum be?",
+            "The softmax makes every row sum to one. Which of your steps after it changes that sum?",
+        ),
+        (_scaled_late, _output_scaled),
     ),
     Mistake(
         "softmax-over-queries",
         "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
         (
-            "Sum your weights over the last axis. Every query should have 1 to share out among the keys.",
-            "Four axes now: count from the end, and the keys are always the last.",
+            "Sum your weights over the last axis. What should each row give?",
+            "With heads there is one axis more. Counted from the end, which one is always the keys'?",
         ),
-        (core(dim=-2), core(dim=-3), core(dim=1), core(dim=0)),
+        (_over(-2), _over(-3), _over(1), _over(0)),
     ),
     Mistake(
         "attention-transposed",
         "the transposed weights are multiplied with the values.",
-        ("Write the shapes under your last product: which axis is summed over? It should be the keys'.",),
-        (core(transposed=True),),
+        (
+            "Write the shapes under that product: which axis is summed over? It should be the keys'.",
+            "Row i of the weights belongs to query i and has an entry for every key. What do the rows of the values "
+            "belong to?",
+        ),
+        (core(mix=lambda weights, value: weights.mT @ value),),
+    ),
+    Mistake(
+        "scores-transposed",
+        "rows and columns of the scores are swapped: in each head a row belongs to a key.",
+        (
+            "With 3 queries and 5 keys, how many rows should a head's scores have?",
+            "Which factor gives a product its rows? And if you call a function of your own: in which order does it "
+            "take query and key?",
+        ),
+        (core(score=lambda query, key: key @ query.mT),),
+    ),
+    Mistake(*TRANSPOSE_FORGOTTEN, (core(score=lambda query, key: query @ key),)),
+    Mistake(*VIEW_INSTEAD_OF_TRANSPOSE, (core(score=lambda query, key: query @ key_reshaped(key)),)),
+    Mistake(
+        "scores-returned",
+        "the output is right, but the second result holds the scores, not the weights.",
+        (
+            "What does a row of your second result sum to? What should it?",
+            "Look at your `return` line: which of your variables holds what the softmax gave?",
+        ),
+        (lambda *args: (core()(*args)[0], core(weigh=lambda scores: scores)(*args)[1]),),
+    ),
+    Mistake(
+        "no-softmax",
+        "the scores are used as weights: no softmax acts between them and the values.",
+        (
+            "What do the rows that you multiply with the values sum to? Is every entry positive?",
+            "Which step of lesson 01 turns scores into weights?",
+        ),
+        (core(weigh=lambda scores: scores),),
+    ),
+    Mistake(
+        "value-before-weights",
+        "in each head the values come before the weights in the product.",
+        (
+            "Write the shapes under that product: which axes meet, and which are left?",
+            "One row of weights mixes the rows of the values. The rows of a product come from its left factor.",
+        ),
+        (core(mix=lambda weights, value: value @ weights),),
+    ),
+    Mistake(
+        "output-and-weights-swapped",
+        "both results are right, but in the wrong order.",
+        ("In which order does the docstring list the two results?", "Look at your `return` line: what comes first?"),
+        (lambda *args: core()(*args)[::-1],),
     ),
     Mistake(
         "weights-averaged",
         "the weights are averaged over the heads; here each head's own table is asked for.",
         (
             "The output is right. Which axis is missing in the weights?",
-            "`nn.MultiheadAttention` averages by default, too; here every head's table is wanted.",
+            "`nn.MultiheadAttention` averages by default, too. Here every head's table is asked for.",
         ),
         (
             core(shown=lambda weights, heads: weights.mean(-3)),
@@ -312,10 +433,10 @@ FURTHER = (
 
 VIEW_WITHOUT_CONTIGUOUS = Mistake(
     "view-without-contiguous",
-    "`view` refuses to run after a transpose: the numbers don't lie in memory in the order of the axes.",
+    "`view` can't run right after a transpose: the numbers in memory are not in the order of the axes.",
     (
         "The transpose is right, so keep it. It is the `view` that needs something first.",
-        "`.contiguous()` copies the numbers into the order of the axes; `.reshape` does so if it must.",
+        "Section 3 of lesson 03 shows two ways: one copies the numbers before the `view`, one replaces the `view`.",
     ),
     recognise=view_refused,
 )

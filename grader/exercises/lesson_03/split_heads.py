@@ -7,6 +7,7 @@ import re
 import torch
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
@@ -68,12 +69,13 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "view-without-transpose",
-            "the shape is right, but each head holds pieces of several tokens: `view` went straight to "
-            "(num_heads, seq_len, head_dim) and moved nothing.",
+            "the shape is right, but each head holds pieces of several tokens: `view` went straight to (H, T, D) and "
+            "moved nothing.",
             (
                 "`view` never moves a number; it only cuts the same row of numbers elsewhere. Compare got and "
                 "expected: which token do the first rows of head 0 come from?",
-                "First cut the last axis into heads, and leave the token axis where it is. Then swap two axes.",
+                "`view` may only cut the last axis into heads, and the token axis stays where it is. What is left to "
+                "do?",
             ),
             (split_by_view,),
         ),
@@ -82,7 +84,7 @@ EXERCISE = Exercise(
             "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
             (
                 "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
-                "Head 0 owns the first head_dim features: in the cut the heads are the slow axis, head_dim the fast.",
+                "Head 0 owns the first D features, next to each other. In which order must the two new axes come?",
             ),
             (
                 lambda x, n: _heads_last(x, n).movedim(-1, -3),
@@ -95,22 +97,23 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "head-dim-first",
-            "tokens and features are swapped inside each head: its axes are (head_dim, seq_len).",
+            "tokens and features are swapped inside each head: its axes are (D, T).",
             (
                 "Each head is a little sequence of its own: a row for every token.",
-                "Only one pair of axes has to change places, and head_dim stays last.",
+                "Only one pair of axes has to change places, and D stays last.",
             ),
             (lambda x, n: reference(x, n).mT,),
         ),
         Mistake(
             "transpose-forgotten",
-            "the features are cut into heads, but the heads still stand behind the tokens: "
-            "(seq_len, num_heads, head_dim).",
+            "the features are cut into heads, but the heads still come after the tokens: (T, H, D).",
             (
                 "Compare the shape you got with the one expected: which two axes should change places?",
                 "`transpose` swaps two axes. Count them from the end, and leading axes won't matter.",
             ),
             (lambda x, n: reference(x, n).transpose(-3, -2),),
         ),
+        TWO_AXES_ONLY,
+        BATCH_ONLY,
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from grader.exercises.lesson_04.shared import (
     DIAGONAL_HIDDEN,
     INVERTED,
@@ -46,5 +48,23 @@ EXERCISE = Exercise(
         Mistake(*DIAGONAL_HIDDEN, (triangle(-1),)),
         Mistake(*ONE_FUTURE, (triangle(1),)),
         NOT_BOOL,
+        Mistake(
+            "everything-visible",
+            "nothing is hidden: every token may attend to every token.",
+            (
+                "Look at the first row of your mask: how many True does it hold? How many should it?",
+                "Which part of the square is the future? Where does your code leave it out?",
+            ),
+            (lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),),
+        ),
+        Mistake(
+            "only-itself",
+            "every token sees only itself; it may see what came before it as well.",
+            (
+                "Look at the last row of your mask: how many True does it hold? How many should it?",
+                "The diagonal is there. What about the cells below it?",
+            ),
+            (lambda seq_len: torch.eye(seq_len, dtype=torch.bool),),
+        ),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.multi_head_attention import INPUTS, PROJECTION_MISTAKES
 from grader.exercises.lesson_03.shared import (
     FURTHER,
@@ -23,6 +25,7 @@ from grader.exercises.lesson_03.shared import (
     Core,
     Pair,
     core,
+    filled_too_high,
     split,
     two_head_sizes,
     usual,
@@ -32,6 +35,7 @@ from grader.exercises.lesson_03.shared import (
 from grader.exercises.lesson_04.shared import DIAGONAL_HIDDEN, INVERTED, LESSON, LOOKS_AHEAD, ONE_FUTURE, triangle
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
 
 Variant = Callable[..., Pair]
 RIGHT_MASK = triangle(0)
@@ -77,9 +81,7 @@ PROJECTIONS = {
         _from_weights(0, 1, 2, 3, turned=turned) for turned in ((0, 1, 2, 3), (0, 1, 2), (3,), (0,), (1,), (2,))
     ),
     "value-from-key": (_from_weights(0, 1, 1, 3),),
-    "same-projection": tuple(
-        _from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0), (1, 0, 2))
-    ),
+    "same-projection": tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0))),
     "no-value-projection": (_values_are_x,),
 }
 
@@ -94,6 +96,11 @@ def _mask_weights(weights: Tensor, mask: Tensor | None) -> Tensor:
 
 def _unhidden(scores: Tensor, _mask: Tensor) -> Tensor:
     return scores
+
+
+def _leaks(session: Session) -> bool:
+    cases = [case for case in session.real_cases() if case.comparable]
+    return filled_too_high(session, cases, lambda case: ~RIGHT_MASK(case.sizes["T"]))
 
 
 def _showing(*visible: Callable[[int], Tensor]) -> tuple[Variant, ...]:
@@ -111,7 +118,7 @@ MISTAKES = (
         "mask-ignored",
         "nothing is hidden: every token attends to later ones.",
         (
-            "Print one head's weights. What stands above the diagonal?",
+            "Print one head's weights. What is above the diagonal?",
             "The mask belongs between the scores and the softmax.",
         ),
         (causally(core(hide=_unhidden)),),
@@ -121,20 +128,50 @@ MISTAKES = (
         "weights are hidden after the softmax, so a row no longer sums to one.",
         (
             "Add up the first row of one head's weights. What should it give?",
-            "Hide the scores; then the softmax shares out 1 among what is left.",
+            "What gives a row its sum of one? What has to be hidden before that step?",
         ),
         (causally(core(hide=_unhidden, after=_mask_weights)),),
     ),
     Mistake(
         "zero-instead-of-minus-infinity",
         "hidden scores are set to 0, and exp(0) is 1: later tokens still get weight.",
-        ("Which score gives the weight 0? Try some in `torch.exp`.",),
+        (
+            "Which score gives the weight 0? Try some in `torch.exp`.",
+            "0 is a score like any other. It takes a score far below every other one.",
+        ),
         (
             causally(core(hide=functools.partial(_fill, fill=0.0))),
             causally(core(hide=functools.partial(_fill, fill=0.0), after=_mask_weights)),
         ),
     ),
     Mistake("mask-inverted", LOOKS_AHEAD, INVERTED, _showing(triangle(1, upper=True), triangle(0, upper=True))),
+    Mistake(
+        "mask-added",
+        "the mask is added to the scores as 0 and 1, which changes them only a little.",
+        (
+            "A hidden key's score gets 0 added. What is its weight then?",
+            "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
+        ),
+        (causally(core(hide=lambda scores, mask: scores + mask)),),
+    ),
+    Mistake(
+        "zero-times-infinity",
+        "everything is NaN: minus infinity is multiplied by the mask's zeros, and 0 · inf is NaN.",
+        (
+            "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
+            "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
+        ),
+        (causally(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),),
+    ),
+    Mistake(
+        "small-negative-fill",
+        "the number that marks hidden scores is not negative enough: later tokens get weight.",
+        (
+            "Look at the weights above the diagonal: they are small, but are they zero?",
+            "There is a score below every other one, whatever they are.",
+        ),
+        recognise=_leaks,
+    ),
     Mistake(*DIAGONAL_HIDDEN, _showing(triangle(-1))),
     Mistake(*ONE_FUTURE, _showing(triangle(1))),
     *wrapped(
@@ -149,6 +186,8 @@ MISTAKES = (
     ),
     *(Mistake(m.id, m.symptom, m.hints, PROJECTIONS[m.id]) for m in PROJECTION_MISTAKES),
     VIEW_WITHOUT_CONTIGUOUS,
+    TWO_AXES_ONLY,
+    BATCH_ONLY,
 )
 
 
@@ -161,7 +200,7 @@ def _gentle(draw: Draw, name: str, shape: tuple[int, ...]) -> Tensor:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"})
+    return with_leading_axes(draw, INPUTS, two_head_sizes(draw, "T"), _gentle, numbers={"num_heads": "H"}, square=True)
 
 
 EXERCISE = Exercise(

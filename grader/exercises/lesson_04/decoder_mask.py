@@ -11,6 +11,7 @@ from grader.exercises.lesson_04.shared import (
     DIAGONAL_HIDDEN,
     INVERTED,
     LESSON,
+    MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
     NOTHING,
@@ -98,7 +99,7 @@ EXERCISE = Exercise(
             "padded keys are hidden, but the future is visible.",
             (
                 "Look at the first row of the mask of a sentence without padding. What may token 0 attend to?",
-                "Join your mask of the padding with the triangle of the same length.",
+                "You need two masks. Which one do you have, and which one is missing?",
             ),
             (_padding_only, padding),
         ),
@@ -118,15 +119,37 @@ EXERCISE = Exercise(
             "the rows of padded queries are hidden as well; they should stay as they are.",
             (
                 "Look at the last row of a padded sentence. It should show the same keys as the last real row does.",
-                "Only keys are hidden. What comes out for a padded query is thrown away later, so it may stay.",
+                "Only keys are hidden. What comes out for a padded query is thrown away later, so its row may stay.",
             ),
             (_joined(causal, _both_axes),),
+        ),
+        Mistake(
+            "missing-axes",
+            "the padding's mask lacks axes of length 1, so sentences meet the wrong axis of the triangle.",
+            (
+                "Write the shapes of your two masks under each other, right-aligned. What meets what?",
+                "The result is (B, 1, T, T). Which axes of length 1 does the mask of the padding need?",
+            ),
+            (
+                lambda t, p: (t != p)[:, None] & causal(t.shape[1]),
+                lambda t, p: (t != p)[None, :, None] & causal(t.shape[1]),
+            ),
+        ),
+        Mistake(
+            "equality-instead-of-and",
+            "a key is visible where both tests give the same answer, two times No among them.",
+            (
+                "Take a padded key in the future: both tests say No. What does your mask say?",
+                "Say the rule in words. Which operator asks for both?",
+            ),
+            (_joined(causal, padding, torch.eq),),
         ),
         Mistake(*ON_QUERY_AXIS, (_joined(causal, _queries),)),
         Mistake(*DIAGONAL_HIDDEN, (_joined(triangle(-1), padding),)),
         Mistake(*ONE_FUTURE, (_joined(triangle(1), padding),)),
         Mistake(*PAD_IDX_IGNORED, (_joined(causal, as_key(lambda tokens, _: tokens != 0)),)),
         NOT_BOOL,
+        MASK_AS_CONDITION,
     ),
     builds_on=("causal_mask", "padding_mask"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -311,7 +312,7 @@ def _all(session: Session, names: dict[str, Any], answer: bool | None) -> bool:
 
 
 def _inverted(session: Session) -> bool:
-    return _all(session, SOUND, True) and _all(session, BROKEN, False)
+    return _all(session, SOUND, True) and verdict(session, UNMASKED) is False
 
 
 def _changes_nothing(session: Session) -> bool:
@@ -319,6 +320,31 @@ def _changes_nothing(session: Session) -> bool:
     seen = _ask(session, UNMASKED).seen
     pairs = list(zip(seen[::2], seen[1::2], strict=False))
     return bool(pairs) and all(torch.equal(*pair) for pair in pairs) and _all(session, {**SOUND, **BROKEN}, False)
+
+
+def _never_calls(session: Session) -> bool:
+    return verdict(session, UNMASKED) is not None and not _ask(session, UNMASKED).seen
+
+
+def _changes_pile_up(session: Session) -> bool:
+    """Each call changes one token more than the call before, and a sound attention is reported."""
+    seen = _ask(session, PLAIN).seen
+    if not seen or verdict(session, PLAIN) is not True or any(x.shape != seen[0].shape for x in seen):
+        return False
+    first, *others = seen
+    changed = [set((x != first).any(-1).nonzero().flatten().tolist()) for x in others]
+    changed = [rows for rows in changed if rows]
+    growing = all(before < after for before, after in itertools.pairwise(changed))
+    return len(changed) > 1 and growing and max(changed[0]) < max(changed[-1])
+
+
+def _changes_too_little(session: Session) -> bool:
+    """No leak is found, and no entry of an input differs from the first input by more than a thousandth."""
+    if not _all(session, {**SOUND, **BROKEN}, False):
+        return False
+    seen = _ask(session, UNMASKED).seen
+    others = [x for x in seen if x.shape == seen[0].shape and not torch.equal(x, seen[0])]
+    return bool(others) and all(bool(((x - seen[0]).abs() < 1e-3).all()) for x in others)
 
 
 def _compares_shapes(session: Session) -> bool:
@@ -363,7 +389,10 @@ EXERCISE = Exercise(
         Mistake(
             "verdict-inverted",
             "it answers the other way round: True where nothing leaks.",
-            ("Read the name of the function as a question. What is the answer for an attention without a mask?",),
+            (
+                "Read the name of the function as a question. What is the answer for an attention without a mask?",
+                "Outputs that stay equal are a good sign. What do you return where they are equal?",
+            ),
             recognise=_inverted,
         ),
         Mistake(
@@ -374,6 +403,33 @@ EXERCISE = Exercise(
                 "After `y = x` there is one tensor with two names. How do you get a second one?",
             ),
             recognise=_changes_nothing,
+        ),
+        Mistake(
+            "never-calls",
+            "the attention is never called, so nothing can be known about it.",
+            (
+                "What do you compare? Is it what the attention returns?",
+                "Inputs differ because you changed them. Whose change tells of a leak?",
+            ),
+            recognise=_never_calls,
+        ),
+        Mistake(
+            "changes-too-little",
+            "the change is so small that no output moves by more than rounding.",
+            (
+                "Print how far the outputs of an attention without a mask move.",
+                "How large is your change beside the numbers in x, and beside the tolerance of your comparison?",
+            ),
+            recognise=_changes_too_little,
+        ),
+        Mistake(
+            "changes-pile-up",
+            "earlier changes are still there in the next round, so an output moves for what came before it.",
+            (
+                "Print the input before each call. Which tokens differ from the first input?",
+                "In round t only token t should differ. From what do you start each round?",
+            ),
+            recognise=_changes_pile_up,
         ),
         Mistake(
             "compares-shapes",
@@ -407,8 +463,9 @@ EXERCISE = Exercise(
             "it looks for a leak in some places only; elsewhere one goes unseen.",
             (
                 "Which token do you change, which outputs do you watch? Think of a leak between two others.",
-                "Every token may be the one that is seen too early, and every output before it the one that sees it. "
-                "Take more than two tokens.",
+                "Every token may be the one that is seen too early, and every output before it the one that sees it.",
+                "Take more than two tokens. Does a `return` stop your loop in its first round? And is it enough for "
+                "you if one output moves, or must all of them?",
             ),
             recognise=_one_position,
         ),

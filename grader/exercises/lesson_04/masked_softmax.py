@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_04.shared import MASK_AS_CONDITION
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
@@ -263,6 +264,18 @@ def _zero_score_hidden(zeros: bool) -> Variant:
     return wrong
 
 
+def _as_index(session: Session) -> bool:
+    raised = [session.call(session.cases[name]).raised for name in (BATCH, KEYS)]
+    return any(error is not None and "The shape of the mask" in error.message for error in raised)
+
+
+def _keepdim_forgotten(session: Session) -> bool:
+    """A division that fails because the sum has lost its axis: torch names the two lengths, Tk and Tq."""
+    raised, sizes = session.call(session.cases[ONE]).raised, session.cases[ONE].sizes
+    lengths = f"({sizes['Tk']}) must match the size of tensor b ({sizes['Tq']})"
+    return raised is not None and lengths in raised.message and "/" in raised.line
+
+
 FILLS = (-1.0, -10.0, -50.0, -100.0, -1000.0, -9999.0, -10000.0)
 NOTHING, LARGE = -torch.inf, -1e9
 
@@ -288,8 +301,17 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake(
+            "positive-infinity",
+            "hidden scores are set to plus infinity, or to NaN, and then the whole row becomes NaN.",
+            (
+                "Try `torch.tensor([1.0, float('inf')]).softmax(-1)`. What comes out?",
+                "A hidden key should get the weight 0. Which score gives that?",
+            ),
+            (_filled(torch.inf), _filled(torch.inf, zeros=True)),
+        ),
+        Mistake(
             "zero-times-infinity",
-            "minus infinity is multiplied by the mask's zeros, and 0 · inf is NaN.",
+            "visible scores become NaN, as when minus infinity is multiplied by the mask's zeros: 0 · inf is NaN.",
             (
                 "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
                 "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
@@ -301,14 +323,14 @@ EXERCISE = Exercise(
             "a row with nothing visible becomes NaN, in the weights or in their gradient.",
             (
                 "Every score of such a row is minus infinity. What is left after its maximum is subtracted?",
-                "Give such a row harmless weights or scores first, or replace its NaN; then look at the gradient too: "
-                "what reaches `scores` should have been cut off by the mask.",
+                "Such a row needs harmless scores first, or its NaN has to be replaced. Then look at the gradient "
+                "too: the mask should cut off what flows back to hidden scores.",
             ),
             recognise=nan_in_empty_row,
         ),
         Mistake(
             "uniform-in-empty-row",
-            "a row with nothing visible still shares out 1 among hidden keys.",
+            "a row with nothing visible still gives hidden keys weight, 1 in all.",
             (
                 "Filled with one number, all scores of such a row are equal. What does softmax make of equal scores?",
                 "Which weights may be other than zero? The mask knows, also after the softmax.",
@@ -320,7 +342,7 @@ EXERCISE = Exercise(
             "what should be hidden is visible, and the other way round.",
             (
                 "In this course True means *may attend*. What does `masked_fill` do where its mask is True?",
-                "`~mask` turns one convention into the other.",
+                "Where does `masked_fill` have to fill here: where the mask is True, or where it is False?",
             ),
             (
                 _filled(NOTHING, inverted=True),
@@ -334,17 +356,68 @@ EXERCISE = Exercise(
         Mistake(
             "mask-ignored",
             "the mask has no effect.",
-            ("Change one entry of the mask. Where in your code should that make a difference?",),
+            (
+                "Change one entry of the mask. Where in your code should that make a difference?",
+                "`masked_fill` returns a new tensor. Is it the one that you go on with?",
+            ),
             (lambda scores, mask: torch.softmax(scores, -1),),
         ),
         Mistake(
             "mask-after-softmax",
             "weights are hidden after the softmax, so a row no longer sums to one.",
             (
-                "Add up one row of your weights. What became of the share that the hidden keys had been given?",
-                "Hide before the softmax shares out, or share out once more afterwards.",
+                "Add up one row of your weights. What happened to the share that the hidden keys had got?",
+                "What gives a row its sum of one? Does it come before or after you hide?",
             ),
-            (lambda scores, mask: torch.softmax(scores, -1) * mask,),
+            (
+                lambda scores, mask: torch.softmax(scores, -1) * mask,
+                lambda scores, mask: torch.softmax(scores, -1).masked_fill(~mask, NOTHING),
+            ),
+        ),
+        Mistake(
+            "softmax-forgotten",
+            "the masked scores come back; the softmax is missing.",
+            (
+                "Add up one row of your result. What should it give?",
+                "Which step turns scores into weights?",
+            ),
+            (
+                lambda scores, mask: scores.masked_fill(~mask, NOTHING),
+                lambda scores, mask: scores.masked_fill(~mask, LARGE),
+                lambda scores, mask: scores.masked_fill(~mask, 0.0),
+            ),
+        ),
+        Mistake(
+            "mask-added",
+            "the mask is added to the scores as 0 and 1, which changes them only a little.",
+            (
+                "A hidden key's score gets 0 added. What is its weight then?",
+                "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
+            ),
+            (lambda scores, mask: torch.softmax(scores + mask, -1),),
+        ),
+        Mistake(
+            "causal-mask-instead",
+            "a causal mask of your own is used; the argument `mask` makes no difference.",
+            (
+                "Call it with a mask that is True everywhere. What should be hidden then?",
+                "Which keys are hidden is the caller's choice. Where does your code use the argument `mask`?",
+            ),
+            tuple(
+                lambda scores, mask, fill=fill: _filled(fill)(scores, torch.ones(scores.shape[-2:]).tril() > 0)
+                for fill in (NOTHING, LARGE)
+            ),
+        ),
+        Mistake(
+            "scaled-anyway",
+            "the scores are divided by the square root of a size; here they are taken as they are.",
+            (
+                "Read the docstring once more: hide, softmax, zeros. Which step of yours is not among them?",
+                "The scores may be scaled already. Who does it in `causal_multi_head_attention`?",
+            ),
+            tuple(
+                lambda scores, mask, axis=axis: reference(scores / scores.shape[axis] ** 0.5, mask) for axis in (-1, -2)
+            ),
         ),
         Mistake(
             "zero-instead-of-minus-infinity",
@@ -366,8 +439,11 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "softmax-over-queries",
-            "the softmax runs over the wrong axis: the visible keys of one query don't share out 1.",
-            ("Sum your weights over the last axis.", "The keys are the last axis of the scores: count from the end."),
+            "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
+            (
+                "Sum your weights over the last axis. What should every row with something visible give?",
+                "The keys are the last axis of the scores, whatever axes come before: count from the end.",
+            ),
             tuple(
                 _filled(fill, dim, zeros=zeros)
                 for dim in (-2, 0, 1)
@@ -379,14 +455,18 @@ EXERCISE = Exercise(
             "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
             (
                 "Try `torch.exp(torch.tensor(10000.0))`. What comes out?",
-                "Take its own maximum from every row first, as in lesson 01, or let torch's softmax do it.",
+                "What did lesson 01 subtract from every row before the exponential? torch's softmax does so by itself.",
             ),
             recognise=overflows,
         ),
         Mistake(
             "global-max-underflow",
             "one maximum is taken of everything, so in rows far below it every exponential is 0.",
-            ("Think of two rows, one near 10000 and one near -10000. Every row needs a maximum of its own.",),
+            (
+                "Think of two rows, one near 10000 and one near -10000. What happens to the second if you subtract "
+                "10000?",
+                "Rows don't share their weights. Should they share a maximum?",
+            ),
             recognise=underflows,
         ),
         Mistake(
@@ -401,12 +481,33 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "epsilon-in-denominator",
-            "a small number in the denominator swallows rows whose visible scores lie far below the hidden ones.",
+            "a small number in the denominator is too large for rows whose visible scores lie far below the hidden "
+            "ones.",
             (
-                "Before you share out again, the visible keys may have a share of 1e-12. Add your number to it.",
-                "Hide before the softmax, and no share is that small.",
+                "Before you divide, the visible keys may have a share of 1e-12. What does your number do to the sum?",
+                "The share is that small because the hidden keys took part in the softmax. Could they be hidden "
+                "before it?",
             ),
             recognise=too_small_a_share,
+        ),
+        MASK_AS_CONDITION,
+        Mistake(
+            "mask-as-index",
+            "the mask is used as an index, which works only where it has the full shape of the scores.",
+            (
+                "Which shapes may the mask have? The report shows one that fails.",
+                "Indexing doesn't stretch a mask. Which functions of this lesson do, and choose entry by entry?",
+            ),
+            recognise=_as_index,
+        ),
+        Mistake(
+            "keepdim-forgotten",
+            "the sum over an axis removes that axis, so the division lines up the wrong axes.",
+            (
+                "Print the shapes of what you divide and of what you divide by.",
+                "Look up `keepdim` of `Tensor.sum`.",
+            ),
+            recognise=_keepdim_forgotten,
         ),
     ),
 )

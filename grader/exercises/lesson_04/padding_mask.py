@@ -5,8 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
+    AXES_MISPLACED,
     INVERTED,
     LESSON,
+    MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
     NOTHING,
@@ -47,7 +49,7 @@ EXERCISE = Exercise(
         Mistake(
             "mask-inverted",
             "the mask is True for padding and False for tokens.",
-            ("In this course True means *may attend*. May one attend to padding?", INVERTED[1]),
+            ("In this course True means *may attend*. May a query attend to padding?", INVERTED[1]),
             (as_key(is_padding),),
         ),
         Mistake(
@@ -59,7 +61,7 @@ EXERCISE = Exercise(
             "the right places are marked, but the axes for heads and queries are missing.",
             (
                 "Scores are (B, H, Tq, Tk). Write your mask's shape under it, right-aligned: what meets what?",
-                "An axis of length 1 stretches to any length. `unsqueeze`, or indexing with `None`, adds one.",
+                "An axis of length 1 stretches to any length. Between which two axes are such axes needed?",
             ),
             tuple(
                 lambda tokens, pad_idx, f=f, axes=axes: f(tokens, pad_idx).reshape(len(tokens), *axes, tokens.shape[1])
@@ -67,7 +69,34 @@ EXERCISE = Exercise(
                 for axes in ((), (1,))
             ),
         ),
+        Mistake(
+            *AXES_MISPLACED,
+            tuple(
+                lambda tokens, pad_idx, f=f, at=at: f(tokens, pad_idx)[at]
+                for f in (is_token, is_padding)
+                for at in ((None, None), (slice(None), slice(None), None, None), (None, slice(None), None))
+            ),
+        ),
+        Mistake(
+            "stretched-already",
+            "the mask is right, but there is a row for every query; one row for all of them is asked for.",
+            (
+                "Do the visible keys depend on the query here?",
+                "An axis of length 1 stretches by itself. Which of your axes is longer than it needs to be?",
+            ),
+            (lambda tokens, pad_idx: padding(tokens, pad_idx).expand(-1, -1, tokens.shape[1], -1),),
+        ),
+        Mistake(
+            "padded-queries-hidden",
+            "padded queries are hidden as well; only keys are asked for.",
+            (
+                "Which shape does the exercise ask for? Is there an axis for the queries?",
+                "Only keys are hidden. What comes out for a padded query is thrown away later.",
+            ),
+            (lambda tokens, pad_idx: padding(tokens, pad_idx) & padding(tokens, pad_idx).mT,),
+        ),
         Mistake(*PAD_IDX_IGNORED, (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))),
         NOT_BOOL,
+        MASK_AS_CONDITION,
     ),
 )

@@ -77,9 +77,25 @@ NOT_BOOL = Mistake(
     recognise=_not_bool,
 )
 
+
+def _asks_the_whole_mask(session: Session) -> bool:
+    raised = [session.call(case).raised for case in session.real_cases()]
+    return any(error is not None and "more than one value is ambiguous" in error.message for error in raised)
+
+
+MASK_AS_CONDITION = Mistake(
+    "mask-as-condition",
+    "Python's `and`, `or`, `not` and `if` need one True or False; the mask is a table of them.",
+    (
+        "Which of these four words meets a mask in your code?",
+        "Masks are negated and combined entry by entry. Which operators do that?",
+    ),
+    recognise=_asks_the_whole_mask,
+)
+
 INVERTED = (
     "Take token 0 of your mask: which keys may it attend to? In this course True means *may attend*.",
-    "The other convention, True = hide, is its negation. Where does your mask turn from one to the other?",
+    "The other convention, True = hide, is its negation. Which of the two does each line of yours follow?",
 )
 
 
@@ -96,7 +112,7 @@ DIAGONAL_HIDDEN = (
     "no token may attend to itself, and the first one to nothing at all.",
     (
         "Look at the first row of your mask: how many True does it hold? How many should it?",
-        "The diagonal is the present, neither past nor future. On which side of your cut does it fall?",
+        "The diagonal is the present, neither past nor future. Does your triangle include it?",
     ),
 )
 
@@ -105,7 +121,7 @@ ONE_FUTURE = (
     "every token may attend to the token right after it.",
     (
         "Look at the first row of your mask: how many True does it hold? How many should it?",
-        "Your cut runs one diagonal too high. What does the argument `diagonal` count from?",
+        "Your triangle ends one diagonal too high. What does the argument `diagonal` count from?",
     ),
 )
 
@@ -159,12 +175,24 @@ ON_QUERY_AXIS = (
     "the padding is marked along the queries: padded keys are still attended to.",
     (
         "Which of the last two axes of the scores belongs to the keys? Where does your mask have length T?",
-        "What nobody should look at are the padded keys, so a column of the scores has to go, not a row.",
+        "Nobody should look at padded keys, so a column of the scores has to be hidden, not a row.",
     ),
 )
 
 PAD_IDX_IGNORED = (
     "pad-idx-ignored",
     "only the id 0 counts as padding, whatever `pad_idx` says.",
-    ("Call it with `pad_idx=1`. Where does your code use the argument?",),
+    (
+        "Call it twice, with `pad_idx=0` and `pad_idx=1`. Should the two masks be the same?",
+        "Where does your code use the argument?",
+    ),
+)
+
+AXES_MISPLACED = (
+    "axes-misplaced",
+    "the right places are marked, but the axes are in the wrong order.",
+    (
+        "Scores are (B, H, Tq, Tk). Write your mask's shape under it, right-aligned: what meets what?",
+        "Which axes of the scores belong to sentences and to keys? The other two have length 1 in the mask.",
+    ),
 )

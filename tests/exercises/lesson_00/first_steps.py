@@ -71,3 +71,13 @@ def first_steps(x):
 # %% wrong -: subtracts one
 def first_steps(x):
     return 2 * x - 1
+
+
+# %% wrong not-doubled: two is added, and one
+def first_steps(x):
+    return x + 2 + 1
+
+
+# %% wrong squared: only a power
+def first_steps(x):
+    return x**2

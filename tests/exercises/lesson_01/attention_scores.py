@@ -345,7 +345,7 @@ def attention_scores(query, key):
     return torch.dot(query, key)
 
 
-# %% wrong -: key viewed instead of transposed
+# %% wrong view-instead-of-transpose: key viewed instead of transposed
 def attention_scores(query, key):
     return query @ key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
@@ -355,7 +355,7 @@ def attention_scores(query, key):
     return query @ key.transpose(-2, -1) + 1
 
 
-# %% wrong -: cosine of the angle
+# %% wrong cosine-instead: cosine of the angle
 def attention_scores(query, key):
     return F.cosine_similarity(query.unsqueeze(-2), key.unsqueeze(-3), dim=-1)
 
@@ -429,3 +429,72 @@ def attention_scores(query, key):
 # %% wrong -: keys in reverse
 def attention_scores(query, key):
     return query @ key.flip(-2).mT
+
+
+# %% wrong view-instead-of-transpose: reshape to (D, T)
+def attention_scores(query, key):
+    T, D = key.shape[-2:]
+    return query @ key.reshape(*key.shape[:-2], D, T)
+
+
+# %% wrong view-instead-of-transpose: view of one sequence
+def attention_scores(query, key):
+    return query @ key.view(key.shape[1], key.shape[0])
+
+
+# %% wrong gram-of-features: the query transposed
+def attention_scores(query, key):
+    return query.transpose(-2, -1) @ key
+
+
+# %% wrong gram-of-features: einsum over the tokens
+def attention_scores(query, key):
+    return torch.einsum("...td,...te->...de", query, key)
+
+
+# %% wrong one-argument-only: the query twice
+def attention_scores(query, key):
+    return query @ query.transpose(-2, -1)
+
+
+# %% wrong one-argument-only: the key twice
+def attention_scores(query, key):
+    return torch.einsum("...td,...sd->...ts", key, key)
+
+
+# %% wrong cosine-instead: normalised
+def attention_scores(query, key):
+    return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT
+
+
+# %% wrong batch-only: transpose(1, 2)
+def attention_scores(query, key):
+    return query @ key.transpose(1, 2)
+
+
+# %% wrong batch-only: bmm
+def attention_scores(query, key):
+    return torch.bmm(query, key.transpose(1, 2))
+
+
+# %% wrong scaled-too-early: a power without brackets
+def attention_scores(query, key):
+    return query @ key.mT / query.shape[-1] ** 1 / 2
+
+
+# %% wrong two-axes-only: the lesson's loops
+def attention_scores(query, key):
+    scores = query.new_zeros(len(query), len(key))
+    for i in range(len(query)):
+        for j in range(len(key)):
+            scores[i, j] = query[i] @ key[j]
+    return scores
+
+
+# %% wrong -: the lesson's loops with its sizes
+def attention_scores(query, key):
+    scores = torch.zeros(3, 3)
+    for i in range(3):
+        for j in range(3):
+            scores[i, j] = query[i] @ key[j]
+    return scores

@@ -218,7 +218,7 @@ def project_qkv(x, w_query, w_key, w_value):
     return tuple(np.matmul(x.detach().numpy(), w.detach().numpy()) for w in (w_query, w_key, w_value))
 
 
-# %% wrong wrong-shape: tokens last
+# %% wrong tokens-in-columns: tokens last
 def project_qkv(x, w_query, w_key, w_value):
     return tuple((x @ w).mT for w in (w_query, w_key, w_value))
 
@@ -329,3 +329,59 @@ def project_qkv(x, w_query, w_key, w_value):
 # %% wrong -: zeros of the right shape
 def project_qkv(x, w_query, w_key, w_value):
     return tuple(torch.zeros(*x.shape[:-1], w.shape[1], dtype=x.dtype) for w in (w_query, w_key, w_value))
+
+
+# %% wrong tokens-in-columns: weights first, both transposed
+def project_qkv(x, w_query, w_key, w_value):
+    return w_query.mT @ x.mT, w_key.mT @ x.mT, w_value.mT @ x.mT
+
+
+# %% wrong factors-swapped: at
+def project_qkv(x, w_query, w_key, w_value):
+    return w_query @ x, w_key @ x, w_value @ x
+
+
+# %% wrong factors-swapped: torch.matmul
+def project_qkv(x, w_query, w_key, w_value):
+    query = torch.matmul(w_query, x)
+    key = torch.matmul(w_key, x)
+    value = torch.matmul(w_value, x)
+    return query, key, value
+
+
+# %% wrong chained-projections: each from the one before
+def project_qkv(x, w_query, w_key, w_value):
+    query = x @ w_query
+    key = query @ w_key
+    value = key @ w_value
+    return query, key, value
+
+
+# %% wrong chained-projections: x overwritten
+def project_qkv(x, w_query, w_key, w_value):
+    results = []
+    for w in (w_query, w_key, w_value):
+        x = x @ w
+        results.append(x)
+    return tuple(results)
+
+
+# %% wrong not-projected: the value is x
+def project_qkv(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_key, x
+
+
+# %% wrong not-projected: x three times
+def project_qkv(x, w_query, w_key, w_value):
+    return x, x, x
+
+
+# %% wrong batch-only: bmm
+def project_qkv(x, w_query, w_key, w_value):
+    batch = x.shape[0]
+    return tuple(torch.bmm(x, w.expand(batch, *w.shape)) for w in (w_query, w_key, w_value))
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def project_qkv(x, w_query, w_key, w_value):
+    return tuple(torch.einsum("bte,ed->btd", x, w) for w in (w_query, w_key, w_value))

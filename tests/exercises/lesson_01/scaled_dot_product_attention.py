@@ -507,7 +507,7 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value.to(weights.dtype), weights
 
 
-# %% wrong raised: no transpose
+# %% wrong transpose-forgotten: no transpose
 def scaled_dot_product_attention(query, key, value):
     weights = torch.softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
@@ -578,13 +578,13 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value, weights
 
 
-# %% wrong -: scores returned as weights
+# %% wrong scores-returned: scores returned as weights
 def scaled_dot_product_attention(query, key, value):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return torch.softmax(scores, dim=-1) @ value, scores
 
 
-# %% wrong -: no softmax
+# %% wrong no-softmax: no softmax
 def scaled_dot_product_attention(query, key, value):
     weights = query @ key.mT / math.sqrt(query.shape[-1])
     return weights @ value, weights
@@ -627,3 +627,111 @@ def scaled_dot_product_attention(query, key, value):
     weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
     output = value.mean(-2, keepdim=True).expand(*query.shape[:-1], value.shape[-1])
     return output * weights.sum(-1, keepdim=True), weights
+
+
+# %% wrong transpose-forgotten: matmul
+def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(torch.matmul(query, key) / math.sqrt(query.shape[-1]), dim=-1)
+    return torch.matmul(weights, value), weights
+
+
+# %% wrong view-instead-of-transpose: reshape
+def scaled_dot_product_attention(query, key, value):
+    turned = key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
+    weights = torch.softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong view-instead-of-transpose: view, for one sequence
+def scaled_dot_product_attention(query, key, value):
+    Tk, d_k = key.size()[-2:]
+    weights = torch.softmax(query @ key.view(*key.size()[:-2], d_k, Tk) * d_k**-0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scores-returned: not scaled
+def scaled_dot_product_attention(query, key, value):
+    scores = attention_scores(query, key)
+    weights = stable_softmax(scores / math.sqrt(key.shape[-1]))
+    return weights @ value, scores
+
+
+# %% wrong no-softmax: computed, but not used
+def scaled_dot_product_attention(query, key, value):
+    scores = attention_scores(query, key) / math.sqrt(query.shape[-1])
+    weights = stable_softmax(scores)
+    return scores @ value, weights
+
+
+# %% wrong value-before-weights: at
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return value @ weights, weights
+
+
+# %% wrong value-before-weights: the transposed values
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return value.mT @ weights, weights
+
+
+# %% wrong value-before-weights: both transposed
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return value.mT @ weights.mT, weights
+
+
+# %% wrong key-used-as-value: at
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return weights @ key, weights
+
+
+# %% wrong key-used-as-value: einsum
+def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), -1)
+    return torch.einsum("...ts,...sd->...td", weights, key), weights
+
+
+# %% wrong batch-only: bmm
+def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1]), dim=-1)
+    return torch.bmm(weights, value), weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(query @ key.transpose(1, 2) / query.shape[-1] ** 0.5)
+    return weights @ value, weights
+
+
+# %% wrong scaled-by-d_k: the query divided, then the scores again
+def scaled_dot_product_attention(query, key, value):
+    query = query / math.sqrt(query.shape[-1])
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return weights @ value, weights
+
+
+# %% wrong scaled-by-d_k: the root of each of the two
+def scaled_dot_product_attention(query, key, value):
+    s = query.shape[-1] ** 0.5
+    weights = torch.softmax((query / s) @ (key / s).mT, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled-by-d_k: a power without brackets
+def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(query @ key.mT / query.shape[-1] ** 1 / 2, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled-by-d_k: half of it
+def scaled_dot_product_attention(query, key, value):
+    weights = torch.softmax(query @ key.mT / (query.shape[-1] ** 1 / 2), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scores-transposed: arguments swapped in a call of its own
+def scaled_dot_product_attention(query, key, value):
+    weights = stable_softmax(attention_scores(key, query) / math.sqrt(query.shape[-1]))
+    return weights @ value, weights

@@ -533,3 +533,124 @@ results = []
 def self_attention(x, w_query, w_key, w_value):
     results.append(scaled_dot_product_attention(*project_qkv(x, w_query, w_key, w_value)))
     return results[0]
+
+
+# %% wrong transpose-forgotten: at
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = torch.softmax(query @ key / math.sqrt(key.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong transpose-forgotten: matmul
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    weights = stable_softmax(torch.matmul(query, key) * query.shape[-1] ** -0.5)
+    return torch.matmul(weights, value), weights
+
+
+# %% wrong view-instead-of-transpose: reshape
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    *lead, T, d_k = key.shape
+    weights = torch.softmax(query @ key.reshape(*lead, d_k, T) / math.sqrt(d_k), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong view-instead-of-transpose: view of a contiguous key
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = query @ key.contiguous().view(*key.shape[:-2], key.size(-1), key.size(-2))
+    weights = stable_softmax(scores / math.sqrt(key.size(-1)))
+    return weights @ value, weights
+
+
+# %% wrong scores-returned: scaled ones
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.softmax(-1) @ value, scores
+
+
+# %% wrong scores-returned: bare ones
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    output, _ = scaled_dot_product_attention(query, key, value)
+    return output, attention_scores(query, key)
+
+
+# %% wrong no-softmax: scaled scores as weights
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = attention_scores(query, key) / math.sqrt(query.shape[-1])
+    return weights @ value, weights
+
+
+# %% wrong no-softmax: bare scores as weights
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = attention_scores(query, key)
+    return weights @ value, weights
+
+
+# %% wrong value-before-weights: at
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return value @ weights, weights
+
+
+# %% wrong value-before-weights: both transposed
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = stable_softmax(attention_scores(query, key) / math.sqrt(query.shape[-1]))
+    return value.mT @ weights.mT, weights
+
+
+# %% wrong roles-swapped: results unpacked in another order
+def self_attention(x, w_query, w_key, w_value):
+    query, value, key = project_qkv(x, w_query, w_key, w_value)
+    return scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong roles-swapped: arguments in another order
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    return scaled_dot_product_attention(value, key, query)
+
+
+# %% wrong not-projected: x three times
+def self_attention(x, w_query, w_key, w_value):
+    return scaled_dot_product_attention(x, x, x)
+
+
+# %% wrong not-projected: by hand
+def self_attention(x, w_query, w_key, w_value):
+    weights = torch.softmax(x @ x.mT / x.shape[-1] ** 0.5, dim=-1)
+    return weights @ x, weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    weights = torch.softmax(query @ key.transpose(1, 2) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    weights = stable_softmax(torch.einsum("btd,bsd->bts", query, key) / math.sqrt(query.shape[-1]))
+    return torch.einsum("bts,bsd->btd", weights, value), weights
+
+
+# %% wrong scores-transposed: query and key swapped in the call
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    return scaled_dot_product_attention(key, query, value)
+
+
+# %% wrong scaled-by-d_k: divided before a function that divides again
+def self_attention(x, w_query, w_key, w_value):
+    query, key, value = project_qkv(x, w_query, w_key, w_value)
+    return scaled_dot_product_attention(query / math.sqrt(query.shape[-1]), key, value)

@@ -528,7 +528,7 @@ def stable_softmax(scores):
     return out
 
 
-# %% wrong raised: maximum with its indices
+# %% wrong max-is-a-pair: maximum with its indices
 def stable_softmax(scores):
     e = torch.exp(scores - scores.max(dim=-1, keepdim=True))
     return e / e.sum(-1, keepdim=True)
@@ -585,18 +585,18 @@ def stable_softmax(scores):
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: softmax of minus the scores
+# %% wrong sign-flipped: softmax of minus the scores
 def stable_softmax(scores):
     e = torch.exp(scores.amin(-1, keepdim=True) - scores)
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: never divided
+# %% wrong not-divided: never divided
 def stable_softmax(scores):
     return torch.exp(scores - scores.amax(-1, keepdim=True))
 
 
-# %% wrong -: logarithm kept
+# %% wrong log-softmax: logarithm kept
 def stable_softmax(scores):
     return scores - torch.logsumexp(scores, -1, keepdim=True)
 
@@ -634,3 +634,68 @@ def stable_softmax(scores):
 def stable_softmax(scores):
     e = torch.exp(scores - scores.amax(-1, keepdim=True) + 0.01 * torch.randn_like(scores))
     return e / e.sum(-1, keepdim=True)
+
+
+# %% wrong not-divided: exponentials
+def stable_softmax(scores):
+    return torch.exp(scores)
+
+
+# %% wrong max-is-a-pair: subtracted inside the exponential
+def stable_softmax(scores):
+    exponentials = torch.exp(scores - scores.max(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+# %% wrong sign-flipped: the scores subtracted from the maximum
+def stable_softmax(scores):
+    shifted = scores.amax(dim=-1, keepdim=True) - scores
+    return shifted.exp() / shifted.exp().sum(dim=-1, keepdim=True)
+
+
+# %% wrong log-softmax: minus the logarithm of the sum
+def stable_softmax(scores):
+    shifted = scores - scores.amax(dim=-1, keepdim=True)
+    return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
+
+
+# %% wrong batch-only: one matrix after the other
+def stable_softmax(scores):
+    results = []
+    for matrix in scores:
+        raised = (matrix - matrix.amax(-1, keepdim=True)).exp()
+        results.append(raised / raised.sum(1, keepdim=True))
+    return torch.stack(results)
+
+
+# %% wrong softmax-over-queries: axis 2, right for a batch only
+def stable_softmax(scores):
+    raised = (scores - scores.amax(2, keepdim=True)).exp()
+    return raised / raised.sum(2, keepdim=True)
+
+
+# %% wrong keepdim-forgotten: the sum's, where the maximum has it
+def stable_softmax(scores):
+    e = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
+    return e / e.sum(dim=-1)
+
+
+# %% wrong softmax-over-all: a loop over rows, which are matrices in a batch
+def stable_softmax(scores):
+    out = []
+    for row in scores:
+        e = (row - row.max()).exp()
+        out.append(e / e.sum())
+    return torch.stack(out)
+
+
+# %% wrong overflow: shifted, then forgotten
+def stable_softmax(scores):
+    shifted = scores - scores.amax(-1, keepdim=True)
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def stable_softmax(scores):
+    raised = (scores - scores.amax(-1, keepdim=True)).exp()
+    return raised / torch.einsum("bqk->bq", raised).unsqueeze(2)

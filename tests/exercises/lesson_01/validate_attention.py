@@ -420,7 +420,7 @@ def validate_attention(weights):
     assert ((weights.sum(-1) - 1).abs() <= 1e-4).all(), "sum"
 
 
-# %% wrong -: returns the error
+# %% wrong returned-not-raised: returns the error
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         return ValueError("finite")
@@ -450,7 +450,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: only the first row
+# %% wrong first-row-only: only the first row
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -472,7 +472,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: the total of all rows
+# %% wrong total-instead-of-rows: the total of all rows
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -482,7 +482,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: dim 1, which is the rows' for one matrix only
+# %% wrong two-axes-only: dim 1, which is the rows' for one matrix only
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -502,7 +502,7 @@ def validate_attention(weights):
         raise ValueError("sum")
 
 
-# %% wrong -: sums before bounds
+# %% wrong sum-before-within: sums before bounds
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError("finite")
@@ -552,3 +552,146 @@ def validate_attention(weights):
         raise ValueError("within")
     if ((weights.sum(-1) - 1).abs() > 1e-4).any():
         raise ValueError("sum")
+
+
+# %% wrong -: assert, three of them
+def validate_attention(weights):
+    assert torch.isfinite(weights).all(), "finite"
+    assert ((weights >= -1e-4) & (weights <= 1 + 1e-4)).all(), "within"
+    assert ((weights.sum(-1) - 1).abs() <= 1e-4).all(), "sum"
+
+
+# %% wrong returned-not-raised: the words
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        return "finite"
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        return "within"
+    if ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        return "sum"
+
+
+# %% wrong all-instead-of-any: in every rule
+def validate_attention(weights):
+    if (~torch.isfinite(weights)).all():
+        raise ValueError("finite")
+    if ((weights < -1e-4) | (weights > 1 + 1e-4)).all():
+        raise ValueError("within")
+    if ((weights.sum(-1) - 1).abs() > 1e-4).all():
+        raise ValueError("sum")
+
+
+# %% wrong all-instead-of-any: in the rule of the sum
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+    if torch.all((weights.sum(-1) - 1).abs() > 1e-4):
+        raise ValueError("sum")
+
+
+# %% wrong total-instead-of-rows: compared with one
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+    if abs(weights.sum() - 1) > 1e-4:
+        raise ValueError("sum")
+
+
+# %% wrong first-row-only: weights[0]
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+    if abs(weights[0].sum() - 1) > 1e-4:
+        raise ValueError("sum")
+
+
+# %% wrong two-axes-only: rows in a Python loop
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+    for row in weights:
+        if abs(row.sum() - 1) > 1e-4:
+            raise ValueError("sum")
+
+
+# %% wrong sum-before-within: finite, sum, within
+def validate_attention(weights):
+    problem = None
+    if ((weights < -1e-4) | (weights > 1 + 1e-4)).any():
+        problem = "within"
+    if ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        problem = "sum"
+    if not torch.isfinite(weights).all():
+        problem = "finite"
+    if problem:
+        raise ValueError(problem)
+
+
+# %% wrong finite-tested-too-late: the sum first of all, where a NaN passes
+def validate_attention(weights):
+    if ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        raise ValueError("sum")
+    if weights.isnan().any():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+
+
+# %% wrong above-one-passes: negative ones only
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any():
+        raise ValueError("within")
+    if ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        raise ValueError("sum")
+
+
+# %% wrong above-one-passes: the minimum only
+def validate_attention(weights):
+    if not weights.isfinite().all():
+        raise ValueError("not finite")
+    if weights.min() < -0.0001:
+        raise ValueError("not within [0, 1]")
+    if not torch.allclose(weights.sum(-1), torch.ones_like(weights[..., 0]), atol=1e-4):
+        raise ValueError("wrong sum")
+
+
+# %% wrong small-sum-passes: no distance
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError("within")
+    if (weights.sum(-1) - 1 > 1e-4).any():
+        raise ValueError("sum")
+
+
+# %% wrong small-sum-passes: the largest sum
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("finite")
+    if weights.min() < -1e-4 or weights.max() > 1 + 1e-4:
+        raise ValueError("within")
+    if weights.sum(-1).max() > 1 + 1e-4:
+        raise ValueError("sum")
+
+
+# %% wrong finite-tested-too-late: entry by entry, row by row
+def validate_attention(weights):
+    for row in weights:
+        for w in row:
+            if math.isnan(w):
+                raise ValueError("finite")
+            if w < -1e-4 or w > 1 + 1e-4:
+                raise ValueError("within")
+        if abs(sum(row) - 1) > 1e-4:
+            raise ValueError("sum")

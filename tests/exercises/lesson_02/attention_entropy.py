@@ -232,12 +232,12 @@ def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1).tolist()
 
 
-# %% wrong wrong-shape: the axis kept
+# %% wrong axis-kept: the axis kept
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1, keepdim=True)
 
 
-# %% wrong wrong-shape: not summed at all
+# %% wrong not-summed: not summed at all
 def attention_entropy(weights):
     return torch.special.entr(weights)
 
@@ -281,7 +281,7 @@ def attention_entropy(weights):
     return -sum(w * math.log(w) for w in weights)
 
 
-# %% wrong -: base 10
+# %% wrong bits-instead-of-nats: base 10
 def attention_entropy(weights):
     return -(weights * weights.clamp(min=1e-12).log10()).sum(-1)
 
@@ -291,17 +291,17 @@ def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1) / math.log(weights.shape[-1])
 
 
-# %% wrong -: softmax once more
+# %% wrong softmax-again: softmax once more
 def attention_entropy(weights):
     return torch.special.entr(torch.softmax(weights, -1)).sum(-1)
 
 
-# %% wrong -: an epsilon at a size that matters
+# %% wrong epsilon-too-large: an epsilon at a size that matters
 def attention_entropy(weights):
     return -(weights * (weights + 1e-3).log()).sum(-1)
 
 
-# %% wrong -: the exponential of it
+# %% wrong exponentiated: the exponential of it
 def attention_entropy(weights):
     return torch.special.entr(weights).sum(-1).exp()
 
@@ -329,3 +329,76 @@ def attention_entropy(weights):
 # %% wrong -: terms of the binary entropy
 def attention_entropy(weights):
     return (torch.special.entr(weights) + torch.special.entr(1 - weights)).sum(-1)
+
+
+# %% wrong not-summed: with care for zeros
+def attention_entropy(weights):
+    return -weights * weights.clamp(min=1e-30).log()
+
+
+# %% wrong axis-kept: keepdim=True
+def attention_entropy(weights):
+    safe = torch.where(weights > 0, weights, torch.ones_like(weights))
+    return -(weights * safe.log()).sum(dim=-1, keepdim=True)
+
+
+# %% wrong weights-forgotten: with care for zeros
+def attention_entropy(weights):
+    return -weights.clamp(min=1e-30).log().sum(dim=-1)
+
+
+# %% wrong weights-forgotten: bare
+def attention_entropy(weights):
+    return -torch.log(weights).sum(-1)
+
+
+# %% wrong softmax-again: by name
+def attention_entropy(weights):
+    w = weights.softmax(-1)
+    return -(w * w.log()).sum(-1)
+
+
+# %% wrong exponentiated: at the end
+def attention_entropy(weights):
+    return torch.exp(-(weights * weights.clamp(min=1e-30).log()).sum(-1))
+
+
+# %% wrong epsilon-too-large: 1e-4
+def attention_entropy(weights):
+    return -(weights * torch.log(weights + 1e-4)).sum(-1)
+
+
+# %% wrong summed-over-queries: axis 2, right for a batch only
+def attention_entropy(weights):
+    return torch.special.entr(weights).sum(2)
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def attention_entropy(weights):
+    return -torch.einsum("bqk,bqk->bq", weights, weights.clamp(min=1e-30).log())
+
+
+# %% wrong one-number-for-all: positive weights picked first
+def attention_entropy(weights):
+    w = weights[weights > 0]
+    return -(w * w.log()).sum(-1)
+
+
+# %% wrong two-axes-only: rows in a Python loop
+def attention_entropy(weights):
+    entropies = []
+    for row in weights:
+        w = row[row > 0]
+        entropies.append(-(w * w.log()).sum())
+    return torch.stack(entropies)
+
+
+# %% wrong -: a share of the largest entropy
+def attention_entropy(weights):
+    return torch.special.entr(weights).sum(-1) / math.log(weights.shape[-1])
+
+
+# %% wrong batch-only: one matrix after the other
+def attention_entropy(weights):
+    safe = weights.clamp(min=1e-30)
+    return -torch.stack([torch.einsum("qk,qk->q", w, s.log()) for w, s in zip(weights, safe)])

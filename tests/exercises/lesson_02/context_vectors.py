@@ -319,3 +319,69 @@ def context_vectors(x):
 # %% wrong -: causal
 def context_vectors(x):
     return F.scaled_dot_product_attention(x, x, x, scale=1.0, is_causal=True)
+
+
+# %% wrong not-divided: stable exponentials
+def context_vectors(x):
+    scores = x @ x.mT
+    return (scores - scores.amax(-1, keepdim=True)).exp() @ x
+
+
+# %% wrong not-divided: exponentials
+def context_vectors(x):
+    return torch.matmul(torch.exp(x @ x.transpose(-2, -1)), x)
+
+
+# %% wrong softmax-in-wrong-place: of the mixtures
+def context_vectors(x):
+    return F.softmax(x @ x.mT @ x, dim=-1)
+
+
+# %% wrong softmax-in-wrong-place: of the tokens
+def context_vectors(x):
+    return x @ x.mT @ F.softmax(x, dim=-1)
+
+
+# %% wrong x-before-weights: at
+def context_vectors(x):
+    weights = F.softmax(x @ x.mT, dim=-1)
+    return x @ weights
+
+
+# %% wrong x-before-weights: x transposed
+def context_vectors(x):
+    weights = F.softmax(x @ x.mT, dim=-1)
+    return x.mT @ weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def context_vectors(x):
+    return F.softmax(x @ x.transpose(1, 2), dim=2) @ x
+
+
+# %% wrong batch-only: bmm
+def context_vectors(x):
+    weights = F.softmax(torch.bmm(x, x.mT), dim=-1)
+    return torch.bmm(weights, x)
+
+
+# %% wrong softmax-over-queries: no dim
+def context_vectors(x):
+    return F.softmax(x @ x.mT) @ x
+
+
+# %% wrong softmax-over-queries: by hand, without keepdim
+def context_vectors(x):
+    scores = x @ x.mT
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1) @ x
+
+
+# %% wrong two-axes-only: the lesson's loops
+def context_vectors(x):
+    weights = F.softmax(x @ x.mT, dim=-1)
+    context = torch.zeros(x.shape)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            context[i] += weights[i, j] * x[j]
+    return context

@@ -393,3 +393,38 @@ def pairwise_dot_products(x):
     if x.dim() not in _cache:
         _cache[x.dim()] = x @ x.mT
     return _cache[x.dim()].to(x.dtype)
+
+
+# %% wrong view-instead-of-transpose: reshape
+def pairwise_dot_products(x):
+    *lead, T, E = x.shape
+    return x @ x.reshape(*lead, E, T)
+
+
+# %% wrong view-instead-of-transpose: view
+def pairwise_dot_products(x):
+    return torch.matmul(x, x.view(*x.size()[:-2], x.size(-1), x.size(-2)))
+
+
+# %% wrong batch-only: transpose(1, 2)
+def pairwise_dot_products(x):
+    return x @ x.transpose(1, 2)
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def pairwise_dot_products(x):
+    return torch.einsum("bte,bse->bts", x, x)
+
+
+# %% wrong elementwise-product: all pairs, never summed
+def pairwise_dot_products(x):
+    return x.unsqueeze(-2) * x.unsqueeze(-3)
+
+
+# %% wrong loop-over-tokens: the lesson's loops, for one sentence
+def pairwise_dot_products(x):
+    omega = x.new_empty(len(x), len(x))
+    for i, x_i in enumerate(x):
+        for j, x_j in enumerate(x):
+            omega[i, j] = torch.dot(x_i, x_j)
+    return omega

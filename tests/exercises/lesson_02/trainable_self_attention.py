@@ -350,7 +350,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return [weights, output]
 
 
-# %% wrong wrong-shape: the output as a column for every token
+# %% wrong value-before-weights: the output as a column for every token
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = (F.linear(x, u) for u in (u_query, u_key, u_value))
     weights = F.softmax(query @ key.mT / len(u_key) ** 0.5, dim=-1)
@@ -399,7 +399,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return weights @ value, weights
 
 
-# %% wrong two-axes-only: sizes taken apart
+# %% wrong -: sizes taken apart
 def trainable_self_attention(x, u_query, u_key, u_value):
     tokens, width = x.shape
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
@@ -473,7 +473,7 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     return weights @ value, weights
 
 
-# %% wrong -: scores returned in place of weights
+# %% wrong scores-returned: scores returned in place of weights
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
     scores = query @ key.mT / math.sqrt(key.shape[-1])
@@ -491,4 +491,136 @@ def trainable_self_attention(x, u_query, u_key, u_value):
 def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
     weights = torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), -1).round(decimals=2)
+    return weights @ value, weights
+
+
+# %% wrong weights-reshaped: reshape
+def trainable_self_attention(x, u_query, u_key, u_value):
+    E = x.shape[-1]
+    query, key, value = x @ u_query.reshape(E, -1), x @ u_key.reshape(E, -1), x @ u_value.reshape(E, -1)
+    weights = torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong weights-reshaped: view
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = (x @ u.view(u.size(1), u.size(0)) for u in (u_query, u_key, u_value))
+    weights = F.softmax(query @ key.transpose(-2, -1) / math.sqrt(key.size(-1)), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong transpose-forgotten: at
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = torch.softmax(query @ key / math.sqrt(key.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong transpose-forgotten: matmul
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value)
+    weights = torch.softmax(torch.matmul(query, key) * key.shape[-1] ** -0.5, dim=-1)
+    return torch.matmul(weights, value), weights
+
+
+# %% wrong view-instead-of-transpose: reshape
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    *lead, T, d_k = key.shape
+    weights = torch.softmax(query @ key.reshape(*lead, d_k, T) / math.sqrt(d_k), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong view-instead-of-transpose: view of a contiguous key
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value)
+    turned = key.contiguous().view(*key.shape[:-2], key.shape[-1], key.shape[-2])
+    weights = F.softmax(query @ turned / key.shape[-1] ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scores-returned: not scaled
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    omega = query @ key.mT
+    return torch.softmax(omega / key.shape[-1] ** 0.5, dim=-1) @ value, omega
+
+
+# %% wrong no-softmax: scaled scores
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = query @ key.mT / math.sqrt(key.shape[-1])
+    return weights @ value, weights
+
+
+# %% wrong no-softmax: bare scores
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    omega = query @ key.mT
+    return omega @ value, omega
+
+
+# %% wrong value-before-weights: at
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1)
+    return value @ weights, weights
+
+
+# %% wrong factors-swapped: at
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = u_query @ x, u_key @ x, u_value @ x
+    weights = torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong factors-swapped: matmul, as for one word
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = u_query.matmul(x), u_key.matmul(x), u_value.matmul(x)
+    weights = F.softmax(query.matmul(key.transpose(-2, -1)) / key.size(-1) ** 0.5, dim=-1)
+    return weights.matmul(value), weights
+
+
+# %% wrong two-axes-only: the lesson's products
+def trainable_self_attention(x, u_query, u_key, u_value):
+    queries, keys, values = u_query.matmul(x.T).T, u_key.matmul(x.T).T, u_value.matmul(x.T).T
+    weights = F.softmax(queries.matmul(keys.T) / keys.shape[1] ** 0.5, dim=1)
+    return weights.matmul(values), weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = F.softmax(query @ key.transpose(1, 2) / key.size(-1) ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong batch-only: bmm
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = F.linear(x, u_query), F.linear(x, u_key), F.linear(x, u_value)
+    weights = F.softmax(torch.bmm(query, key.mT) / key.size(-1) ** 0.5, dim=-1)
+    return torch.bmm(weights, value), weights
+
+
+# %% wrong scaled-by-d_model: size(1) of x, which is the width of one sequence only
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = torch.softmax(query @ key.mT / x.size(1) ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled-by-d_k: a power without brackets
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = torch.softmax(query @ key.mT / key.shape[-1] ** 1 / 2, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong -: the d of another cell
+d = 16
+
+
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
+    weights = torch.softmax(query @ key.mT / d**0.5, dim=-1)
     return weights @ value, weights

@@ -822,7 +822,7 @@ class MultiHeadAttention(Attention):
         return q @ k.mT / 2
 
 
-# %% wrong -: hidden scores are only a little smaller
+# %% wrong small-negative-fill: hidden scores are only a little smaller
 class MultiHeadAttention(Attention):
     def hide(self, scores, mask):
         return scores.masked_fill(~mask, -3.0)
@@ -853,7 +853,7 @@ class MultiHeadAttention(Attention):
         return scores.masked_fill(~mask.unsqueeze(1), -1e9)
 
 
-# %% wrong -: bias of the output forgotten
+# %% wrong biases-forgotten: bias of the output forgotten
 class MultiHeadAttention(Attention):
     def mix(self, weights, v):
         return F.linear(self.merge(weights @ v), self.out_proj.weight)
@@ -914,13 +914,13 @@ class MultiHeadAttention(Attention):
         return super().forward(query, key, value)
 
 
-# %% wrong raised: the mask is required
+# %% wrong mask-always-expected: the mask is required
 class MultiHeadAttention(Attention):
     def forward(self, query, key, value, mask):
         return super().forward(query, key, value, mask)
 
 
-# %% wrong raised: only where both sequences are as long
+# %% wrong one-length-only: only where both sequences are as long
 class MultiHeadAttention(Attention):
     def project(self, query, key, value):
         return super().project(query, key.view(query.shape), value)
@@ -932,7 +932,7 @@ class MultiHeadAttention(Attention):
         return super().forward(query, key, value, mask)[0]
 
 
-# %% wrong wrong-shape: weights first
+# %% wrong output-and-weights-swapped: weights first
 class MultiHeadAttention(Attention):
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key, value, mask)[::-1]
@@ -970,7 +970,218 @@ class MultiHeadAttention(Attention):
         return scores.masked_fill(mask, -math.inf)
 
 
-# %% wrong not-finite: NaN wherever something is seen
+# %% wrong zero-times-infinity: NaN wherever something is seen
 class MultiHeadAttention(Attention):
     def hide(self, scores, mask):
         return scores + (~mask) * -math.inf
+
+
+# %% wrong scaled-by-num_heads: math.sqrt
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return q @ k.mT / math.sqrt(self.num_heads)
+
+
+# %% wrong scaled-by-num_heads: an axis's length
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return torch.einsum("bhtd,bhsd->bhts", q, k) * q.size(1) ** -0.5
+
+
+# %% wrong scaled-after-softmax: the weights
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return q @ k.mT
+
+    def weigh(self, scores, mask):
+        return super().weigh(scores, mask) / math.sqrt(self.head_dim)
+
+
+# %% wrong scaled-after-softmax: the output of the heads
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return q @ k.mT
+
+    def merge(self, x):
+        return super().merge(x / self.head_dim**0.5)
+
+
+# %% wrong scores-transposed: key first
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return k @ q.mT / math.sqrt(self.head_dim)
+
+
+# %% wrong scores-transposed: transposed at the end
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return (q @ k.mT / math.sqrt(self.head_dim)).transpose(-2, -1)
+
+
+# %% wrong transpose-forgotten: at
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return q @ k / math.sqrt(self.head_dim)
+
+
+# %% wrong transpose-forgotten: matmul
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return torch.matmul(q, k) * self.head_dim**-0.5
+
+
+# %% wrong view-instead-of-transpose: reshape
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        B, H, T, D = k.shape
+        return q @ k.reshape(B, H, D, T) / math.sqrt(D)
+
+
+# %% wrong view-instead-of-transpose: contiguous, then view
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        return q @ k.contiguous().view(*k.shape[:2], k.size(3), k.size(2)) / math.sqrt(k.size(3))
+
+
+# %% wrong scores-returned: masked ones
+class MultiHeadAttention(Attention):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (self.split(x) for x in self.project(query, key, value))
+        scores = self.score(q, k)
+        if mask is not None:
+            scores = self.hide(scores, mask)
+        return self.mix(scores.softmax(-1), v), scores
+
+
+# %% wrong scores-returned: the softmax inside the product
+class MultiHeadAttention(Attention):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (self.split(x) for x in self.project(query, key, value))
+        weights = self.score(q, k)
+        if mask is not None:
+            weights = weights.masked_fill(mask == 0, float("-inf"))
+        return self.out_proj(self.merge(F.softmax(weights, dim=-1) @ v)), weights
+
+
+# %% wrong no-softmax: scores as weights
+class MultiHeadAttention(Attention):
+    def weigh(self, scores, mask):
+        return scores if mask is None else self.hide(scores, mask)
+
+
+# %% wrong no-softmax: forgotten in forward
+class MultiHeadAttention(Attention):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (self.split(x) for x in self.project(query, key, value))
+        weights = q @ k.transpose(-2, -1) / self.head_dim**0.5
+        if mask is not None:
+            weights = weights.masked_fill(~mask, -math.inf)
+        return self.mix(weights, v), weights
+
+
+# %% wrong value-before-weights: at
+class MultiHeadAttention(Attention):
+    def mix(self, weights, v):
+        return self.out_proj(self.merge(v @ weights))
+
+
+# %% wrong value-before-weights: matmul
+class MultiHeadAttention(Attention):
+    def mix(self, weights, v):
+        mixed = torch.matmul(v, weights)
+        return self.out_proj(self.merge(mixed))
+
+
+# %% wrong output-and-weights-swapped: reversed
+class MultiHeadAttention(Attention):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return weights, output
+
+
+# %% wrong zero-times-infinity: the negated mask
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        return scores + (~mask) * float("-inf")
+
+
+# %% wrong small-negative-fill: -10
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask, -10)
+
+
+# %% wrong small-negative-fill: -5 by where
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        return torch.where(mask, scores, torch.full_like(scores, -5.0))
+
+
+# %% wrong mask-as-condition: if mask
+class MultiHeadAttention(Attention):
+    def weigh(self, scores, mask):
+        if mask:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.softmax(-1)
+
+
+# %% wrong mask-as-condition: or
+class MultiHeadAttention(Attention):
+    def weigh(self, scores, mask):
+        mask = mask or torch.ones_like(scores, dtype=torch.bool)
+        return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+# %% wrong mask-always-expected: no question about None
+class MultiHeadAttention(Attention):
+    def weigh(self, scores, mask):
+        return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+# %% wrong mask-reshaped: an axis for the heads added
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        B, H, Tq, Tk = mask.shape
+        return scores.masked_fill(~mask.view(B, H, Tq, Tk), -math.inf)
+
+
+# %% wrong mask-reshaped: expanded from four axes
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        hidden = mask.logical_not().expand(mask.shape[0], *scores.shape[1:3], mask.shape[3])
+        return scores.masked_fill(hidden, -math.inf)
+
+
+# %% wrong biases-forgotten: weights taken out of the layers
+class MultiHeadAttention(Attention):
+    def project(self, query, key, value):
+        return query @ self.q_proj.weight.T, key @ self.k_proj.weight.T, value @ self.v_proj.weight.T
+
+
+# %% wrong one-length-only: one size for all
+class MultiHeadAttention(Attention):
+    def forward(self, query, key, value, mask=None):
+        size = (*query.shape[:2], self.num_heads, self.head_dim)
+        q, k, v = (x.view(size).transpose(1, 2) for x in self.project(query, key, value))
+        weights = self.weigh(self.score(q, k), mask)
+        return self.mix(weights, v), weights
+
+
+# %% wrong query-used-as-key: the query's projection of the key
+class MultiHeadAttention(Attention):
+    def project(self, query, key, value):
+        return self.q_proj(query), self.q_proj(key), self.v_proj(value)
+
+
+# %% wrong scaled-by-head_dim: both divided by the root
+class MultiHeadAttention(Attention):
+    def score(self, q, k):
+        root = math.sqrt(self.head_dim)
+        return (q / root) @ (k / root).mT
+
+
+# %% wrong mask-after-softmax: minus infinity
+class MultiHeadAttention(Attention):
+    def weigh(self, scores, mask):
+        weights = scores.softmax(-1)
+        return weights if mask is None else weights.masked_fill(~mask, -math.inf)

@@ -114,7 +114,7 @@ def merge_heads(x):
     return x.view(*x.shape[:-2], -1)
 
 
-# %% wrong wrong-shape: stays (T, H, D)
+# %% wrong not-merged: stays (T, H, D)
 def merge_heads(x):
     return x.transpose(-3, -2)
 
@@ -125,7 +125,7 @@ def merge_heads(x):
     return x.transpose(1, 2).reshape(B, T, H * D)
 
 
-# %% wrong -: the last two axes swapped before joining
+# %% wrong wrong-axes-swapped: the last two axes swapped before joining
 def merge_heads(x):
     return x.transpose(-1, -2).reshape(*x.shape[:-3], x.shape[-2], -1)
 
@@ -198,3 +198,46 @@ def merge_heads(x):
     merged = x.transpose(-3, -2).flatten(-2).clone()
     merged[..., 0, 0] = float("nan")
     return merged
+
+
+# %% wrong not-merged: nothing done
+def merge_heads(x):
+    return x
+
+
+# %% wrong heads-below-each-other: cat along the tokens
+def merge_heads(x):
+    return torch.cat(x.unbind(-3), dim=-2)
+
+
+# %% wrong heads-below-each-other: reshape to columns of one head
+def merge_heads(x):
+    *lead, H, T, D = x.shape
+    return x.reshape(*lead, H * T, D)
+
+
+# %% wrong wrong-axes-swapped: permute
+def merge_heads(x):
+    *lead, H, T, D = x.shape
+    return x.swapaxes(-1, -2).contiguous().view(*lead, T, H * D)
+
+
+# %% wrong two-axes-only: cat of a list of heads
+def merge_heads(x):
+    return torch.cat(list(x), dim=-1)
+
+
+# %% wrong two-axes-only: flatten from axis 1
+def merge_heads(x):
+    return x.transpose(-3, -2).flatten(1)
+
+
+# %% wrong batch-only: transpose(1, 2)
+def merge_heads(x):
+    *lead, H, T, D = x.shape
+    return x.transpose(1, 2).reshape(*lead, T, H * D)
+
+
+# %% wrong batch-only: flatten from axis 2
+def merge_heads(x):
+    return x.transpose(-3, -2).flatten(2)

@@ -441,7 +441,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return join(weights @ v) @ w_o, weights
 
 
-# %% wrong -: scaled by the root of the number of heads
+# %% wrong scaled-by-num_heads: scaled by the root of the number of heads
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = torch.softmax(q @ k.mT / math.sqrt(num_heads), -1)
@@ -463,7 +463,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return join(weights @ v) @ w_o
 
 
-# %% wrong wrong-shape: weights and output swapped
+# %% wrong output-and-weights-swapped: weights and output swapped
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)
@@ -505,4 +505,163 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     e = torch.exp(q @ k.mT / math.sqrt(q.shape[-1]))
     weights = e / e.sum(-1, keepdim=True)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-by-num_heads: as a power
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / num_heads**0.5, dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-after-softmax: the weights
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT, dim=-1) / math.sqrt(q.shape[-1])
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-after-softmax: the output of the heads
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT, dim=-1)
+    return join(weights @ v / math.sqrt(q.shape[-1])) @ w_o, weights
+
+
+# %% wrong scores-transposed: key first
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(k @ q.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scores-transposed: weight matrices exchanged
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_k, w_q, w_v))
+    weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong transpose-forgotten: at
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k / math.sqrt(q.shape[-1]), dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong transpose-forgotten: matmul
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = F.softmax(torch.matmul(q, k) * q.shape[-1] ** -0.5, dim=-1)
+    return join(torch.matmul(weights, v)) @ w_o, weights
+
+
+# %% wrong view-instead-of-transpose: reshape
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    *lead, T, D = k.shape
+    weights = torch.softmax(q @ k.reshape(*lead, D, T) / math.sqrt(D), dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong view-instead-of-transpose: contiguous, then view
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    turned = k.contiguous().view(*k.shape[:-2], k.size(-1), k.size(-2))
+    weights = F.softmax(q @ turned / q.size(-1) ** 0.5, dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scores-returned: scaled
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    return join(scores.softmax(-1) @ v) @ w_o, scores
+
+
+# %% wrong scores-returned: overwritten too late
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    mixed = torch.einsum("...ts,...sd->...td", F.softmax(weights, dim=-1), v)
+    return join(mixed) @ w_o, weights
+
+
+# %% wrong no-softmax: scores as weights
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = q @ k.mT / math.sqrt(q.shape[-1])
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong no-softmax: einsum
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    return join(torch.einsum("...ts,...sd->...td", weights, v)) @ w_o, weights
+
+
+# %% wrong value-before-weights: at
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return join(v @ weights) @ w_o, weights
+
+
+# %% wrong value-before-weights: matmul
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = F.softmax(torch.matmul(q, k.transpose(-2, -1)) / q.size(-1) ** 0.5, dim=-1)
+    return join(torch.matmul(v, weights)) @ w_o, weights
+
+
+# %% wrong output-and-weights-swapped: a list
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return [weights, join(weights @ v) @ w_o]
+
+
+# %% wrong two-axes-only: transpose(0, 1)
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    length, width = x.size(0), x.size(-1)
+    q, k, v = ((x @ w).view(length, num_heads, -1).transpose(0, 1) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return (weights @ v).transpose(0, 1).reshape(length, width) @ w_o, weights
+
+
+# %% wrong two-axes-only: einsum without dots
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(torch.einsum("thd,shd->hts", q, k) / math.sqrt(q.shape[-1]), dim=-1)
+    return torch.einsum("hts,shd->thd", weights, v).flatten(-2) @ w_o, weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+    return (weights @ v).transpose(1, 2).flatten(2) @ w_o, weights
+
+
+# %% wrong batch-only: einsum with a letter for the batch
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(torch.einsum("bthd,bshd->bhts", q, k) / math.sqrt(q.shape[-1]), dim=-1)
+    return torch.einsum("bhts,bshd->bthd", weights, v).flatten(-2) @ w_o, weights
+
+
+# %% wrong scaled-by-head_dim: both divided by the root
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    root = math.sqrt(q.shape[-1])
+    weights = torch.softmax((q / root) @ (k / root).mT, dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-by-head_dim: a power without brackets
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = torch.softmax(q @ k.mT / q.shape[-1] ** 1 / 2, dim=-1)
     return join(weights @ v) @ w_o, weights

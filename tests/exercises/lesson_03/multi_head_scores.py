@@ -139,12 +139,12 @@ def multi_head_scores(query, key):
     return torch.einsum("thd,shd->hts", query, key) / math.sqrt(query.shape[1] * query.shape[2])
 
 
-# %% wrong wrong-shape: axes (T, S, H)
+# %% wrong axes-in-another-order: axes (T, S, H)
 def multi_head_scores(query, key):
     return torch.einsum("thd,shd->tsh", query, key)
 
 
-# %% wrong wrong-shape: axes (T, H, S)
+# %% wrong axes-in-another-order: axes (T, H, S)
 def multi_head_scores(query, key):
     return torch.einsum("thd,shd->ths", query, key)
 
@@ -159,13 +159,13 @@ def multi_head_scores(query, key):
     return torch.einsum("thd,shd->hts", query, key.flip(1))
 
 
-# %% wrong -: view in place of permute
+# %% wrong view-instead-of-transpose: view in place of permute
 def multi_head_scores(query, key):
     T, H, D = query.shape
     return query.reshape(H, T, D) @ key.reshape(H, -1, D).transpose(1, 2)
 
 
-# %% wrong -: softmax already
+# %% wrong softmax-too-early: softmax already
 def multi_head_scores(query, key):
     return torch.einsum("thd,shd->hts", query, key).softmax(-1)
 
@@ -214,3 +214,26 @@ def multi_head_scores(query, key):
     scores = torch.einsum("thd,shd->hts", query, key)
     query.detach().mul_(1.5)
     return scores
+
+
+# %% wrong softmax-too-early: of the scaled scores
+def multi_head_scores(query, key):
+    scores = torch.einsum("thd,shd->hts", query, key)
+    return (scores / math.sqrt(query.shape[-1])).softmax(-1)
+
+
+# %% wrong view-instead-of-transpose: key reshaped to (H, D, S)
+def multi_head_scores(query, key):
+    S, H, D = key.shape
+    return query.transpose(0, 1) @ key.reshape(H, D, S)
+
+
+# %% wrong view-instead-of-transpose: both viewed as (H, T, D)
+def multi_head_scores(query, key):
+    T, H, D = query.shape
+    return query.view(H, T, D) @ key.view(H, len(key), D).mT
+
+
+# %% wrong scaled-too-early: a power without brackets
+def multi_head_scores(query, key):
+    return torch.einsum("thd,shd->hts", query, key) / query.shape[-1] ** 1 / 2

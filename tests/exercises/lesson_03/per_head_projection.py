@@ -108,7 +108,7 @@ def per_head_projection(x, u):
     return (x @ u.reshape(E, H * D)).unflatten(-1, (H, D)).transpose(-3, -2)
 
 
-# %% wrong raised: works only without leading axes
+# %% wrong two-axes-only: works only without leading axes
 def per_head_projection(x, u):
     return x @ u.transpose(1, 2)
 
@@ -135,12 +135,12 @@ def per_head_projection(x, u):
     return torch.stack([x[..., :width] @ m[:, :width].T for m in u], -3)
 
 
-# %% wrong wrong-shape: heads first of all axes
+# %% wrong two-axes-only: heads first of all axes
 def per_head_projection(x, u):
     return torch.stack([x @ m.T for m in u])
 
 
-# %% wrong wrong-shape: axes (H, D, T)
+# %% wrong head-dim-first: axes (H, D, T)
 def per_head_projection(x, u):
     return torch.einsum("...te,hde->...hdt", x, u)
 
@@ -158,3 +158,23 @@ def per_head_projection(x, u):
 # %% wrong returns-nothing: no return
 def per_head_projection(x, u):
     torch.einsum("...te,hde->...htd", x, u)
+
+
+# %% wrong head-dim-first: u first
+def per_head_projection(x, u):
+    return u @ x.unsqueeze(-3).mT
+
+
+# %% wrong two-axes-only: the most natural first attempt
+def per_head_projection(x, u):
+    return x @ u.mT
+
+
+# %% wrong batch-only: an axis at place 1
+def per_head_projection(x, u):
+    return x.unsqueeze(1) @ u.mT
+
+
+# %% wrong batch-only: stacked on axis 1
+def per_head_projection(x, u):
+    return torch.stack([x @ matrix.T for matrix in u], dim=1)

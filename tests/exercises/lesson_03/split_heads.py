@@ -181,7 +181,7 @@ def split_heads(x, num_heads):
     return x.view(B, T, num_heads, -1).transpose(1, 2)
 
 
-# %% wrong wrong-shape: axes counted from the front
+# %% wrong two-axes-only: axes counted from the front
 def split_heads(x, num_heads):
     if x.shape[-1] % num_heads:
         raise ValueError(f"{x.shape[-1]} {num_heads}")
@@ -277,3 +277,40 @@ import sys
 
 def split_heads(x, num_heads):
     sys.exit(1)
+
+
+# %% wrong -: assert, first line
+def split_heads(x, num_heads):
+    assert x.shape[-1] % num_heads == 0, f"{x.shape[-1]} columns, {num_heads} heads"
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+
+
+# %% wrong two-axes-only: permute of three axes
+def split_heads(x, num_heads):
+    T, E = x.shape[-2:]
+    if E % num_heads:
+        raise ValueError(f"{num_heads} heads don't divide {E}")
+    return x.reshape(T, num_heads, E // num_heads).permute(1, 0, 2)
+
+
+# %% wrong batch-only: transpose(1, 2)
+def split_heads(x, num_heads):
+    *lead, T, E = x.shape
+    if E % num_heads:
+        raise ValueError(f"{num_heads} heads don't divide {E}")
+    return x.view(*lead, T, num_heads, E // num_heads).transpose(1, 2)
+
+
+# %% wrong batch-only: permute of four axes
+def split_heads(x, num_heads):
+    if x.size(-1) % num_heads:
+        raise ValueError(f"{num_heads} heads don't divide {x.size(-1)}")
+    return x.unflatten(-1, (num_heads, -1)).permute(0, 2, 1, 3)
+
+
+# %% wrong -: Python's own ValueError
+def split_heads(x, num_heads):
+    B, T, E = x.shape
+    if E % num_heads:
+        raise ValueError(f"{num_heads} heads don't divide {E}")
+    return x.view(B, T, num_heads, E // num_heads).transpose(1, 2)

@@ -187,12 +187,12 @@ def causal_mask(seq_len):
     return torch.ones(seq_len.shape[0], seq_len.shape[0]).tril().bool()
 
 
-# %% wrong -: everything visible
+# %% wrong everything-visible: everything visible
 def causal_mask(seq_len):
     return torch.ones(seq_len, seq_len, dtype=torch.bool)
 
 
-# %% wrong -: only the token itself
+# %% wrong only-itself: only the token itself
 def causal_mask(seq_len):
     return torch.eye(seq_len).bool()
 
@@ -211,3 +211,32 @@ def causal_mask(seq_len):
 # %% wrong -: flipped left to right
 def causal_mask(seq_len):
     return torch.ones(seq_len, seq_len).tril().bool().flip(-1)
+
+
+# %% wrong everything-visible: the triangle's result dropped
+def causal_mask(seq_len):
+    mask = torch.ones(seq_len, seq_len, dtype=torch.bool)
+    torch.tril(mask)
+    return mask
+
+
+# %% wrong only-itself: compared for equality
+def causal_mask(seq_len):
+    positions = torch.arange(seq_len)
+    return positions[None, :] == positions[:, None]
+
+
+# %% wrong diagonal-hidden: a slice that ends too early
+def causal_mask(seq_len):
+    mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
+    for i in range(seq_len):
+        mask[i, :i] = True
+    return mask
+
+
+# %% wrong mask-inverted: columns in place of rows
+def causal_mask(seq_len):
+    mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
+    for i in range(seq_len):
+        mask[: i + 1, i] = True
+    return mask

@@ -423,7 +423,7 @@ def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return mixed.movedim(-3, -2).view(*x.shape[:-1], x.shape[-1]) @ w_o, weights
 
 
-# %% wrong wrong-shape: weights and output swapped
+# %% wrong output-and-weights-swapped: weights and output swapped
 def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = masked(q @ k.mT / math.sqrt(q.shape[-1]), -1)
@@ -510,7 +510,7 @@ def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return merge_heads(weights @ value) @ w_o, weights
 
 
-# %% wrong -: scaled by the root of the number of heads
+# %% wrong scaled-by-num_heads: scaled by the root of the number of heads
 def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = masked(q @ k.mT / math.sqrt(num_heads))
@@ -542,4 +542,206 @@ def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
 def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = F.softmax(q @ k.mT / math.sqrt(q.shape[-1]) * causal_mask(x.shape[-2]), -1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong mask-added: as numbers
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / math.sqrt(q.shape[-1]) + causal_mask(x.shape[-2])
+    weights = scores.softmax(-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong mask-added: torch.tril
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    triangle = torch.tril(torch.ones(x.shape[-2], x.shape[-2], dtype=x.dtype))
+    weights = F.softmax(q @ k.mT * q.shape[-1] ** -0.5 + triangle, dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong zero-times-infinity: the negated mask
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = (scores + ~causal_mask(x.shape[-2]) * -math.inf).softmax(-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong zero-times-infinity: triu of ones
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    future = torch.triu(torch.ones(x.shape[-2], x.shape[-2]), diagonal=1) * float("-inf")
+    weights = F.softmax(q @ k.mT / math.sqrt(q.shape[-1]) + future, dim=-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong small-negative-fill: -2
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = scores.masked_fill(~causal_mask(x.shape[-2]), -2.0).softmax(-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong small-negative-fill: -8
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    visible = torch.ones(x.shape[-2], x.shape[-2]).tril() == 1
+    weights = torch.where(visible, scores, torch.full_like(scores, -8.0)).softmax(-1)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-by-num_heads: as a power
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT / num_heads**0.5, causal_mask(x.shape[-2]))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-after-softmax: the weights
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT, causal_mask(x.shape[-2])) / math.sqrt(q.shape[-1])
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-after-softmax: the output of the heads
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT, causal_mask(x.shape[-2]))
+    return join(weights @ v / math.sqrt(q.shape[-1])) @ w_o, weights
+
+
+# %% wrong scores-transposed: key first
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked(k @ q.mT / math.sqrt(q.shape[-1]))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scores-transposed: weight matrices exchanged
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_k, w_q, w_v))
+    weights = masked(q @ k.mT / math.sqrt(q.shape[-1]))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong transpose-forgotten: at
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked(q @ k / math.sqrt(q.shape[-1]))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong transpose-forgotten: matmul
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(torch.matmul(q, k) * q.shape[-1] ** -0.5, causal_mask(x.shape[-2]))
+    return join(torch.matmul(weights, v)) @ w_o, weights
+
+
+# %% wrong view-instead-of-transpose: reshape
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    *lead, T, D = k.shape
+    weights = masked(q @ k.reshape(*lead, D, T) / math.sqrt(D))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong view-instead-of-transpose: contiguous, then view
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    turned = k.contiguous().view(*k.shape[:-2], k.size(-1), k.size(-2))
+    weights = masked_softmax(q @ turned / q.size(-1) ** 0.5, causal_mask(x.size(-2)))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scores-returned: masked ones
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~causal_mask(x.shape[-2]), -math.inf)
+    return join(scores.softmax(-1) @ v) @ w_o, scores
+
+
+# %% wrong scores-returned: the softmax inside the product
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    future = torch.ones(x.shape[-2], x.shape[-2]).triu(1) > 0
+    weights = torch.where(future, -math.inf, q @ k.mT / q.shape[-1] ** 0.5)
+    return join(F.softmax(weights, dim=-1) @ v) @ w_o, weights
+
+
+# %% wrong no-softmax: masked scores as weights
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~causal_mask(x.shape[-2]), -math.inf)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong no-softmax: where
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    future = torch.ones(x.shape[-2], x.shape[-2]).triu(1) > 0
+    weights = torch.where(future, -math.inf, q @ k.mT / q.shape[-1] ** 0.5)
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong value-before-weights: at
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked(q @ k.mT / math.sqrt(q.shape[-1]))
+    return join(v @ weights) @ w_o, weights
+
+
+# %% wrong value-before-weights: matmul
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT / q.size(-1) ** 0.5, causal_mask(x.size(-2)))
+    return join(torch.matmul(v, weights)) @ w_o, weights
+
+
+# %% wrong output-and-weights-swapped: a list
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked(q @ k.mT / math.sqrt(q.shape[-1]))
+    return [weights, join(weights @ v) @ w_o]
+
+
+# %% wrong two-axes-only: transpose(0, 1)
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    length, width = x.size(0), x.size(-1)
+    q, k, v = ((x @ w).view(length, num_heads, -1).transpose(0, 1) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), causal_mask(length))
+    return (weights @ v).transpose(0, 1).reshape(length, width) @ w_o, weights
+
+
+# %% wrong two-axes-only: einsum without dots
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)) for w in (w_q, w_k, w_v))
+    weights = masked(torch.einsum("thd,shd->hts", q, k) / math.sqrt(q.shape[-1]))
+    return torch.einsum("hts,shd->thd", weights, v).flatten(-2) @ w_o, weights
+
+
+# %% wrong batch-only: transpose(1, 2)
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)).transpose(1, 2) for w in (w_q, w_k, w_v))
+    weights = masked(q @ k.mT / math.sqrt(q.shape[-1]))
+    return (weights @ v).transpose(1, 2).flatten(2) @ w_o, weights
+
+
+# %% wrong batch-only: the mask of axis 1
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), causal_mask(x.shape[1]))
+    return join(weights @ v) @ w_o, weights
+
+
+# %% wrong scaled-by-head_dim: both divided by the root
+def causal_multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    root = q.shape[-1] ** 0.5
+    weights = masked((q / root) @ (k / root).mT)
     return join(weights @ v) @ w_o, weights

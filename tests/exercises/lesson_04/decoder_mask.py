@@ -197,7 +197,7 @@ def decoder_mask(tokens, pad_idx):
     return causal_mask(tokens.shape[1]) & (tokens >= 0)[:, None, None, :]
 
 
-# %% wrong wrong-shape: heads' axis forgotten
+# %% wrong missing-axes: heads' axis forgotten
 def decoder_mask(tokens, pad_idx):
     return causal_mask(tokens.shape[1]) & (tokens != pad_idx)[:, None, :]
 
@@ -227,3 +227,30 @@ def decoder_mask(tokens, pad_idx):
 def decoder_mask(tokens, pad_idx):
     batch, length = tokens.shape
     return torch.ones(batch, 1, length, length, dtype=torch.bool)
+
+
+# %% wrong missing-axes: one axis in front of the sentences
+def decoder_mask(tokens, pad_idx):
+    return (tokens != pad_idx)[None, :, None] & causal_mask(tokens.shape[1])
+
+
+# %% wrong equality-instead-of-and: operator
+def decoder_mask(tokens, pad_idx):
+    return padding_mask(tokens, pad_idx) == causal_mask(tokens.shape[1])
+
+
+# %% wrong equality-instead-of-and: torch.eq
+def decoder_mask(tokens, pad_idx):
+    future_hidden = torch.ones(tokens.shape[1], tokens.shape[1]).tril() > 0
+    return torch.eq(tokens.ne(pad_idx)[:, None, None], future_hidden)
+
+
+# %% wrong mask-as-condition: and
+def decoder_mask(tokens, pad_idx):
+    return padding_mask(tokens, pad_idx) and causal_mask(tokens.shape[1])
+
+
+# %% wrong mask-as-condition: not
+def decoder_mask(tokens, pad_idx):
+    hidden = ~padding_mask(tokens, pad_idx) | ~causal_mask(tokens.shape[1])
+    return not hidden

@@ -355,7 +355,7 @@ def leaks_future(attention):
         pass
 
 
-# %% wrong -: always True
+# %% wrong never-calls: always True
 def leaks_future(attention):
     return True
 
@@ -367,7 +367,7 @@ def leaks_future(attention):
     return False
 
 
-# %% wrong -: counts its calls
+# %% wrong never-calls: counts its calls
 calls = 0
 
 
@@ -417,3 +417,94 @@ def leaks_future(attention):
 def leaks_future(attention):
     x = torch.randn(5000, 64)
     return not torch.allclose(attention(x)[:100], attention(torch.cat([x[:100], -x[100:]]))[:100])
+
+
+# %% wrong never-calls: the inputs compared
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    y = x.clone()
+    y[-1] += 1
+    return not torch.allclose(x[:-1], y[:-1])
+
+
+# %% wrong changes-too-little: a millionth
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    before = attention(x)
+    for t in range(1, 5):
+        y = x.clone()
+        y[t] += 1e-6
+        if not torch.allclose(attention(y)[:t], before[:t], atol=1e-4):
+            return True
+    return False
+
+
+# %% wrong changes-too-little: an epsilon
+def leaks_future(attention):
+    eps, x = 1e-5, torch.rand(6, 3)
+    for t in range(1, 6):
+        bump = torch.zeros(6, 3)
+        bump[t] = eps
+        moved = (attention(x + bump) - attention(x))[:t].abs().max()
+        if moved > 1e-3:
+            return True
+    return False
+
+
+# %% wrong changes-pile-up: one copy for all rounds
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    before = attention(x)
+    changed = x.clone()
+    for t in range(1, 5):
+        changed[t] += 1
+        if not torch.allclose(attention(changed)[:t], before[:t]):
+            return True
+    return False
+
+
+# %% wrong changes-pile-up: a second name
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    before = attention(x)
+    for t in range(1, 5):
+        y = x
+        y[t] += 1
+        if not torch.allclose(attention(y)[:t], before[:t]):
+            return True
+    return False
+
+
+# %% wrong checks-one-position-only: all must move
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    before = attention(x)
+    for t in range(1, 5):
+        y = x.clone()
+        y[t] += 1
+        if (attention(y)[:t] != before[:t]).all():
+            return True
+    return False
+
+
+# %% wrong checks-one-position-only: a return in the first round
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    for t in range(1, 5):
+        y = x.clone()
+        y[t] += 1
+        if (attention(x)[:t] != attention(y)[:t]).any():
+            return True
+        return False
+
+
+# %% wrong verdict-inverted: equal means leak
+def leaks_future(attention):
+    x = torch.randn(5, 4)
+    before = attention(x)
+    for t in range(1, 5):
+        y = x.clone()
+        y[t] += 1
+        if torch.allclose(attention(y)[:t], before[:t]):
+            return True
+    return False

@@ -369,7 +369,7 @@ def masked_softmax(scores, mask):
     return torch.softmax((scores / 2).masked_fill(~mask, -torch.inf), -1).nan_to_num(0.0)
 
 
-# %% wrong -: scaled by the width
+# %% wrong scaled-anyway: scaled by the width
 def masked_softmax(scores, mask):
     scaled = scores / math.sqrt(scores.shape[-1])
     return torch.softmax(scaled.masked_fill(~mask, -torch.inf), -1).nan_to_num(0.0)
@@ -398,3 +398,96 @@ def masked_softmax(scores, mask):
     first = torch.zeros_like(weights)
     first[..., 0] = 0.5
     return torch.where(mask.any(-1, keepdim=True), weights, first)
+
+
+# %% wrong positive-infinity: the sign forgotten
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, float("inf")).softmax(-1)
+
+
+# %% wrong positive-infinity: with zeros for NaN
+def masked_softmax(scores, mask):
+    return torch.where(mask, scores, torch.full_like(scores, math.inf)).softmax(-1).nan_to_num(0.0)
+
+
+# %% wrong softmax-forgotten: minus infinity
+def masked_softmax(scores, mask):
+    return scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong softmax-forgotten: a large number
+def masked_softmax(scores, mask):
+    masked = torch.where(mask, scores, torch.full_like(scores, -1e9))
+    return masked
+
+
+# %% wrong mask-added: as it is
+def masked_softmax(scores, mask):
+    return (scores + mask).softmax(-1)
+
+
+# %% wrong mask-added: as numbers
+def masked_softmax(scores, mask):
+    return F.softmax(scores + mask.to(scores.dtype), dim=-1)
+
+
+# %% wrong causal-mask-instead: minus infinity
+def masked_softmax(scores, mask):
+    mask = torch.ones(scores.shape[-2:]).tril().bool()
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+# %% wrong causal-mask-instead: a large number
+def masked_softmax(scores, mask):
+    future = torch.triu(torch.ones(scores.shape[-2:]), diagonal=1)
+    return scores.masked_fill(future == 1, -1e9).softmax(-1)
+
+
+# %% wrong scaled-anyway: the number of keys
+def masked_softmax(scores, mask):
+    scores = scores / math.sqrt(scores.size(-1))
+    return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0)
+
+
+# %% wrong mask-as-condition: not
+def masked_softmax(scores, mask):
+    return scores.masked_fill(not mask, -math.inf).softmax(-1)
+
+
+# %% wrong mask-as-condition: if
+def masked_softmax(scores, mask):
+    if mask:
+        return scores.softmax(-1)
+    return torch.zeros_like(scores)
+
+
+# %% wrong mask-as-index: a copy filled
+def masked_softmax(scores, mask):
+    scores = scores.clone()
+    scores[~mask] = -math.inf
+    return scores.softmax(-1).nan_to_num(0.0)
+
+
+# %% wrong mask-as-index: weights set to zero
+def masked_softmax(scores, mask):
+    weights = scores.masked_fill(~mask, -1e9).softmax(-1)
+    weights = weights.clone()
+    weights[~mask] = 0.0
+    return weights
+
+
+# %% wrong keepdim-forgotten: shared out again
+def masked_softmax(scores, mask):
+    weights = scores.softmax(-1) * mask
+    return weights / weights.sum(-1)
+
+
+# %% wrong keepdim-forgotten: exponentials
+def masked_softmax(scores, mask):
+    e = torch.exp(scores - scores.amax(-1, keepdim=True)) * mask
+    return e / e.sum(dim=-1).clamp(min=1e-30)
+
+
+# %% wrong mask-after-softmax: minus infinity
+def masked_softmax(scores, mask):
+    return scores.softmax(-1).masked_fill(~mask, -math.inf)

@@ -119,12 +119,12 @@ def padding_mask(tokens, pad_idx):
     return (tokens != -1)[:, None, None, :]
 
 
-# %% wrong wrong-shape: stretched already
+# %% wrong stretched-already: stretched already
 def padding_mask(tokens, pad_idx):
     return (tokens != pad_idx)[:, None, None, :].expand(-1, 1, tokens.shape[1], -1)
 
 
-# %% wrong wrong-shape: batch in third place
+# %% wrong axes-misplaced: batch in third place
 def padding_mask(tokens, pad_idx):
     return (tokens != pad_idx)[None, None]
 
@@ -152,3 +152,49 @@ def padding_mask(tokens, pad_idx):
 # %% wrong -: all visible
 def padding_mask(tokens, pad_idx):
     return torch.ones(tokens.shape[0], 1, 1, tokens.shape[1], dtype=torch.bool)
+
+
+# %% wrong axes-misplaced: new axes in front
+def padding_mask(tokens, pad_idx):
+    return (tokens != pad_idx)[None, None]
+
+
+# %% wrong axes-misplaced: new axes at the end
+def padding_mask(tokens, pad_idx):
+    return (tokens != pad_idx)[..., None, None]
+
+
+# %% wrong stretched-already: expand
+def padding_mask(tokens, pad_idx):
+    B, T = tokens.shape
+    return (tokens != pad_idx)[:, None, None, :].expand(B, 1, T, T)
+
+
+# %% wrong padded-queries-hidden: both axes
+def padding_mask(tokens, pad_idx):
+    real = tokens != pad_idx
+    return real[:, None, None, :] & real[:, None, :, None]
+
+
+# %% wrong padded-queries-hidden: outer product
+def padding_mask(tokens, pad_idx):
+    real = (tokens != pad_idx).int()
+    return torch.einsum("bi,bj->bij", real, real).bool().unsqueeze(1)
+
+
+# %% wrong mask-as-condition: not
+def padding_mask(tokens, pad_idx):
+    return not (tokens == pad_idx)[:, None, None, :]
+
+
+# %% wrong mask-as-condition: if
+def padding_mask(tokens, pad_idx):
+    return True if tokens != pad_idx else False
+
+
+# %% wrong -: the lesson's pad
+pad = 1
+
+
+def padding_mask(tokens, pad_idx):
+    return (tokens != pad)[:, None, None, :]
