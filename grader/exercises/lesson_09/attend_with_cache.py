@@ -288,6 +288,11 @@ def _weighed(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
     return wrong
 
 
+def _hidden_by_hand(visible: Visible) -> Callable[..., Any]:
+    """With minus infinity where nothing is to be seen: NaN in a row that sees nothing, where torch's own gives 0."""
+    return _weighed(lambda scores, _: scores.masked_fill(~visible(*scores.shape[-2:]), -math.inf).softmax(-1))
+
+
 def _divided(by: Callable[[Tensor, Tensor], float]) -> Callable[..., Any]:
     """With scores divided by a number made from query and keys."""
 
@@ -448,6 +453,8 @@ EXERCISE = Exercise(
             (
                 variant(lambda first: lambda new, held: ~_past_and_present(new, held)),
                 variant(lambda first: lambda new, held: _everything(new, held).triu(held - new)),
+                _weighed(lambda scores, seen: scores.masked_fill(seen, -math.inf).softmax(-1)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
             ),
         ),
         Mistake(
@@ -466,7 +473,10 @@ EXERCISE = Exercise(
                 "Print your mask for a prompt of three tokens. How many True has its first row?",
                 "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
             ),
-            (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),),
+            (
+                variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).tril(held - new - 1)),
+            ),
         ),
         Mistake(
             "mask-shifted-backwards",
@@ -475,7 +485,10 @@ EXERCISE = Exercise(
                 "Print your mask for one new token behind four old ones. How many True should its only row hold?",
                 "A positive diagonal of `tril` shows more columns, a negative one fewer. Which one do you need?",
             ),
-            (variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),),
+            (
+                variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).tril(new - held)),
+            ),
         ),
         Mistake(
             "mask-after-softmax",
