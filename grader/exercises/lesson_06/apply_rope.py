@@ -113,9 +113,9 @@ def _turns_faster(session: Session) -> bool:
     got = session.call(case).value
     if not isinstance(got, Tensor) or got.shape != case.args["x"].shape:
         return False
-    faster = session.evaluate(case, _turned(_angles(lambda i, d: -2 * i / d)))
-    right = session.evaluate(case, reference)
-    return torch.allclose(got[:2], faster[:2], atol=1e-3) and not torch.allclose(got[:2], right[:2], atol=1e-3)
+    faster, right = (session.evaluate(case, f)[:2] for f in (_turned(_angles(lambda i, d: -2 * i / d)), reference))
+    start = got[:2].to(faster.dtype)
+    return torch.allclose(start, faster, atol=1e-3) and not torch.allclose(start, right, atol=1e-3)
 
 
 def _no_table_of_angles(session: Session) -> bool:
@@ -209,7 +209,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "rotation-reversed",
-            "the pairs are turned the other way round.",
+            "the pairs are turned in the wrong direction.",
             (
                 "Turn [1, 0] by a small angle: is the second number positive or negative in the formula?",
                 "One sine has a minus in front of it, and only one. Which?",

@@ -85,7 +85,9 @@ def _tables_swapped(session: Session) -> bool:
     case = session.cases[ONE]
     wrong = session.evaluate(case, lambda t, words, places: places[t] + words[: t.shape[1]])
     got = session.call(case).value
-    return isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got, wrong, atol=1e-4)
+    return (
+        isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got.to(wrong.dtype), wrong, atol=1e-4)
+    )
 
 
 def _along_batch(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:

@@ -96,10 +96,13 @@ def default_dtype(case: str) -> Part:
         if got == expected:
             return None
         short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
+        tip = "Comparisons give bool, and counts give whole numbers; here decimals are asked for."
+        if got.is_floating_point:
+            tip = "NumPy and Python's own numbers are of double precision."
         return Finding(
             "dtype-changed",
             f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "
-            "NumPy and Python's own numbers are of double precision.",
+            + tip,
         )
 
     return Part("has torch's default dtype", 0.5, judge)

@@ -198,10 +198,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "exponent-rounded",
-            "the exponents are whole numbers: a division was rounded down.",
+            "the exponents are whole numbers; they should be fractions between 0 and 1.",
             (
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "`//` rounds down. What does it do after a product, and what before?",
+                "`//` rounds down. Is there one in your exponent, or no exponent at all?",
             ),
             (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded)),
         ),

@@ -111,9 +111,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "softmax-applied",
-            "the result is probabilities; logits are the scores before any softmax.",
+            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
             (
-                "Add up a row of your result. Should scores sum to anything?",
+                "Are there negative numbers in your result, and positive ones? Logits have both.",
                 "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
             ),
             (

@@ -229,7 +229,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "exponent-sign",
-            "a power has the wrong sign: it multiplies where it should divide, or the other way round.",
+            "a power has the wrong sign: it multiplies where it should divide, or divides where it should multiply.",
             (
                 "A wider model, a later step, a longer warm-up: each makes the highest rate smaller. Try each alone.",
                 "`x**-0.5` is 1 divided by the root of x. Read the three exponents aloud, each with its sign.",

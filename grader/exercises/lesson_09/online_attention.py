@@ -361,7 +361,7 @@ EXERCISE = Exercise(
                 "The new maximum is the larger one. Should what was summed before get larger or smaller?",
                 "exp(s - new) is exp(s - old) times a factor. Which difference stands in its exponent?",
             ),
-            (walk(_inverted), _inverted_from_second),
+            (_inverted_from_second,),
         ),
         Mistake(
             "values-not-cut",

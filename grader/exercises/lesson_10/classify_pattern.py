@@ -254,7 +254,8 @@ def _band_alone(session: Session) -> bool:
 
 
 def _local_called_uniform(session: Session) -> bool:
-    return verdict(session, "uniform") == "uniform" and "uniform" in [verdict(session, name) for name in LOCAL]
+    right = all(verdict(session, name) == name for name in ("diagonal", "uniform"))
+    return right and "uniform" in [verdict(session, name) for name in LOCAL]
 
 
 MISTAKES = (

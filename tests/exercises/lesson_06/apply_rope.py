@@ -340,7 +340,7 @@ def apply_rope(x, positions, base=10000.0):
     return x + torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
 
 
-# %% wrong -: frequencies that grow
+# %% wrong frequency-multiplied: frequencies that grow
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
     angles = positions[:, None] * base ** (torch.arange(0, D, 2, dtype=x.dtype) / D)
@@ -356,7 +356,7 @@ def apply_rope(x, positions, base=10000.0):
     return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
 
 
-# %% wrong -: cosines only
+# %% wrong half-of-each: cosines only
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
     angles = positions[:, None] * base ** (-torch.arange(0, D, 2, dtype=x.dtype) / D)

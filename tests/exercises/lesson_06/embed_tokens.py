@@ -204,7 +204,7 @@ def embed_tokens(tokens, table):
     return rows
 
 
-# %% wrong raised: long times float
+# %% wrong ids-of-another-dtype: long times float
 def embed_tokens(tokens, table):
     return F.one_hot(tokens, len(table)) @ table
 
@@ -229,7 +229,7 @@ def embed_tokens(tokens, table):
     return table[tokens] * (tokens != 0).unsqueeze(-1)
 
 
-# %% wrong -: the first sentence for all
+# %% wrong first-sentence-only: for all
 def embed_tokens(tokens, table):
     return table[tokens[0]].expand(len(tokens), -1, -1)
 

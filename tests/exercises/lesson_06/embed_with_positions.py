@@ -252,7 +252,7 @@ def embed_with_positions(tokens, token_table, position_table):
     return token_table[tokens] + position_table[: tokens.shape[1]]
 
 
-# %% wrong raised: refuses a full table
+# %% wrong full-length-refused: refuses a full table
 def embed_with_positions(tokens, token_table, position_table):
     if tokens.shape[1] >= len(position_table):
         raise ValueError(f"{tokens.shape[1]} {len(position_table)}")

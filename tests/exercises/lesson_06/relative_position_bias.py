@@ -198,7 +198,7 @@ def relative_position_bias(table, query_len, key_len):
     return torch.nn.functional.embedding(index, table.mT)
 
 
-# %% wrong wrong-shape: keys and queries swapped
+# %% wrong queries-and-keys-transposed: both lengths swapped
 def relative_position_bias(table, query_len, key_len):
     m = table.shape[1] // 2
     offset = torch.arange(key_len)[:, None] - torch.arange(query_len)

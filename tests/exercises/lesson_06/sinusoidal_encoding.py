@@ -309,20 +309,20 @@ def sinusoidal_encoding(seq_len, d_model):
     return pe
 
 
-# %% wrong -: floor division by precedence
+# %% wrong exponent-rounded: floor division by precedence
 def sinusoidal_encoding(seq_len, d_model):
     rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model // 2))
     angle = torch.arange(seq_len)[:, None] * rate
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: base 1000
+# %% wrong another-base: base 1000
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 1000 ** (torch.arange(0, d_model, 2) / d_model)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: all angles the same
+# %% wrong exponent-rounded: all angles the same
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) // d_model)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
@@ -334,7 +334,7 @@ def sinusoidal_encoding(seq_len, d_model):
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: sines only
+# %% wrong one-wave-only: sines only
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
     return angle.sin().repeat_interleave(2, dim=-1)

@@ -182,7 +182,7 @@ def attend_with_cache(query, key, value, cache):
     return F.scaled_dot_product_attention(query, k, v, attn_mask=mask), cache
 
 
-# %% wrong cache-not-used: never looked at
+# %% wrong cache-not-extended: never looked at
 def attend_with_cache(query, key, value, cache):
     return F.scaled_dot_product_attention(query, key, value, is_causal=True), (key, value)
 
@@ -288,7 +288,7 @@ def attend_with_cache(query, key, value, cache):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0), (key, value)
 
 
-# %% wrong -: the mask is one column too wide
+# %% wrong one-future-token-visible: one column too wide
 def attend_with_cache(query, key, value, cache):
     if cache is not None:
         key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
@@ -639,3 +639,11 @@ def attend_with_cache(query, key, value, cache):
     scores = query @ key.mT / query.shape[-1] ** 0.5
     weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
     return weights @ value, (key, value)
+
+
+# %% wrong cache-not-used: joined after the attention
+def attend_with_cache(query, key, value, cache):
+    output = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    if cache is None:
+        return output, (key, value)
+    return output, tuple(torch.cat(pair, dim=2) for pair in zip(cache, (key, value)))

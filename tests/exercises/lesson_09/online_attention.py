@@ -668,36 +668,6 @@ def online_attention(query, key, value, block_size):
     return mixed / total
 
 
-# %% wrong factor-inverted: in both sums
-def online_attention(query, key, value, block_size):
-    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
-    l = torch.zeros_like(m)
-    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
-    for i in range(0, key.shape[-2], block_size):
-        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p = torch.exp(s - new)
-        l = l * torch.exp(new - m) + p.sum(-1, keepdim=True)
-        o = o * torch.exp(new - m) + p @ value[..., i : i + block_size, :]
-        m = new
-    return o / l
-
-
-# %% wrong factor-inverted: by its name
-def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = query @ k.mT / query.shape[-1] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), torch.exp(new - top)
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
-
-
 # %% wrong values-not-cut: the first values
 def online_attention(query, key, value, block_size):
     m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
@@ -886,3 +856,37 @@ def online_attention(query, key, value, block_size):
         o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
         m = new
     return o
+
+
+# %% wrong factor-inverted: the first block before the loop
+def online_attention(query, key, value, block_size):
+    scale = query.shape[-1] ** -0.5
+    scores = query @ key[..., :block_size, :].mT * scale
+    top = scores.amax(-1, keepdim=True)
+    counts = torch.exp(scores - top)
+    total, mixed = counts.sum(-1, keepdim=True), counts @ value[..., :block_size, :]
+    for start in range(block_size, key.shape[-2], block_size):
+        scores = query @ key[..., start : start + block_size, :].mT * scale
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = torch.exp(scores - new), torch.exp(new - top)
+        total = factor * total + counts.sum(-1, keepdim=True)
+        mixed = factor * mixed + counts @ value[..., start : start + block_size, :]
+        top = new
+    return mixed / total
+
+
+# %% wrong factor-inverted: divided by the right one
+def online_attention(query, key, value, block_size):
+    top = total = mixed = None
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        largest = scores.amax(-1, keepdim=True)
+        new = largest if top is None else torch.maximum(top, largest)
+        counts = torch.exp(scores - new)
+        if top is None:
+            total, mixed = counts.sum(-1, keepdim=True), counts @ v
+        else:
+            factor = torch.exp(top - new)
+            total, mixed = total / factor + counts.sum(-1, keepdim=True), mixed / factor + counts @ v
+        top = new
+    return mixed / total

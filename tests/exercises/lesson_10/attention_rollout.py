@@ -265,7 +265,7 @@ def attention_rollout(layers):
     return mixed @ mixed
 
 
-# %% wrong weights-transposed: each layer
+# %% wrong -: transposed
 def attention_rollout(layers):
     rolled = torch.eye(layers.shape[-1], dtype=layers.dtype)
     for layer in layers:
