@@ -10,18 +10,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_05.running_state import STATS, drawn_state, first_wrong, named, observed
-from grader.exercises.lesson_05.shared import (
-    EPS,
-    LESSON,
-    OFFSET,
+from grader.exercises.lesson_05.mistakes import (
+    BETA_SCALED,
+    MEAN_ALONE,
+    NO_AFFINE,
+    NO_ROOT,
     bare,
-    batch_sizes,
     fixed,
     inside,
     outside,
-    with_offset,
 )
+from grader.exercises.lesson_05.running_state import STATS, Update, drawn_state, first_wrong, named, observed
+from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, batch_sizes, with_offset
 from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
@@ -133,7 +133,7 @@ def _are_parameters(session: Session) -> bool:
 
 def _not_registered(session: Session) -> bool:
     state = fresh_state(session)
-    return "finding" not in state and not any(n in state["buffers"] or n in state["parameters"] for n in STATS)
+    return "finding" not in state and not all(n in state["buffers"] or n in state["parameters"] for n in STATS)
 
 
 def _cancels(session: Session) -> bool:
@@ -143,20 +143,32 @@ def _cancels(session: Session) -> bool:
     return parts.inspect_call(session, large, COARSE) is not None
 
 
-BOTH = ("mean", "var")
-EACH = (BOTH, ("mean",), ("var",))
+def updates(update: Update) -> tuple[dict[str, Any], ...]:
+    """The wrong update for both statistics, and for each alone."""
+    return tuple({"update": update, "updated": which} for which in (("mean", "var"), ("mean",), ("var",)))
+
 
 # What the variants of each mistake change, in order of precedence.
 WRONG: dict[str, tuple[dict[str, Any], ...]] = {
     "eval-uses-batch-statistics": ({"eval_uses_batch": True}, {"eval_uses_batch": True, "moves_in_eval": "after"}),
-    "running-stats-not-updated": tuple({"still": which} for which in EACH),
+    "modes-swapped": ({"modes_swapped": True},),
+    "running-stats-not-updated": updates(lambda old, now, momentum: old),
     "running-stats-updated-in-eval": ({"moves_in_eval": "after"}, {"moves_in_eval": "before"}),
-    "momentum-swapped": tuple({"swapped": which} for which in EACH),
-    "momentum-ignored": ({"momentum": 0.1},),
+    "momentum-swapped": updates(lambda old, now, momentum: momentum * old + (1 - momentum) * now),
+    "momentum-ignored": ({"update": lambda old, now, momentum: 0.9 * old + 0.1 * now},),
+    "last-batch-only": updates(lambda old, now, momentum: now),
+    "shares-not-one": (
+        *updates(lambda old, now, momentum: old + momentum * now),
+        *updates(lambda old, now, momentum: (1 - momentum) * old + now),
+        *updates(lambda old, now, momentum: 1 - momentum * old + momentum * now),
+    ),
     "running-var-biased": ({"biased": True},),
     "train-uses-running-statistics": ({"train_uses_running": "after"}, {"train_uses_running": "before"}),
     "unbiased-variance": ({"correction": 1},),
-    "no-affine": ({"scaled": False, "shifted": False}, {"scaled": False}, {"shifted": False}),
+    "no-affine": tuple({"combine": combine} for combine in NO_AFFINE),
+    "beta-scaled": tuple({"combine": combine} for combine in BETA_SCALED),
+    "mean-alone-divided": tuple({"combine": combine} for combine in MEAN_ALONE),
+    "divides-by-variance": tuple({"divide": divide} for divide in NO_ROOT),
     "eps-outside-root": ({"divide": outside},),
     "eps-ignored": tuple({"divide": divide} for divide in (bare, fixed(inside, 1e-5), fixed(outside, 1e-7))),
     "wrong-axis": ({"axis": -1},),
@@ -193,6 +205,12 @@ MISTAKES = (
         "`self.training` tells the mode. In eval mode the running statistics stand in for the batch's.",
     ),
     _mistake(
+        "modes-swapped",
+        "the two modes have changed places: train mode does what eval mode should do.",
+        "Print `running_mean` after a batch in train mode, then after one in eval mode. Which of them should move it?",
+        "`self.training` is True in train mode. Which of your branches runs then?",
+    ),
+    _mistake(
         "running-stats-not-updated",
         "training leaves the running mean, the running variance or both as they were.",
         "Print `running_mean` and `running_var` before and after a batch in train mode. Which of them should move?",
@@ -214,6 +232,19 @@ MISTAKES = (
         "momentum-ignored",
         "the argument momentum is not used: a fixed number stands in its place.",
         "Make one module with momentum 0.1 and one with 0.5, and give both the same batch.",
+        "Where does your `forward` get the momentum from? Look for a number in the lines of the update.",
+    ),
+    _mistake(
+        "last-batch-only",
+        "the running statistics are those of the last batch: what came before is lost.",
+        "Give it a batch of zeros and then a batch of tens. What should be left of the first one?",
+        "The running statistic stands on both sides of its update. Which share of it is kept?",
+    ),
+    _mistake(
+        "shares-not-one",
+        "the share of the old statistics and the share of the batch's don't add up to one.",
+        "Give it the same batch a hundred times. Where should the running mean end, and where does yours?",
+        "Which two factors does the update have, and what is their sum? Mind the parentheses.",
     ),
     _mistake(
         "running-var-biased",
@@ -236,29 +267,52 @@ MISTAKES = (
     _mistake(
         "no-affine",
         "`weight`, `bias` or both are missing from the result.",
+        "Make a module, set its `weight` to 0 and its `bias` to 7. What should come out, in both modes?",
         "Where do `weight` and `bias` come in? Both modes need them.",
     ),
     _mistake(
+        "beta-scaled",
+        "`bias` is added too early, so `weight` multiplies it as well.",
+        "Make a module, set its `weight` to 0 and its `bias` to 7. What should come out?",
+        "Read the formula: what does gamma multiply, and what comes after that?",
+    ),
+    _mistake(
+        "mean-alone-divided",
+        "the mean alone is divided, not the difference of x and the mean.",
+        "Python divides before it subtracts. What is `8 - 6 / 2`, and what is `(8 - 6) / 2`?",
+        "In the formula the whole difference stands above the fraction line. What stands above it in yours?",
+    ),
+    _mistake(
+        "divides-by-variance",
+        "the centred numbers are divided by the variance; its square root is missing.",
+        "Give it a batch, then the same with all numbers ten times as large. Should the second result be smaller?",
+        "The variance is in squared units. What do you have to take of it to be back in those of x?",
+    ),
+    _mistake(
         "eps-outside-root",
-        "eps is added to the standard deviation; it belongs to the variance, under the root.",
-        "Compare your divisor with the formula for eps = 0.1. Which comes first, adding eps or taking the root?",
+        "eps comes in after the root is taken; it belongs to the variance, under the root.",
+        "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
+        "Which comes first in the formula, adding eps or taking the root?",
     ),
     _mistake(
         "eps-ignored",
         "the argument eps is not used: it is missing or a fixed number stands in its place.",
         "Make one module with eps = 0.1 and one with eps = 10. Should the results be the same?",
+        "Is the constructor's eps kept, and does `forward` use what was kept?",
     ),
     _mistake(
         "wrong-axis",
         "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
+        "How many means should there be for a batch (B, E)?",
         "The batch is the first axis: that is the one to average away.",
     ),
     Mistake(
         "cancellation",
         "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
         (
-            "The mean of the squares minus the square of the mean subtracts two numbers near 1 000 000 to find one "
-            "near 1. Subtract the mean first, then square.",
+            "How did you compute the variance? The mean of the squares minus the square of the mean subtracts two "
+            "numbers near 1 000 000 to find one near 1, and float32 has seven digits.",
+            "Subtract the mean first, then take the mean of the squares of what is left.",
         ),
         recognise=_cancels,
     ),

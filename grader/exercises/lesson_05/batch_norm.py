@@ -7,19 +7,8 @@ from dataclasses import replace
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_05.shared import (
-    LESSON,
-    bare,
-    batch_sizes,
-    inside,
-    norm_mistakes,
-    norm_parts,
-    norm_variants,
-    outside,
-    special_cases,
-    square,
-    wrong_axis,
-)
+from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, wrong_axis
+from grader.exercises.lesson_05.shared import LESSON, batch_sizes, norm_parts, special_cases, square
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import NORMALISATION_KERNELS
@@ -70,12 +59,16 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "over-whole-tensor",
-            "one mean and one variance are taken over the whole batch and all features; every feature has its own.",
+            "the mean or the variance is taken over the whole batch and all features; every feature has its own.",
             (
                 "How many means should there be for a batch with 3 features?",
                 "A mean that is told no axis runs over everything. Name the axis of the batch.",
             ),
-            norm_variants([None], (inside, outside, bare)),
+            (
+                *norm_variants([None], (inside, outside, bare)),
+                *norm_variants([None], variance_axis=(0,)),
+                *norm_variants([(0,)], variance_axis=None),
+            ),
         ),
         wrong_axis(
             "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
@@ -86,7 +79,7 @@ EXERCISE = Exercise(
             (-1,),
             lost=(-1,),
         ),
-        *norm_mistakes((0,), "one batch"),
+        *norm_mistakes((0,), "one batch", "column"),
     ),
     excluded=(NORMALISATION_KERNELS,),
 )

@@ -5,20 +5,17 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_05.shared import (
-    LESSON,
+from grader.exercises.lesson_05.mistakes import (
     all_but_first,
     all_but_last,
     bare,
     inside,
     norm_mistakes,
-    norm_parts,
     norm_variants,
     outside,
-    square,
-    with_leading_axes,
     wrong_axis,
 )
+from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
 from grader.spec.exclusions import NORMALISATION_KERNELS
 from grader.spec.exercise import Exercise, Mistake, Output
 
@@ -50,12 +47,16 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "over-whole-tensor",
-            "one mean and one variance are taken over several axes at once; every token has its own.",
+            "the mean or the variance is taken over several axes at once; every token has its own.",
             (
                 "How many means should there be for a batch of 2 sequences with 3 tokens each?",
                 "A mean that is told no axis runs over everything. Name the axis of the features, the last one.",
             ),
-            norm_variants([None, (-2, -1), all_but_first], (inside, outside, bare)),
+            (
+                *norm_variants([None, (-2, -1), all_but_first], (inside, outside, bare)),
+                *norm_variants([None], variance_axis=(-1,)),
+                *norm_variants([(-1,)], variance_axis=None),
+            ),
         ),
         wrong_axis(
             "the mean and the variance are taken over tokens (or over the batch), not over a token's features.",
@@ -72,9 +73,13 @@ EXERCISE = Exercise(
                 "Print the shapes of x and of the mean, one under the other, aligned on the right.",
                 "A reduction can keep its axis with length 1: look for `keepdim`.",
             ),
-            norm_variants([(-1,)], keepdim=False),
+            tuple(
+                variant
+                for keepdim in ((False, False), (False, True), (True, False))
+                for variant in norm_variants([(-1,)], keepdim=keepdim)
+            ),
         ),
-        *norm_mistakes((-1,), "one sequence"),
+        *norm_mistakes((-1,), "one sequence", "row"),
     ),
     excluded=(NORMALISATION_KERNELS,),
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_05.shared import LESSON, NORM_FORGOTTEN, NORMALISED_TWICE, residual_cases, residual_parts
+from grader.exercises.lesson_05.mistakes import NORM_FORGOTTEN, NORMALISED_TWICE, OWN_NORM, SUBLAYER_FORGOTTEN
+from grader.exercises.lesson_05.shared import LESSON, residual_cases, residual_parts
 from grader.spec.exercise import Exercise, Mistake, Output
 
 
@@ -37,6 +37,19 @@ EXERCISE = Exercise(
             (lambda x, f, n: x + f(n(x)),),
         ),
         Mistake(
+            "added-before-sublayer",
+            "the sum goes into the sub-layer; x should be added to what comes out of it.",
+            (
+                "Follow the two paths of the diagram: do they meet before the sub-layer or behind it?",
+                "Read your line from the inside out: what does `sublayer` get?",
+            ),
+            (
+                lambda x, f, n: f(x + n(x)),
+                lambda x, f, n: n(f(x + x)),
+                lambda x, f, n: n(f(x + n(x))),
+            ),
+        ),
+        Mistake(
             "norm-before-addition",
             "the norm is applied to one of the two terms; it should be applied to their sum.",
             (
@@ -59,7 +72,18 @@ EXERCISE = Exercise(
             ),
             (lambda x, f, n: n(f(x)), lambda x, f, n: f(x), lambda x, f, n: f(n(x)), lambda x, f, n: n(f(n(x)))),
         ),
+        Mistake(
+            "added-after-norm",
+            "x is added once more after the norm; in post-norm nothing comes after it.",
+            (
+                "Take the mean of one token of your result, with gamma 1 and beta 0. It should be 0.",
+                "Count the additions in your code, and those in the diagram.",
+            ),
+            (lambda x, f, n: x + n(x + f(x)),),
+        ),
         NORM_FORGOTTEN,
-        replace(NORMALISED_TWICE, variants=(*NORMALISED_TWICE.variants, lambda x, f, n: n(n(x) + f(n(x))))),
+        SUBLAYER_FORGOTTEN,
+        NORMALISED_TWICE,
+        OWN_NORM,
     ),
 )

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_05.shared import (
+from grader.exercises.lesson_05.mistakes import (
     DEFAULTS,
-    LESSON,
+    NO_ROOT,
     Axis,
     Divide,
     NormVariant,
@@ -18,12 +18,11 @@ from grader.exercises.lesson_05.shared import (
     bare,
     fixed,
     inside,
-    norm_parts,
     norm_variants,
     outside,
-    square,
-    with_leading_axes,
+    uncentred,
 )
+from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
 from grader.spec.exercise import Exercise, Mistake, Output
 
 RMS = {"x": "... E", "gamma": "E"}
@@ -60,7 +59,7 @@ def _each(axes: Iterable[Axis], divides: Iterable[Divide] = (inside, outside), *
 
 
 def _without_beta(layer_norm: NormVariant) -> Callable[..., Tensor]:
-    return lambda x, gamma, eps=DEFAULT: layer_norm(x, gamma, None, eps)
+    return lambda x, gamma, eps=DEFAULT: layer_norm(x, gamma, 0.0, eps)
 
 
 def _default(number: float) -> Callable[..., Tensor]:
@@ -122,7 +121,7 @@ EXERCISE = Exercise(
             ),
             (
                 *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare))),
-                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare), centred=False)),
+                *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare), combines=(uncentred,))),
                 *_each(LAST, (inside, outside, bare), centred=True),
             ),
         ),
@@ -132,8 +131,31 @@ EXERCISE = Exercise(
             (
                 "Try the row [3, 3, 3] with gamma 1. What should come out, and what does?",
                 "RMS stands for root mean square, read from right to left: square, mean, root.",
+                "If you wrote a power: try `9 ** 1/2`, and print what comes out.",
             ),
-            _each(LAST, [lambda v, eps: v + eps, lambda v, eps: v]),
+            _each(LAST, NO_ROOT),
+        ),
+        Mistake(
+            "multiplied-instead",
+            "the numbers are multiplied by their root mean square; they should be divided by it.",
+            (
+                "Give it a row, then the same row with all numbers ten times as large. By how much should the results "
+                "differ?",
+                "What stands below the fraction line of the formula?",
+            ),
+            _each(LAST, [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
+        ),
+        Mistake(
+            "mean-of-numbers",
+            "the mean is taken of the numbers themselves; it should be the mean of their squares.",
+            (
+                "Try the row [3, -3] with gamma 1. What is the mean of its numbers, what is the mean of their squares?",
+                "RMS stands for root mean square, read from right to left: square, mean, root.",
+            ),
+            (
+                lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True) + eps).sqrt(),
+                lambda x, gamma, eps=DEFAULT: gamma * x / (x.mean(-1, keepdim=True).square() + eps).sqrt(),
+            ),
         ),
         Mistake(
             "sum-instead-of-mean",
@@ -147,29 +169,46 @@ EXERCISE = Exercise(
         Mistake(
             "no-gamma",
             "gamma is missing from the result.",
-            ("Are all arguments of the function used?",),
+            (
+                "Are all arguments of the function used?",
+                "After the division every feature is stretched by its own gamma.",
+            ),
             _each(LAST, scaled=False),
         ),
         Mistake(
             "wrong-default-eps",
             "eps is used as it is given, but its default is another one.",
-            ("Compare the first line of your function with the one that the exercise came with.",),
+            (
+                "Your function is right when eps is given. Which eps does it take when nobody gives one?",
+                "Compare the first line of your function with the one that the exercise came with.",
+            ),
             tuple(_default(eps) for eps in DEFAULTS if eps != DEFAULT),
         ),
         Mistake(
             "eps-ignored",
             "the argument eps is not used: a fixed number stands in its place.",
-            ("Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",),
+            (
+                "Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",
+                "Look for a number such as 1e-6 in your lines. Which name belongs there?",
+            ),
             _each(LAST, [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)]),
         ),
         Mistake(
             "eps-outside-root",
-            "eps is added to the root mean square; it belongs under the root.",
+            "eps comes in after the root is taken; it belongs under the root.",
             (
                 "With eps = 0.000001 you can't see it: compare your divisor with the formula for eps = 0.1.",
                 "Which comes first in the formula, adding eps or taking the root?",
             ),
-            _each(LAST, (outside, *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8)))),
+            _each(
+                LAST,
+                (
+                    outside,
+                    lambda v, eps: v.sqrt() + eps**0.5,
+                    lambda v, eps: v.sqrt().clamp(min=eps),
+                    *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8)),
+                ),
+            ),
         ),
         Mistake(
             "eps-forgotten",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.exercises.lesson_05.shared import EPS, Divide, batch_sizes, inside
+from grader.exercises.lesson_05.mistakes import Combine, Divide, inside, scaled_and_shifted
+from grader.exercises.lesson_05.shared import EPS, batch_sizes
 from grader.spec import compare
 from grader.spec.diagnose import CLOSE_TO_VARIANT, RIGHT
 from grader.spec.draw import Draw
@@ -141,24 +142,31 @@ def pytorch_steps(run: Run) -> tuple[Observed, ...]:
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
 
 
+Update = Callable[[Tensor, Tensor, float], Tensor]  # of the old statistic, the batch's and the momentum
+
+
+def weighted(old: Tensor, now: Tensor, momentum: float) -> Tensor:
+    """The right update."""
+    return (1 - momentum) * old + momentum * now
+
+
 @dataclass(frozen=True)
 class BatchNormVariant:
-    """A BatchNorm with the given parts changed. `swapped`: the statistics whose old and new shares are exchanged;
-    `still`: those that don't move. `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: the
-    statistics "before" or "after" the update."""
+    """A BatchNorm with the given parts changed. `update`: how the statistics in `updated` come from the old ones and
+    the batch's. `moves_in_eval`: "before" or "after" the normalisation. `train_uses_running`: the statistics "before"
+    or "after" the update."""
 
-    swapped: tuple[str, ...] = ()
-    still: tuple[str, ...] = ()
+    update: Update = weighted
+    updated: tuple[str, ...] = ("mean", "var")
     biased: bool = False
-    momentum: float | None = None
+    modes_swapped: bool = False
     eval_uses_batch: bool = False
     moves_in_eval: str = ""
     train_uses_running: str = ""
     correction: int = 0
     axis: int = 0
     divide: Divide = inside
-    scaled: bool = True
-    shifted: bool = True
+    combine: Combine = scaled_and_shifted
 
     def walk(self, run: Run) -> Iterator[Observed]:
         """What it gives, in float64, step by step: the first step already rules out most variants."""
@@ -170,25 +178,23 @@ class BatchNormVariant:
         x = step.x.to(torch.float64)
         old = (state["running_mean"], state["running_var"])
         new = old
-        if step.training or self.moves_in_eval:
+        training = step.training != self.modes_swapped
+        if training or self.moves_in_eval:
             new = self._moved(run, old, x)
             state["running_mean"], state["running_var"] = new
         mean, var = x.mean(self.axis, keepdim=True), x.var(self.axis, correction=self.correction, keepdim=True)
-        if step.training and self.train_uses_running:
+        if training and self.train_uses_running:
             mean, var = new if self.train_uses_running == "after" else old
-        if not step.training and not self.eval_uses_batch:
+        if not training and not self.eval_uses_batch:
             mean, var = new if self.moves_in_eval == "before" else old
-        result = (x - mean) / self.divide(var, run.eps)
-        result = result * state["weight"] if self.scaled else result
-        return Observed(result + state["bias"] if self.shifted else result, *new)
+        result = self.combine(x, mean, self.divide(var, run.eps), state["weight"], state["bias"])
+        return Observed(result, *new)
 
     def _moved(self, run: Run, old: tuple[Tensor, Tensor], x: Tensor) -> tuple[Tensor, Tensor]:
-        momentum = run.momentum if self.momentum is None else self.momentum
         news = (x.mean(0), x.var(0, correction=0 if self.biased else 1))
 
         def moved(name: str, before: Tensor, now: Tensor) -> Tensor:
-            share = 1 - momentum if name in self.swapped else momentum
-            return before if name in self.still else (1 - share) * before + share * now
+            return (self.update if name in self.updated else weighted)(before, now, run.momentum)
 
         return moved("mean", old[0], news[0]), moved("var", old[1], news[1])
 

@@ -1,11 +1,9 @@
-"""What the exercises of lesson 05 share: cases, parts, and a normalisation that can be made wrong in many ways."""
+"""What the exercises of lesson 05 share: sizes, cases and parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -13,16 +11,12 @@ from torch import Tensor
 from grader.spec import parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Mistake, Part, shape_of
-from grader.spec.session import Session
+from grader.spec.exercise import Case, Part, shape_of
 from grader.subject import Given
-from grader.tolerance import COARSE, FLOAT32
 
 LESSON = "05_normalization"
 EPS = 0.1  # large enough to show where it stands
 BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
-Divide = Callable[[Tensor, float], Tensor]
-Axis = tuple[int, ...] | Callable[[Tensor], tuple[int, ...]] | None
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -120,190 +114,6 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
     )
 
 
-# --- wrong on purpose -------------------------------------------------------------------------------------------------
-
-
-def inside(variance: Tensor, eps: float) -> Tensor:
-    """The right divisor."""
-    return (variance + eps).sqrt()
-
-
-def outside(variance: Tensor, eps: float) -> Tensor:
-    """Eps added after the root."""
-    return variance.sqrt() + eps
-
-
-def bare(variance: Tensor, _eps: float) -> Tensor:
-    """No eps."""
-    return variance.sqrt()
-
-
-def fixed(divide: Divide, number: float) -> Divide:
-    """A fixed number in place of the argument eps."""
-    return lambda variance, _eps: divide(variance, number)
-
-
-USUAL = (inside, outside)
-DEFAULTS = (0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-
-
-@dataclass(frozen=True)
-class NormVariant:
-    """A normalisation with the given parts changed, called like a student's function."""
-
-    axis: Axis
-    correction: int = 0
-    divide: Divide = inside
-    scaled: bool = True
-    shifted: bool = True
-    centred: bool = True
-    keepdim: bool = True
-    default: float = 1e-5
-
-    def __call__(self, x: Tensor, gamma: Tensor, beta: Tensor | None = None, eps: float | None = None) -> Tensor:
-        eps = self.default if eps is None else eps
-        axis = self.axis(x) if callable(self.axis) else self.axis
-        axes = tuple(range(x.dim())) if axis is None else axis
-        mean = x.mean(axes, keepdim=self.keepdim)
-        variance = x.var(axes, correction=self.correction, keepdim=self.keepdim)
-        normal = ((x - mean) if self.centred else x) / self.divide(variance, eps)
-        scaled = normal * gamma if self.scaled else normal
-        return scaled + beta if self.shifted and beta is not None else scaled
-
-
-def norm_variants(
-    axes: Iterable[Axis], divides: Iterable[Divide] = USUAL, **fixed_fields: Any
-) -> tuple[NormVariant, ...]:
-    """A variant for every axis and divisor, each with both variances: beginners' mistakes seldom come alone."""
-    corrections = (fixed_fields.pop("correction"),) if "correction" in fixed_fields else (0, 1)
-    return tuple(
-        NormVariant(axis, correction, divide, **fixed_fields)
-        for correction, axis, divide in product(corrections, tuple(axes), tuple(divides))
-    )
-
-
-def all_but_first(x: Tensor) -> tuple[int, ...]:
-    """Every axis but the batch's."""
-    return tuple(range(1, x.dim())) or (0,)
-
-
-def all_but_last(x: Tensor) -> tuple[int, ...]:
-    """Every axis but the features'."""
-    return tuple(range(x.dim() - 1))
-
-
-def cancels(session: Session, first: str) -> bool:
-    """Right on small numbers, wrong or NaN where they share a large offset."""
-    small, large = session.cases[first], session.cases[OFFSET]
-    if parts.inspect_call(session, small, FLOAT32) or parts.inspect_call(session, large, None):
-        return False
-    return parts.inspect_call(session, large, COARSE) is not None
-
-
-# --- mistakes, the most telling first ---------------------------------------------------------------------------------
-
-
-def _affine(right: tuple[int, ...]) -> tuple[NormVariant, ...]:
-    switches = ((False, False), (False, True), (True, False))
-    return tuple(r for g, b in switches for r in norm_variants([right], scaled=g, shifted=b))
-
-
-def norm_mistakes(right: tuple[int, ...], first: str) -> tuple[Mistake, ...]:
-    """The mistakes that both norms share; `right` is the axis that the statistics run over."""
-
-    def swapped(x: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-5) -> Tensor:
-        return NormVariant(right)(x, beta, gamma, eps)
-
-    return (
-        Mistake(
-            "no-affine",
-            "gamma, beta or both are missing from the result.",
-            (
-                "Are all arguments of the function used?",
-                "After the division every feature is stretched by its own gamma and moved by its own beta.",
-            ),
-            _affine(right),
-        ),
-        Mistake(
-            "gamma-beta-swapped",
-            "gamma and beta have changed places.",
-            ("Which of the two is multiplied, and which is added?",),
-            (swapped,),
-        ),
-        Mistake(
-            "divides-by-variance",
-            "the centred numbers are divided by the variance; its square root is missing.",
-            (
-                "Norm your result by hand: does a row of large numbers come out smaller than a row of small ones?",
-                "The variance is in squared units. What do you have to take of it to be back in those of x?",
-            ),
-            norm_variants([right], [lambda v, eps: v + eps, lambda v, eps: v, lambda v, eps: (v + eps) ** 2]),
-        ),
-        Mistake(
-            "unbiased-variance",
-            "the variance is divided by n - 1 instead of n, so every number comes out a little too small.",
-            (
-                "Try your function on the row [1, 2, 3] with gamma 1 and beta 0: the last number should be 1.2247.",
-                "`std` and `var` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
-            ),
-            norm_variants([right], [inside, outside, bare, fixed(outside, 1e-5), fixed(outside, 1e-7)], correction=1),
-        ),
-        Mistake(
-            "wrong-default-eps",
-            "eps is used as it is given, but its default is another one.",
-            ("Compare the first line of your function with the one that the exercise came with.",),
-            tuple(NormVariant(right, default=eps) for eps in DEFAULTS if eps != 1e-5),
-        ),
-        Mistake(
-            "eps-ignored",
-            "the argument eps is not used: a fixed number stands in its place.",
-            ("Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",),
-            norm_variants([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], correction=0),
-        ),
-        Mistake(
-            "eps-outside-root",
-            "eps is added to the standard deviation; it belongs to the variance, under the root.",
-            (
-                "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
-                "Which comes first in the formula, adding eps or taking the root?",
-            ),
-            norm_variants(
-                [right], [outside, *(fixed(outside, eps) for eps in (1e-5, 1e-6, 1e-7, 1e-8, 1e-12))], correction=0
-            ),
-        ),
-        Mistake(
-            "eps-forgotten",
-            "eps is missing, so where all numbers are equal zero is divided by zero.",
-            (
-                "Try your function on numbers that are all equal. What is their variance, and what do you divide by?",
-                "Are all arguments of the function used?",
-            ),
-            norm_variants([right], [bare], correction=0),
-        ),
-        Mistake(
-            "mean-not-subtracted",
-            "the mean is not subtracted before the division.",
-            ("What is the mean of one normalised row or column, with gamma 1 and beta 0? What should it be?",),
-            norm_variants([right], centred=False),
-        ),
-        Mistake(
-            "cancellation",
-            "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
-            (
-                "How did you compute the variance? The mean of the squares minus the square of the mean subtracts two "
-                "numbers near 1 000 000 to find one near 1, and float32 has seven digits.",
-                "Subtract the mean first, then take the mean of the squares of what is left.",
-            ),
-            recognise=lambda session: cancels(session, first),
-        ),
-    )
-
-
-def wrong_axis(symptom: str, hints: tuple[str, ...], *axes: Axis, lost: Axis = None) -> Mistake:
-    square_only = norm_variants([lost], keepdim=False) if lost is not None else ()
-    return Mistake("wrong-axis", symptom, hints, (*norm_variants(axes), *square_only))
-
-
 # --- residual blocks --------------------------------------------------------------------------------------------------
 
 # The student's functions get a sub-layer and a norm as callables. The subject builds them from plain data, so gradients
@@ -351,18 +161,3 @@ def residual_parts(title: str) -> tuple[Part, ...]:
         parts.unchanged(weight=0.5),
         parts.gradients(),
     )
-
-
-NORM_FORGOTTEN = Mistake(
-    "norm-forgotten",
-    "the norm is never applied.",
-    ("Are all arguments of the function used?",),
-    (lambda x, f, n: x + f(x),),
-)
-
-NORMALISED_TWICE = Mistake(
-    "normalised-twice",
-    "the norm is applied twice; each block applies it once, before the sub-layer or at the very end.",
-    ("Count how often `norm` is called for one block, and compare with the formula.",),
-    (lambda x, f, n: n(x + f(n(x))), lambda x, f, n: x + f(n(n(x))), lambda x, f, n: n(n(x + f(x)))),
-)

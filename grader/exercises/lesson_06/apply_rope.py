@@ -13,6 +13,7 @@ from grader.spec import parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
 
 X = {"x": "... T D"}
 Variant = Callable[..., Tensor]
@@ -96,6 +97,39 @@ def _by_column(exponent: Callable[[int, int], float]) -> Variant:
     return variant
 
 
+def _mixed(mix: Callable[..., tuple[Tensor, Tensor]]) -> Variant:
+    """The two numbers of a pair mixed in another way."""
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        theta = RIGHT(x, positions, base)
+        return torch.stack(mix(x[..., 0::2], x[..., 1::2], theta.cos(), theta.sin()), -1).flatten(-2)
+
+    return variant
+
+
+def _turns_faster(session: Session) -> bool:
+    """Positions 0 and 1 only: later angles are too large for float32."""
+    case = session.cases["one sequence"]
+    got = session.call(case).value
+    if not isinstance(got, Tensor) or got.shape != case.args["x"].shape:
+        return False
+    faster, right = (session.evaluate(case, f)[:2] for f in (_turned(_angles(lambda i, d: -2 * i / d)), reference))
+    start = got[:2].to(faster.dtype)
+    return torch.allclose(start, faster, atol=1e-3) and not torch.allclose(start, right, atol=1e-3)
+
+
+def _no_table_of_angles(session: Session) -> bool:
+    """Torch could not broadcast as many positions with as many frequencies."""
+    case = session.cases["one sequence"]
+    raised = session.call(case).raised
+    length, pairs = case.sizes["T"], case.sizes["D"] // 2
+    sizes = (
+        f"size of tensor a ({length}) must match the size of tensor b ({pairs})",
+        f"size of tensor a ({pairs}) must match the size of tensor b ({length})",
+    )
+    return raised is not None and any(text in raised.message for text in sizes)
+
+
 def _overwritten(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """The second column of a pair is made from the new first one."""
     theta = RIGHT(x, positions, base)
@@ -175,7 +209,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "rotation-reversed",
-            "the pairs are turned the other way round.",
+            "the pairs are turned in the wrong direction.",
             (
                 "Turn [1, 0] by a small angle: is the second number positive or negative in the formula?",
                 "One sine has a minus in front of it, and only one. Which?",
@@ -216,7 +250,10 @@ EXERCISE = Exercise(
         Mistake(
             "exponent-halved",
             "the frequencies fall off too slowly: the exponent is half of what it should be.",
-            ("For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",),
+            (
+                "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
+                "The formula has 2i above the fraction line, and i counts the pairs.",
+            ),
             (_turned(_angles(lambda i, d: i / d)),),
         ),
         Mistake(
@@ -231,8 +268,100 @@ EXERCISE = Exercise(
         Mistake(
             "base-ignored",
             "the argument `base` is not used.",
-            ("Call it twice with different bases. Should the results be equal?",),
+            (
+                "Call it twice with different bases. Should the results be equal?",
+                "Look for 10000 in your lines. Which name belongs there?",
+            ),
             (_base_ignored,),
+        ),
+        Mistake(
+            "frequency-multiplied",
+            "later pairs turn faster; they should turn more slowly.",
+            (
+                "Compare the angles of the first pair and of the last one. Which should be the larger one?",
+                "The exponent of `base` has a sign. Which one?",
+            ),
+            recognise=_turns_faster,
+        ),
+        Mistake(
+            "both-signs-alike",
+            "both sines have the same sign, so pairs change their length.",
+            (
+                "Compare the length of a pair before and after. Turning should keep it.",
+                "One sine has a minus in front of it, and only one. Which?",
+            ),
+            (
+                _mixed(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
+                _mixed(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
+            ),
+        ),
+        Mistake(
+            "sin-cos-swapped",
+            "sine and cosine have changed places.",
+            (
+                "What should become of [1, 0] at position 0? What does?",
+                "At angle 0 nothing turns. Which of sin(0) and cos(0) is 1?",
+            ),
+            (_mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),),
+        ),
+        Mistake(
+            "half-of-each",
+            "each number is multiplied, but the two of a pair are never mixed.",
+            (
+                "What should become of [1, 0] when it is turned by a quarter?",
+                "Each new number is made from both old ones. How many terms has the formula for each?",
+            ),
+            (_mixed(lambda a, b, cos, sin: (a * cos, b * sin)), _mixed(lambda a, b, cos, sin: (a * cos, b * cos))),
+        ),
+        Mistake(
+            "one-frequency-for-all",
+            "all pairs turn by the same angle.",
+            (
+                "Compare the angles of the first pair and of the last one. Should they be the same?",
+                "Where does i come in?",
+            ),
+            (_turned(_angles(lambda i, d: 0.0)),),
+        ),
+        Mistake(
+            "first-pair-only",
+            "only the first pair is turned; the other columns are as they were.",
+            (
+                "Which columns of your result differ from x?",
+                "How many pairs are there in D columns, and how many does your code turn?",
+            ),
+            (lambda x, positions, base=10000.0: torch.cat((_turned()(x, positions, base)[..., :2], x[..., 2:]), -1),),
+        ),
+        Mistake(
+            "degrees-instead-of-radians",
+            "the angles are taken for degrees; torch's sine takes radians.",
+            (
+                "Position 1 turns the first pair by the angle 1. What is cos(1)?",
+                "Is there a conversion in your code that the formula doesn't have?",
+            ),
+            (_turned(lambda x, positions, base: torch.deg2rad(RIGHT(x, positions, base))),),
+        ),
+        Mistake(
+            "width-of-another-axis",
+            "the exponents are divided by another size than the number of columns.",
+            (
+                "Print the number that you divide 2i by, for an x with a batch in front.",
+                "D is the last axis of x. Count it from the end.",
+            ),
+            (
+                *(
+                    _turned(lambda x, p, base, axis=axis: _angles(lambda i, d: 2 * i / x.shape[axis])(x, p, base))
+                    for axis in (0, 1)
+                ),
+            ),
+        ),
+        Mistake(
+            "positions-without-axis",
+            "positions and frequencies meet in one axis; each position should meet each frequency.",
+            (
+                "Print the shapes of the positions and of the frequencies, one under the other, aligned on the right.",
+                "A table of angles has a row for each position and a column for each pair. Which axis is missing?",
+            ),
+            recognise=_no_table_of_angles,
         ),
     ),
 )

@@ -57,9 +57,24 @@ def _wrong_width(session: Session) -> bool:
 
 def _cannot_meet(case: Case, message: str) -> bool:
     """Whether torch refused to multiply rows of another width with the whole table."""
-    shapes = re.search(r"\(\d+x(\d+) and (\d+)x(\d+)\)", message)
+    shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", message)
     table = (str(case.sizes["V"]), str(case.sizes["E"]))
-    return shapes is not None and (shapes[2], shapes[3]) == table
+    one_hot = shapes is not None and shapes[1] == str(case.sizes["B"] * case.sizes["T"])
+    return one_hot and shapes is not None and (shapes[3], shapes[4]) == table
+
+
+def _ids_in_a_product(session: Session) -> bool:
+    """Whether the ids themselves were multiplied with the table."""
+    case = session.cases[ONE]
+    raised = session.call(case).raised
+    sizes = (f"({case.sizes['B']}x{case.sizes['T']} and", f"x{case.sizes['E']})")
+    return raised is not None and all(size in raised.message for size in sizes)
+
+
+def _dtypes_meet(session: Session) -> bool:
+    raised = session.call(session.cases[ONE]).raised
+    words = ("same dtype", "must be long, int", "Expected tensor for argument #1 'indices'", "index tensor")
+    return raised is not None and any(word in raised.message for word in words)
 
 
 def _features(*order: int) -> Callable[[Tensor, Tensor], Tensor]:
@@ -115,8 +130,86 @@ EXERCISE = Exercise(
         Mistake(
             "ids-shifted",
             "every id gets the row of its neighbour.",
-            ("Which row belongs to id 0? Print your result for a batch that holds nothing else.",),
+            (
+                "Give it a table whose rows are 0, 1, 2, … all over, and compare the result with the ids.",
+                "Which row belongs to id 0? Is there a number in your index that is none of the ids?",
+            ),
             (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1]),
+        ),
+        Mistake(
+            "ids-multiplied",
+            "the ids are multiplied, as if they were numbers; they are only names of rows.",
+            (
+                "Is the vector of id 4 twice that of id 2? Should it be?",
+                "What do you do with an id: compute with it, or look up its row?",
+            ),
+            (
+                lambda tokens, table: tokens[..., None] * table[0],
+                lambda tokens, table: tokens[..., None] * table.mean(0),
+            ),
+            recognise=_ids_in_a_product,
+        ),
+        Mistake(
+            "positions-instead-of-ids",
+            "it looks up the row of a token's place, not the row of its id.",
+            ("Give it a sentence of equal ids. Should its vectors differ?", "Where are the ids used in your index?"),
+            (lambda tokens, table: table[: tokens.shape[1]].expand(len(tokens), -1, -1),),
+        ),
+        Mistake(
+            "first-sentence-only",
+            "only the ids of one sentence are looked up.",
+            (
+                "Change the last sentence of the batch. Does the result change?",
+                "An index may have two axes: what shape has `table[tokens]`, and what shape do you hand in?",
+            ),
+            (
+                lambda tokens, table: table[tokens[0]],
+                lambda tokens, table: table[tokens[-1]],
+                lambda tokens, table: table[tokens[0]].expand(len(tokens), -1, -1),
+            ),
+        ),
+        Mistake(
+            "batch-flattened",
+            "the sentences stand one after the other, without an axis for the batch.",
+            (
+                "Compare the shape of your result with (B, T, E).",
+                "Which of your lines loses the axis? The numbers are right, but how do they have to be arranged?",
+            ),
+            (
+                lambda tokens, table: table[tokens.flatten()],
+                lambda tokens, table: table[tokens].reshape(len(tokens), -1),
+            ),
+        ),
+        Mistake(
+            "axes-swapped",
+            "tokens and features have changed places.",
+            (
+                "Compare the shape of your result with (B, T, E).",
+                "Does anything in your code swap two axes? Is it needed?",
+            ),
+            (lambda tokens, table: table[tokens].transpose(1, 2), lambda tokens, table: table[tokens].transpose(0, 1)),
+        ),
+        Mistake(
+            "one-number-a-token",
+            "every id gets a single number; it should get a whole row of the table.",
+            (
+                "Compare the shape of your result with (B, T, E).",
+                "How many numbers of the table belong to one id? What does your function take of them?",
+            ),
+            (
+                lambda tokens, table: table.take(tokens),
+                lambda tokens, table: table.gather(0, tokens),
+                lambda tokens, table: table[tokens, 0],
+            ),
+        ),
+        Mistake(
+            "ids-of-another-dtype",
+            "whole numbers and decimals meet: an index has to be whole, a product needs the table's dtype.",
+            (
+                "Print the dtypes of what meets in the line that raises.",
+                "Ids are whole numbers (`torch.long`), the table holds decimals. Which of the two has to change?",
+            ),
+            recognise=_dtypes_meet,
         ),
         Mistake(*TIMES_ROOT, (lambda tokens, table: table[tokens] * table.shape[1] ** 0.5,)),
     ),

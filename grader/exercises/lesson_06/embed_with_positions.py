@@ -74,6 +74,22 @@ def _too_long(session: Session) -> list[Refused]:
     return calls
 
 
+def _full_refused(session: Session) -> bool:
+    """ValueError where there are as many tokens as positions."""
+    raised = session.call(session.cases[FULL]).raised
+    return raised is not None and "ValueError" in raised.types and session.call(session.cases[ONE]).ok
+
+
+def _tables_swapped(session: Session) -> bool:
+    """As `tables-swapped` where it runs; elsewhere an id is beyond the position table."""
+    case = session.cases[ONE]
+    wrong = session.evaluate(case, lambda t, words, places: places[t] + words[: t.shape[1]])
+    got = session.call(case).value
+    return (
+        isinstance(got, Tensor) and got.shape == wrong.shape and torch.allclose(got.to(wrong.dtype), wrong, atol=1e-4)
+    )
+
+
 def _along_batch(tokens: Tensor, token_table: Tensor, position_table: Tensor) -> Tensor:
     return token_table[tokens] + position_table[torch.arange(len(tokens))].unsqueeze(1)
 
@@ -140,10 +156,69 @@ EXERCISE = Exercise(
         Mistake(
             "starts-at-one",
             "the first token gets the second row of the position table.",
-            ("Positions count from 0. Which row does your first token get?",),
+            (
+                "Print the positions that you look up for a sentence of three tokens.",
+                "Positions count from 0. Which row does your first token get?",
+            ),
             (
                 lambda tokens, token_table, position_table: (
                     token_table[tokens] + position_table[1 : tokens.shape[1] + 1]
+                ),
+            ),
+        ),
+        Mistake(
+            "same-position-for-all",
+            "every token gets the same row of the position table.",
+            (
+                "Two equal tokens at different places: are their vectors equal in your result? Should they be?",
+                "How many rows of the position table does a sentence of three tokens need?",
+            ),
+            (
+                lambda t, words, places: words[t] + places[0],
+                lambda t, words, places: words[t] + places[t.shape[1] - 1],
+                lambda t, words, places: words[t] + places[-1],
+            ),
+        ),
+        Mistake(
+            "tokens-forgotten",
+            "the tokens have no effect on the result: only positions are looked up.",
+            (
+                "Change the ids. Does your result change?",
+                "Follow `token_table` through your code: is what you compute from it used in the `return` line?",
+            ),
+            (lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),),
+        ),
+        Mistake(
+            "tables-swapped",
+            "the two tables have changed places.",
+            (
+                "Which table has a row for each id, and which one a row for each place?",
+                "Look at the order of your arguments and at what you index with.",
+            ),
+            recognise=_tables_swapped,
+        ),
+        Mistake(
+            "full-length-refused",
+            "a sentence that needs the whole position table is refused.",
+            (
+                "A table of 5 rows and a sentence of 5 tokens: is there a row for each?",
+                "Does your comparison raise where the two lengths are equal?",
+            ),
+            recognise=_full_refused,
+        ),
+        Mistake(
+            "stacked",
+            "the two vectors stand on an axis of their own; they should be added.",
+            (
+                "Compare the shape of your result with (B, T, E).",
+                "Which operation makes one vector out of two of the same width?",
+            ),
+            (
+                *(
+                    lambda t, words, places, dim=dim: torch.stack(
+                        [words[t], places[: t.shape[1]].expand_as(words[t])], dim
+                    )
+                    for dim in (0, 1, -1)
                 ),
             ),
         ),

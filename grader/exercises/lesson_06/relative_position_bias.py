@@ -66,6 +66,38 @@ def _runs_out(session: Session) -> bool:
     return beyond and parts.inspect_call(session, session.cases[NEAR], FLOAT32) is None
 
 
+def _reach(table: Tensor) -> int:
+    return (table.shape[1] - 1) // 2
+
+
+def _wrong_reach(session: Session) -> bool:
+    """As with a reach that is read from another axis, or twice as large; or one that isn't a whole number."""
+    case = session.cases[ONE]
+    outcome = session.call(case)
+    if outcome.raised is not None:
+        not_whole = "must be long, int" in outcome.raised.message
+        return not_whole or (_out_of_range(session, ONE, 1) and _out_of_range(session, NEAR, 1))
+    by_heads = session.evaluate(case, lambda t, tq, tk: _with_reach(t, (t.shape[0] - 1) // 2, tq, tk))
+    got = outcome.value
+    return isinstance(got, Tensor) and got.shape == by_heads.shape and torch.allclose(got.to(by_heads.dtype), by_heads)
+
+
+def _with_reach(table: Tensor, reach: int, query_len: int, key_len: int) -> Tensor:
+    offsets = torch.arange(key_len) - torch.arange(query_len)[:, None]
+    return table[:, offsets.clamp(-reach, reach) + reach]
+
+
+def _out_of_range(session: Session, name: str, axis: int) -> bool:
+    """An index error on an axis of the table. Torch's message has its size."""
+    case = session.cases[name]
+    raised, size = session.call(case).raised, case.args["table"].shape[axis]
+    return raised is not None and "out of bounds" in raised.message and raised.message.endswith(f"with size {size}")
+
+
+def _indexes_heads(session: Session) -> bool:
+    return _out_of_range(session, ONE, 0)
+
+
 def _heads_last(table: Tensor, query_len: int, key_len: int) -> Tensor:
     return RIGHT(table, query_len, key_len).movedim(0, -1)
 
@@ -140,14 +172,111 @@ EXERCISE = Exercise(
         Mistake(
             "aligned-to-the-end",
             "the last query is placed at the last key; here both count from 0.",
-            ("Query 0 and key 0 stand at the same place, also where there are more keys than queries.",),
+            (
+                "Call it with 2 queries and 5 keys. Which column should query 0 and key 0 get?",
+                "Both count from 0: query 0 and key 0 stand at the same place, however many keys there are.",
+            ),
             (_looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),),
         ),
         Mistake(
             "heads-last",
             "the heads stand on the last axis; they belong in front, as in the scores.",
-            ("Scores are (heads, queries, keys). Bring your axes into that order.",),
+            (
+                "Compare the shape of your result with (H, Tq, Tk).",
+                "Which axis of the table are the heads on, and where does indexing leave it?",
+            ),
             (_heads_last,),
+        ),
+        Mistake(
+            "queries-and-keys-transposed",
+            "rows and columns are swapped: a row should belong to a query.",
+            (
+                "Compare the shape of your result with (H, Tq, Tk).",
+                "Which of the two positions runs down your table of offsets, and which one from left to right?",
+            ),
+            (lambda table, tq, tk: RIGHT(table, tq, tk).mT, lambda table, tq, tk: RIGHT(table, tk, tq)),
+        ),
+        Mistake(
+            "one-length-for-both",
+            "keys and queries are counted up to the same length.",
+            (
+                "Call it with 2 queries and 5 keys, and print the shape of your offsets.",
+                "Which of the two lengths belongs to which position?",
+            ),
+            (lambda table, tq, tk: RIGHT(table, tq, tq), lambda table, tq, tk: RIGHT(table, tk, tk)),
+        ),
+        Mistake(
+            "past-cut-off",
+            "all keys before the query are treated as if they stood at its place.",
+            (
+                "Query 3 looks at key 0 and at key 3. Should they have the same bias?",
+                "What are the two ends of your `clamp`? Offsets run from -m to m.",
+            ),
+            (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),),
+        ),
+        Mistake(
+            "future-cut-off",
+            "all keys behind the query are treated as if they stood at its place.",
+            (
+                "Query 0 looks at key 0 and at key 3. Should they have the same bias?",
+                "How many columns has the table? Which is the last one that your index can reach?",
+            ),
+            (_looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),),
+        ),
+        Mistake(
+            "min-max-swapped",
+            "everything gets the bias of an end: the larger and the smaller number are taken in the wrong order.",
+            (
+                "What are `max(min(1, -2), 2)` and `max(min(1, 2), -2)`?",
+                "Which of the two ends belongs to `min`, and which one to `max`?",
+            ),
+            (
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=-m).clamp(min=m) + m),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=m).clamp(max=-m) + m),
+            ),
+        ),
+        Mistake(
+            "shifted-by-one",
+            "the offsets are off by one: one of the two positions doesn't count from 0.",
+            (
+                "Query 0 and key 0: which column of the table should they get, and which do they get?",
+                "Print both positions. Where do they begin?",
+            ),
+            (
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q + 1).clamp(-m, m) + m),
+                _looked_up(lambda q, k, m, _tq, _tk: (k - q - 1).clamp(-m, m) + m),
+            ),
+        ),
+        Mistake(
+            "index-returned",
+            "the columns' numbers come back; the table's entries in these columns are asked for.",
+            (
+                "Is each of the three arguments used for more than its size?",
+                "What you have is where to look. What do you find there?",
+            ),
+            (
+                lambda table, tq, tk: (
+                    (torch.arange(tk) - torch.arange(tq)[:, None]).clamp(-_reach(table), _reach(table)) + _reach(table)
+                ),
+            ),
+        ),
+        Mistake(
+            "reach-miscounted",
+            "m is not the one that belongs to the table: its width is 2 m + 1.",
+            (
+                "Print m for a table of 5 columns. Offsets from -m to m: how many are there?",
+                "Which axis of the table counts its columns? And `/` gives a decimal, even if it is whole.",
+            ),
+            recognise=_wrong_reach,
+        ),
+        Mistake(
+            "indexes-heads",
+            "the offsets pick rows of the table, which are the heads; they should pick columns.",
+            (
+                "Which axis of the table are the heads on?",
+                "An index without a comma picks rows. How do you pick columns, of all rows at once?",
+            ),
+            recognise=_indexes_heads,
         ),
     ),
 )

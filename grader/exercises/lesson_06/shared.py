@@ -60,20 +60,28 @@ def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Seq
     return Part(title, weight, judge, compares_values=False)
 
 
+REFUSED = (
+    "Where does your code compare the two numbers? Print both there, for the call that the report names.",
+    "`raise ValueError(...)` takes the message; an f-string puts numbers into it.",
+)
+
+
 def _refused(session: Session, call: Refused) -> Finding | None:
     outcome = session.ask(Request("call", session.exercise.name, call.args))
     raised = outcome.raised
     if not outcome.ok and raised is None:
         return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
     if raised is None:
-        return Finding("wrong-error", f"{call.words} Expected a ValueError, got a result.")
+        return Finding("wrong-error", f"{call.words} Expected a ValueError, got a result.", hints=REFUSED)
     if "ValueError" not in raised.types:
-        return Finding("wrong-error", f"{call.words} Expected a ValueError, got {raised.name}: {raised.message[:120]}")
+        message = f"{call.words} Expected a ValueError, got {raised.name}: {raised.message[:120]}"
+        return Finding("wrong-error", message, hints=REFUSED)
     if not {str(number) for number in call.numbers} <= set(re.findall(r"\d+", raised.message)):
         named = " and ".join(str(number) for number in call.numbers)
         return Finding(
             "wrong-error",
             f"{call.words} The message should name both lengths, {named}; it says: {raised.message[:120]}",
+            hints=REFUSED,
         )
     return None
 
@@ -88,10 +96,13 @@ def default_dtype(case: str) -> Part:
         if got == expected:
             return None
         short = [str(dtype).removeprefix("torch.") for dtype in (got, expected)]
+        tip = "Comparisons give bool, and counts give whole numbers; here decimals are asked for."
+        if got.is_floating_point:
+            tip = "NumPy and Python's own numbers are of double precision."
         return Finding(
             "dtype-changed",
             f"The result of `{session.exercise.name}` has dtype {short[0]}, expected {short[1]}, torch's default. "
-            "NumPy and Python's own numbers are of double precision.",
+            + tip,
         )
 
     return Part("has torch's default dtype", 0.5, judge)
@@ -100,5 +111,8 @@ def default_dtype(case: str) -> Part:
 TIMES_ROOT = (
     "multiplied-by-root",
     "the vectors are multiplied by the square root of d_model, as the paper does; here they are taken as they are.",
-    ("Divide one number of your result by the expected one. What is the square root of the table's width?",),
+    (
+        "Divide one number of your result by the expected one. Do you know the quotient?",
+        "Is there a factor in your code that the exercise doesn't ask for?",
+    ),
 )

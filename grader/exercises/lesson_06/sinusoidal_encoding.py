@@ -45,13 +45,40 @@ class SinusoidVariant:
         return self.waves[column % 2](position * rate)
 
 
+def _rounded(column: int, d_model: int) -> float:
+    """-log(10000) * 2i / d_model // 2, as Python reads it."""
+    return -(-2 * (column // 2) * math.log(10000.0) / d_model // 2) / math.log(10000.0)
+
+
+def _waves_by_row(seq_len: int, d_model: int) -> Tensor:
+    angles = [[t * 10000.0 ** -pairwise(j, d_model) for j in range(d_model)] for t in range(seq_len)]
+    waves = (math.sin, math.cos)
+    return torch.tensor([[waves[t % 2](a) for a in row] for t, row in enumerate(angles)], dtype=torch.float64)
+
+
+def _by_length(seq_len: int, d_model: int) -> Tensor:
+    return SinusoidVariant(lambda j, _: 2 * (j // 2) / seq_len)(seq_len, d_model)
+
+
+def _scaled_positions(seq_len: int, d_model: int, by: int) -> Tensor:
+    rows = [[t / by * 10000.0 ** -pairwise(j, d_model) for j in range(d_model)] for t in range(seq_len)]
+    waves = (math.sin, math.cos)
+    return torch.tensor([[waves[j % 2](a) for j, a in enumerate(row)] for row in rows], dtype=torch.float64)
+
+
+def _stacked_in_front(seq_len: int, d_model: int) -> Tensor:
+    """All sines, then all cosines, cut into rows anew."""
+    right = SinusoidVariant()(seq_len, d_model)
+    return torch.stack([right[:, 0::2], right[:, 1::2]]).reshape(seq_len, d_model)
+
+
 SMALL, LONG, PAIR = "a few positions", "more and wider", "two columns"
 ODD = (5, 7, 11)
 
 
 def _cases(draw: Draw) -> list[Case]:
     """Mistakes are recognised on few positions: with a wrong frequency an angle can be too large for float32."""
-    few, long = 3 + 2 * draw.integer(0, 2), 17 + 2 * draw.integer(0, 9 if draw.larger else 4)
+    few, long = 5 + 2 * draw.integer(0, 2), 17 + 2 * draw.integer(0, 9 if draw.larger else 4)
     wide = (10, 12, 14, 18)[draw.integer(0, 4)]
 
     def case(name: str, seq_len: int, d_model: int, comparable: bool = True) -> Case:
@@ -129,7 +156,10 @@ EXERCISE = Exercise(
         Mistake(
             "sin-cos-swapped",
             "sine and cosine have changed places.",
-            ("Look at row 0: sin(0) is 0 and cos(0) is 1. Which of the two should stand in column 0?",),
+            (
+                "Print row 0. Where are its zeros and its ones?",
+                "sin(0) is 0 and cos(0) is 1. Which of the two should stand in column 0?",
+            ),
             (SinusoidVariant(waves=(math.cos, math.sin)),),
         ),
         Mistake(
@@ -148,8 +178,71 @@ EXERCISE = Exercise(
         Mistake(
             "starts-at-one",
             "the first row is that of position 1; positions count from 0.",
-            ("Row 0 should hold sin(0) and cos(0). What does yours hold?",),
+            (
+                "Row 0 should hold sin(0) and cos(0). What does yours hold?",
+                "Print your positions for seq_len = 4. Where do they begin?",
+            ),
             (SinusoidVariant(start=1),),
+        ),
+        Mistake(
+            "another-base",
+            "the frequencies are made with another base than 10000.",
+            (
+                "For d_model = 4 the second pair turns by 0.01 from row to row. By how much does yours?",
+                "If you use `exp` and `log`: is it the natural logarithm, of 10000?",
+            ),
+            tuple(
+                SinusoidVariant(lambda j, d, f=f: f * pairwise(j, d))
+                for f in (0.25, math.log(1000, 10000), math.log(100_000, 10000), math.log10(10000) / math.log(10000))
+            ),
+        ),
+        Mistake(
+            "exponent-rounded",
+            "the exponents are whole numbers; they should be fractions between 0 and 1.",
+            (
+                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
+                "`//` rounds down. Is there one in your exponent, or no exponent at all?",
+            ),
+            (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded)),
+        ),
+        Mistake(
+            "one-wave-only",
+            "all columns have the same wave; odd columns should have the cosine.",
+            ("Print row 0: sin(0) is 0 and cos(0) is 1.", "Which of the two functions does your code never call?"),
+            (SinusoidVariant(waves=(math.sin, math.sin)), SinusoidVariant(waves=(math.cos, math.cos))),
+        ),
+        Mistake(
+            "waves-by-row",
+            "sine and cosine alternate from row to row; they should alternate from column to column.",
+            (
+                "Print row 0: where are its zeros and its ones?",
+                "What is even or odd in the formula: the position or the column?",
+            ),
+            (_waves_by_row,),
+        ),
+        Mistake(
+            "divided-by-length",
+            "the exponent is divided by the number of positions; it should be divided by d_model.",
+            ("Call it with two lengths. Should row 1 change?", "Which number stands below 2i in the formula?"),
+            (_by_length,),
+        ),
+        Mistake(
+            "positions-scaled",
+            "the positions are divided by their number, so they lie between 0 and 1.",
+            (
+                "Print the angles of the first pair. By how much should they grow from row to row?",
+                "Row 3 is position 3, however long the sequence is.",
+            ),
+            (lambda n, d: _scaled_positions(n, d, n), lambda n, d: _scaled_positions(n, d, max(n - 1, 1))),
+        ),
+        Mistake(
+            "reshaped-instead-of-interleaved",
+            "sines and cosines are stacked on a wrong axis, so rows get mixed up.",
+            (
+                "Print the first row: what should stand next to sin(0)?",
+                "Stack a numbered sine table and a numbered cosine table, and look at which entries become neighbours.",
+            ),
+            (_stacked_in_front,),
         ),
     ),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch.nn.functional as F
+from torch import Tensor
 
-from grader.exercises.lesson_07.mistakes import mask_ignored, stack_dropout, stack_mistakes
+from grader.exercises.lesson_07.mistakes import mask_ignored, mask_inverted, stack_dropout, stack_mistakes
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
     EXCLUDED,
@@ -15,6 +16,7 @@ from grader.exercises.lesson_07.shared import (
     TRAIN,
     all_visible,
     decoder,
+    first_setup,
     mask_of,
     named,
     one_more,
@@ -25,13 +27,17 @@ from grader.exercises.lesson_07.shared import (
     two_sizes,
     with_setup,
 )
-from grader.exercises.lesson_07.variants import DecoderBlock, Stack, decoder_placed
+from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Stack, decoder_placed
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.session import Session
+from grader.subject import Request
+from grader.subject.values import same
 
 ONE_QUIET = "one layer whose sub-layers are silent"
 FULL = "as many tokens in the source as in the target, and as max_length"
+BOTH_EQUAL = "two layers, as many tokens in the source as in the target"
 MAX_LENGTH = 100  # where it isn't given
 RIGHT = DecoderBlock()
 STACKED = Stack(RIGHT)
@@ -64,7 +70,17 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_QUIET, one_layer, "B 1 1 Tk"),
         case(FULL, equal, "B 1 Tq Tk", SOME_DROPPED, one_layer["Tq"], double=True),
         case(TRAIN, one_layer, "B 1 1 Tk", ALL_DROPPED),
+        replace(case(BOTH_EQUAL, {**two_layers, "Tk": two_layers["Tq"]}, "B 1 Tq Tk"), diagnostic=True),
     ]
+
+
+def _tied(session: Session) -> bool:
+    """Whether a new module's `fc_out` has the weights of its token embedding."""
+    built = session.build(replace(first_setup(session), state={}), "tied")
+    state = session.ask(Request("state", "@tied")) if built.ok else built
+    parameters = state.value["parameters"] if state.ok else {}
+    tables = [parameters.get(f"{name}.weight") for name in ("fc_out", "token_embedding")]
+    return all(isinstance(table, Tensor) for table in tables) and same(*tables)
 
 
 def _longer(case: Case) -> tuple[object, ...]:
@@ -95,9 +111,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "softmax-applied",
-            "the result is probabilities; logits are the scores before any softmax.",
+            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
             (
-                "Add up a row of your result. Should scores sum to anything?",
+                "Are there negative numbers in your result, and positive ones? Logits have both.",
                 "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
             ),
             (
@@ -110,12 +126,44 @@ EXERCISE = Exercise(
         Mistake(
             "masks-swapped",
             "the layers get the two masks in the wrong order.",
-            ("Compare your call with the block's `forward`: which mask comes first?",),
+            (
+                "The target's mask has a row for each token of the target. Which of the two attentions needs it?",
+                "Compare your call with the block's `forward`: which mask comes first?",
+            ),
             (replace(STACKED, swapped=True),),
+        ),
+        Mistake(
+            "memory-overwritten",
+            "what a layer gives takes the place of `memory`: the next layer doesn't see the source any more.",
+            (
+                "Print the shape of `memory` in every round of the loop. Should it change?",
+                "Each layer gets the same memory. Which variable takes a layer's output?",
+            ),
+            (replace(STACKED, walk="memory"), replace(STACKED, walk="memory only")),
+        ),
+        Mistake(
+            "memory-ignored",
+            "the layers never get `memory`: the source is not looked at.",
+            (
+                "Change `memory` and call it again. Do the logits change?",
+                "What is the second argument of the block's `forward`, and what do you pass there?",
+            ),
+            tuple(Stack(replace(RIGHT, attends=("x", "x", "query"), masks=("trg", m))) for m in ("src", "trg", "none")),
+        ),
+        Mistake(
+            "weights-tied",
+            "`fc_out` uses the tokens' table; it should have weights of its own.",
+            (
+                "Print the names of the module's parameters. Is `fc_out.weight` among them, and does `forward` use it?",
+                "Some models share these two tables. This one doesn't: count the parameters in step 18.",
+            ),
+            (replace(STACKED, head="tokens"), replace(STACKED, head="table")),
+            recognise=_tied,
         ),
         mask_ignored(
             *(Stack(replace(RIGHT, masks=masks)) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))
         ),
+        mask_inverted(*(Stack(replace(RIGHT, masks=masks)) for masks in INVERTED)),
         *stack_dropout(RIGHT, decoder_placed("nowhere", ("nowhere", "nowhere"))),
     ),
     excluded=EXCLUDED,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.exercises.lesson_07.mistakes import (
+    ATTENTION_NOT_UNPACKED,
+    DROPOUT_HARD_CODED,
     DROPOUT_IN_EVAL_MODE,
     dropout_after_norm,
     dropout_forgotten,
     dropout_on_the_sum,
     mask_ignored,
+    mask_inverted,
 )
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
@@ -25,7 +28,7 @@ from grader.exercises.lesson_07.shared import (
     two_sizes,
     with_setup,
 )
-from grader.exercises.lesson_07.variants import DecoderBlock, Layer, decoder_placed
+from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Layer, decoder_placed
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
@@ -94,7 +97,7 @@ EXERCISE = Exercise(
             ),
             tuple(
                 replace(RIGHT, attends=attends, masks=("trg", mask))
-                for attends in (("query", "query", "query"), ("x", "x", "query"))
+                for attends in (("query", "query", "query"), ("x", "x", "query"), ("query", "query", "x"))
                 for mask in ("src", "trg", "none")
             ),
         ),
@@ -119,7 +122,10 @@ EXERCISE = Exercise(
         Mistake(
             "value-from-target",
             "keys or values of the second attention come from the target: both belong to the source.",
-            ("Scores and average are about the same words. Where do the keys come from, and where the values?",),
+            (
+                "Change `memory` and call it again: both the scores and what is averaged should change.",
+                "Scores and average are about the same words. Where do the keys come from, and where the values?",
+            ),
             tuple(
                 replace(RIGHT, attends=attends)
                 for attends in (
@@ -144,6 +150,21 @@ EXERCISE = Exercise(
             ),
         ),
         mask_ignored(*(replace(RIGHT, masks=masks) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))),
+        mask_inverted(*(replace(RIGHT, masks=masks) for masks in INVERTED)),
+        ATTENTION_NOT_UNPACKED,
+        Mistake(
+            "first-attention-to-memory",
+            "the first attention looks at the source; there the target should look at itself.",
+            (
+                "Read steps 16 and 17 again: who looks at whom in each of them?",
+                "In step 16 query, key and value are one and the same. Which tensor is it?",
+            ),
+            tuple(
+                replace(RIGHT, looks_at="memory", attends=attends, masks=masks)
+                for attends in (("memory", "memory", "query"), ("query", "query", "query"))
+                for masks in (("src", "src"), ("src", "trg"), ("none", "src"))
+            ),
+        ),
         Mistake(
             "residual-forgotten",
             "the first attention's output goes on alone: x isn't added.",
@@ -156,25 +177,37 @@ EXERCISE = Exercise(
         Mistake(
             "first-attention-lost",
             "the block gets x as its query, and what the first attention found is lost.",
-            ("Into which variable does step 16 put its result, and which one does step 17 take?",),
+            (
+                "What does your code do with the result of the first attention?",
+                "Into which variable does step 16 put its result, and which one does step 17 take?",
+            ),
             (replace(RIGHT, attends=("memory", "memory", "x")),),
         ),
         Mistake(
             "pre-norm-instead",
             "the norm acts on what goes into the attention; this model adds first and then normalises.",
-            ("Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",),
+            (
+                "Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",
+                "What comes last in step 16, the addition or the norm?",
+            ),
             (_norm_elsewhere("pre"),),
         ),
         Mistake(
             "norm-before-addition",
             "the attention's output is normalised and then added; this model adds first.",
-            ("Read your line from the inside out: what comes first, the addition or the norm?",),
+            (
+                "Compare with step 13: which two things are added before the norm?",
+                "Read your line from the inside out: what comes first, the addition or the norm?",
+            ),
             (_norm_elsewhere("before"),),
         ),
         Mistake(
             "norm-forgotten",
             "nothing is normalised between the two attentions.",
-            ("Which of the module's parts does `forward` never call?",),
+            (
+                "Which of the module's parts does `forward` never call?",
+                "Step 16 has the same three parts as step 13. Which one is missing?",
+            ),
             (_norm_elsewhere("none"),),
         ),
         dropout_after_norm(*(decoder_placed("norm", (where, where)) for where in ("output", "nowhere", "norm"))),
@@ -185,6 +218,7 @@ EXERCISE = Exercise(
             decoder_placed("nowhere", ("nowhere", "nowhere")),
         ),
         DROPOUT_IN_EVAL_MODE,
+        DROPOUT_HARD_CODED,
     ),
     excluded=EXCLUDED,
     builds_on=("TransformerBlock",),

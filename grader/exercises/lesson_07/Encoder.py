@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.exercises.lesson_07.mistakes import mask_ignored, stack_dropout, stack_mistakes
+from grader.exercises.lesson_07.mistakes import mask_ignored, mask_inverted, stack_dropout, stack_mistakes
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
     EXCLUDED,
@@ -81,6 +81,7 @@ EXERCISE = Exercise(
     mistakes=(
         *stack_mistakes(Block()),
         mask_ignored(Stack(replace(Block(), attention=Attention(masked="no")))),
+        mask_inverted(Stack(replace(Block(), attention=Attention(masked="inverted")))),
         *stack_dropout(Block(), placed("nowhere", "nowhere")),
     ),
     excluded=EXCLUDED,

@@ -21,6 +21,7 @@ from grader.exercises.lesson_07.variants import linear
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.session import Session
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -56,7 +57,23 @@ OTHERS: tuple[Activation, ...] = (
     F.leaky_relu,
     F.elu,
     F.relu6,
+    lambda x: F.leaky_relu(x, 0.1),
+    lambda x: F.leaky_relu(x, 0.2),
+    lambda x: F.softmax(x, -1),
+    F.softplus,
+    torch.abs,
 )
+
+
+def _raises(*words: str) -> Callable[[Session], bool]:
+    """Whether a call raised an error with all these words in its message."""
+
+    def recognise(session: Session) -> bool:
+        raised = [session.call(case).raised for case in session.real_cases()]
+        return any(error is not None and all(word in error.message for word in words) for error in raised)
+
+    return recognise
+
 
 EXERCISE = Exercise(
     name="FeedForward",
@@ -96,14 +113,75 @@ EXERCISE = Exercise(
         Mistake(
             "another-activation",
             "the activation is another one than ReLU.",
-            ("ReLU leaves positive numbers as they are and makes zeros of the others.",),
+            (
+                "What does your activation make of -1, of 0, of 2 and of 10?",
+                "ReLU leaves positive numbers as they are and makes zeros of the others.",
+            ),
             tuple(_network(activation) for activation in OTHERS),
         ),
         Mistake(
             "residual-inside",
             "the input is added inside already; that is the block's business.",
-            ("What would the module give if all its parameters were zero?",),
+            (
+                "What would the module give if all its parameters were zero?",
+                "Addition and norm are the block's business. Does your `forward` do one of them?",
+            ),
             (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x)),
+        ),
+        Mistake(
+            "norm-inside",
+            "the result is normalised already; that is the block's business.",
+            (
+                "Look at the mean of a token's numbers in your result. Does anything in step 14 make it 0 here?",
+                "Addition and norm are the block's business. Does your `forward` do one of them?",
+            ),
+            (
+                lambda setup, x: F.layer_norm(feed_forward(setup, x), x.shape[-1:]),
+                lambda setup, x: F.layer_norm(x + feed_forward(setup, x), x.shape[-1:]),
+                lambda setup, x: feed_forward(setup, F.layer_norm(x, x.shape[-1:])),
+            ),
+        ),
+        Mistake(
+            "relu-in-front",
+            "ReLU acts on what comes in, before the first layer.",
+            (
+                "Give it a token of negative numbers, then zeros. Should the results be the same?",
+                "In which of the two widths does ReLU act, d_ff or d_model?",
+            ),
+            (
+                lambda setup, x: feed_forward(setup, F.relu(x)),
+                lambda setup, x: _network()(setup, F.relu(x)),
+            ),
+        ),
+        Mistake(
+            "second-layer-forgotten",
+            "the result is as wide as d_ff: the second layer is not applied.",
+            (
+                "Print the shapes of what goes in and of what comes out. Which of the two widths has the result?",
+                "Follow the numbers through `forward`: is each of the two layers called?",
+            ),
+            (
+                lambda setup, x: linear(setup.state, "linear1", x),
+                lambda setup, x: F.relu(linear(setup.state, "linear1", x)),
+            ),
+        ),
+        Mistake(
+            "layers-in-wrong-order",
+            "a layer gets numbers of the wrong width: `linear1` takes d_model of them, `linear2` takes d_ff.",
+            (
+                "Print the shape of what goes into each of the two layers.",
+                "Which layer makes the token wider, and which one comes first?",
+            ),
+            recognise=_raises("shapes cannot be multiplied"),
+        ),
+        Mistake(
+            "relu-not-made",
+            "`nn.ReLU` is a class: it is made first, with empty parentheses, and called then.",
+            (
+                "How do you use `nn.Linear`: in one step or in two? `nn.ReLU` works the same way.",
+                "A tensor has a method of that name, too, which needs nothing to be made.",
+            ),
+            recognise=_raises("must be Tensor, not ReLU"),
         ),
     ),
     excluded=EXCLUDED,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from grader.exercises.lesson_07.mistakes import DROPOUT_HARD_CODED, in_training, layers_made
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
     EXCLUDED,
@@ -26,6 +30,7 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup
 from grader.spec.session import Session
 from grader.subject import Request
+from grader.subject.values import same
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
@@ -43,6 +48,7 @@ def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
 VOCABULARIES = ("src_vocab_size", "trg_vocab_size", "src_pad_idx", "trg_pad_idx")
 SIZES = ("d_model=512", "num_layers=6", "num_heads=8", "d_ff=2048", "dropout=0.1", "max_length=100")
 PLAIN, SOURCE, TARGET = "two layers, no padding", "padding in the source", "padding in the target"
+EQUAL = "as many tokens in the source as in the target"
 MAX_LENGTH = 100  # where it isn't given
 
 
@@ -80,9 +86,9 @@ def _cases(draw: Draw) -> list[Case]:
         state |= stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
         init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *extra)
         src, trg = (_words(draw, sizes["B"], sizes[f"T{s}"], sizes[f"V{s}"], pads) for s in "st")
-        if name in (SOURCE, TRAIN):
+        if name in (SOURCE, TRAIN, EQUAL):
             src = _padded(src, *pads)
-        if name in (TARGET, TRAIN):
+        if name in (TARGET, TRAIN, EQUAL):
             trg = _padded(trg, *pads[::-1])
         setup = Setup(init, state, training=name == TRAIN)
         return with_setup(name, {"src": src, "trg": trg}, sizes, setup, double)
@@ -92,6 +98,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(SOURCE, one_layer),
         case(TARGET, one_layer, double=True),
         case(TRAIN, one_layer, ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
+        replace(case(EQUAL, {**one_layer, "Ts": one_layer["Tt"]}), diagnostic=True),
     ]
 
 
@@ -141,6 +148,49 @@ def _leaks(session: Session) -> bool:
     return False
 
 
+def _pads_ignored(session: Session) -> bool:
+    """Whether a model that is told other paddings gives the same logits where there is padding."""
+    case = session.cases[EQUAL]
+    assert case.setup is not None
+    src_vocab, trg_vocab, src_pad, trg_pad, *sizes = case.setup.init
+    others = [next(word for word in range(3) if word not in (src_pad, trg_pad)), 3]
+    built = session.build(replace(case.setup, init=(src_vocab, trg_vocab, *others, *sizes)), "other pads")
+    after = session.ask(Request("call", "@other pads", tuple(case.args.values()))) if built.ok else built
+    before = session.call(case)
+    if not before.ok or not after.ok or parts.inspect_call(session, case, None) is not None:
+        return False
+    # A wrong mask may leave nothing but NaN, whatever the paddings are, and constant logits are always the same.
+    numbers = before.value[torch.isfinite(before.value)]
+    return bool((numbers != numbers[:1]).any()) and same(before.value, after.value)
+
+
+def _heads_and_layers_swapped(session: Session) -> bool:
+    """Whether encoder or decoder has as many layers as there should be heads."""
+    for case in session.real_cases():
+        setup = case.setup
+        if setup is None or setup.init[5] == setup.init[6]:
+            continue
+        made = [layers_made(session, setup, part) for part in ("encoder.", "decoder.")]
+        return setup.init[6] in made
+    return False
+
+
+def _mask_of_numbers(session: Session) -> bool:
+    raised = [session.call(case).raised for case in session.real_cases()]
+    messages = [error.message for error in raised if error is not None]
+    return any("Boolean-type" in message or "boolean mask" in message for message in messages)
+
+
+def _causal_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The source's mask with its future hidden."""
+    return source_mask(src, src_pad) & lower_triangle(src.shape[1])
+
+
+def _on_queries(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The source's mask on the axis of the queries."""
+    return source_mask(src, src_pad).mT
+
+
 def _future_hidden(src: Tensor, trg: Tensor, *_: int) -> Tensor:
     """The target's mask without its padding."""
     return lower_triangle(trg.shape[1]).expand(trg.shape[0], 1, -1, -1)
@@ -160,8 +210,29 @@ def _own_pad(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
     return source_mask(src, src_pad)
 
 
+def _own_target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    return target_mask(trg, trg_pad)
+
+
 def _all_of(tokens: Tensor) -> Tensor:
     return torch.ones(tokens.shape[0], 1, 1, tokens.shape[1], dtype=torch.bool)
+
+
+def _below_diagonal(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """The target's mask without its diagonal."""
+    return target_mask(trg, trg_pad).tril(-1)
+
+
+def _inverted_source(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    return ~source_mask(src, src_pad)
+
+
+def _inverted_target(src: Tensor, trg: Tensor, src_pad: int, trg_pad: int) -> Tensor:
+    """Padding is seen instead of words; the future is hidden."""
+    return ~source_mask(trg, trg_pad) & lower_triangle(trg.shape[1])
+
+
+INVERTED = ((_inverted_source, _own_target), (_own_pad, _inverted_target), (_inverted_source, _inverted_target))
 
 
 def _with_pads(first: int, second: int) -> Model:
@@ -239,6 +310,15 @@ EXERCISE = Exercise(
             ),
         ),
         Mistake(
+            "pad-indices-ignored",
+            "fixed numbers stand for the padding; the model is told which ids they are.",
+            (
+                "Make two models that are told other paddings. Do their masks differ?",
+                "Which arguments of the constructor say what padding is, and where do you keep them?",
+            ),
+            recognise=_pads_ignored,
+        ),
+        Mistake(
             "pad-indices-swapped",
             "a sequence is compared with the other language's padding.",
             (
@@ -251,6 +331,96 @@ EXERCISE = Exercise(
                 Model(source=_other_pad, cross=_own_pad),
             ),
         ),
+        Mistake(
+            "mask-inverted",
+            "a mask is inverted: padding is seen, and the words are hidden.",
+            (
+                "Print your masks for a sentence without padding. How many of their entries should be True?",
+                "True means: may attend. Does your comparison give True for words or for padding?",
+            ),
+            (
+                *(Model(source=source, target=target) for source, target in INVERTED),
+                Model(target=lambda src, trg, src_pad, trg_pad: ~target_mask(trg, trg_pad)),
+            ),
+        ),
+        Mistake(
+            "diagonal-hidden",
+            "a token of the target can't see itself, and the first one sees nothing.",
+            (
+                "Print the target's mask. How many True has its first row?",
+                "A position may see the tokens up to here, the one that stands here included.",
+            ),
+            (Model(target=_below_diagonal), Model(target=lambda s, t, *_: lower_triangle(t.shape[1]).tril(-1))),
+        ),
+        Mistake(
+            "source-causal",
+            "the source's mask hides later words of the source; the encoder may look both ways.",
+            (
+                "Which of the two sequences is being written word by word, and which is known from the start?",
+                "Print the source's mask for a sentence without padding. Is anything False?",
+            ),
+            (
+                Model(source=_causal_source),
+                Model(source=_causal_source, cross=_own_pad),
+                Model(source=lambda src, *_: lower_triangle(src.shape[1])),
+                Model(source=lambda src, *_: lower_triangle(src.shape[1]), cross=_own_pad),
+            ),
+        ),
+        Mistake(
+            "mask-on-query-axis",
+            "the source's mask stands on the axis of the queries; it is keys that are hidden.",
+            (
+                "Print the shape of the source's mask. Which of its axes is as long as the source?",
+                "The scores are (B, H, Tq, Tk). A hidden word is hidden from every query: which axis is its?",
+            ),
+            (Model(source=_on_queries), Model(source=_on_queries, cross=_own_pad), Model(cross=_on_queries)),
+        ),
+        Mistake(
+            "masks-swapped",
+            "the decoder gets its masks in the wrong order, or one of them twice.",
+            (
+                "Which sequence does each of the two masks belong to? Compare their lengths.",
+                "Compare your call with the first line of the decoder's `forward`.",
+            ),
+            (Model(cross=_own_target, target=_own_pad), Model(target=_own_pad), Model(cross=_own_target)),
+        ),
+        Mistake(
+            "mask-not-bool",
+            "a mask holds numbers; it should hold True and False.",
+            (
+                "Print the dtype of each of your masks.",
+                "A bool tensor times a tensor of numbers is one of numbers. Which operator combines two masks?",
+            ),
+            recognise=_mask_of_numbers,
+        ),
+        Mistake(
+            "softmax-applied",
+            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
+            (
+                "Are there negative numbers in your result, and positive ones? Logits have both.",
+                "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
+            ),
+            tuple(Model(finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))),
+        ),
+        Mistake(
+            "layers-and-heads-swapped",
+            "the number of layers and the number of heads have changed places.",
+            (
+                "Make a model with num_layers = 2 and num_heads = 4, and print `len(model.encoder.layers)`.",
+                "Compare the order of your arguments with the first line of `Encoder` and of `Decoder`.",
+            ),
+            recognise=_heads_and_layers_swapped,
+        ),
+        Mistake(
+            "dropout-not-passed-on",
+            "encoder, decoder or both don't get the `dropout` of the model.",
+            (
+                "Make a model with dropout = 0.5, and print `model.encoder.dropout` and `model.decoder.dropout`.",
+                "What does `Encoder` take for its dropout if nobody tells it?",
+            ),
+            recognise=in_training(*(Model(drops=drops) for drops in ((False, False), (False, True), (True, False)))),
+        ),
+        DROPOUT_HARD_CODED,
     ),
     excluded=EXCLUDED,
     builds_on=("Encoder", "Decoder"),

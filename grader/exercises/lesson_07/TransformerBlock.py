@@ -9,11 +9,15 @@ from torch import Tensor
 
 from grader.exercises.lesson_03.shared import pytorch_attention
 from grader.exercises.lesson_07.mistakes import (
+    ATTENTION_NOT_UNPACKED,
+    DROPOUT_HARD_CODED,
     DROPOUT_IN_EVAL_MODE,
     dropout_after_norm,
     dropout_forgotten,
+    dropout_on_the_input,
     dropout_on_the_sum,
     mask_ignored,
+    mask_inverted,
 )
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
@@ -122,7 +126,10 @@ MISTAKES = (
     Mistake(
         "residual-from-key",
         "the attention's output is added to the key instead of the query.",
-        ("Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",),
+        (
+            "Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",
+            "Each query's row gets its own answer added. Which argument holds the queries' rows?",
+        ),
         (replace(RIGHT, adds=("key", "x")),),
     ),
     Mistake(
@@ -151,7 +158,10 @@ MISTAKES = (
     Mistake(
         "norm-before-addition",
         "the sub-layer's output is normalised and then added; this model adds first.",
-        ("Read your line from the inside out: what comes first, the addition or the norm?",),
+        (
+            "What should the mean of every row of the result be, when the norm's bias is zero?",
+            "Read your line from the inside out: what comes first, the addition or the norm?",
+        ),
         _ordered("before"),
     ),
     Mistake(
@@ -167,7 +177,10 @@ MISTAKES = (
     Mistake(
         "norms-swapped",
         "`norm2` follows the attention and `norm1` the feed-forward layers.",
-        ("Which norm belongs to the first sub-layer?",),
+        (
+            "Which of your two norms is called first?",
+            "Step 13 comes before step 14, and `norm1` before `norm2`.",
+        ),
         (_norms("norm2", "norm1"),),
     ),
     Mistake(
@@ -179,23 +192,52 @@ MISTAKES = (
         ),
         (replace(RIGHT, adds=("query", "query")),),
     ),
-    mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
     Mistake(
-        "mask-inverted",
-        "the mask is read the wrong way round: what it allows is hidden, what it forbids is seen.",
-        ("True means: may attend. Does anything in your code turn the mask round?",),
-        (replace(RIGHT, attention=Attention(masked="inverted")),),
+        "feed-forward-from-input",
+        "the feed-forward layers get the block's input, not what the first sub-layer gave.",
+        (
+            "What goes into `feed_forward`, and what is its output added to? They should be the same.",
+            "The second sub-layer begins where the first one ended.",
+        ),
+        (replace(RIGHT, feeds="query"),),
     ),
+    Mistake(
+        "norm-forgotten",
+        "after a sub-layer's addition nothing is normalised.",
+        (
+            "Step 14 ends as step 13 does. Which three things follow each sub-layer?",
+            "Search `forward` for `norm1` and for `norm2`.",
+        ),
+        _ordered("none"),
+    ),
+    Mistake(
+        "attends-to-itself",
+        "the query looks at itself: key and value are not used.",
+        (
+            "Change `key` and `value` and call it again. Does the result change?",
+            "Three arguments, three places in the attention. Which argument stands in each of them?",
+        ),
+        (replace(RIGHT, attends=("query", "query", "query")),),
+    ),
+    ATTENTION_NOT_UNPACKED,
+    mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
+    mask_inverted(replace(RIGHT, attention=Attention(masked="inverted"))),
     Mistake(
         "key-used-as-value",
         "what is averaged is the key instead of the value.",
-        ("Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",),
+        (
+            "Change `value` alone and call it again. Does the result change?",
+            "Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",
+        ),
         (replace(RIGHT, attends=("query", "key", "key")),),
     ),
     Mistake(
         "value-used-as-key",
         "the scores are made with the value instead of the key.",
-        ("Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",),
+        (
+            "Change `key` alone and call it again. Does the result change?",
+            "Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",
+        ),
         (replace(RIGHT, attends=("query", "value", "value")),),
     ),
     Mistake(
@@ -203,8 +245,8 @@ MISTAKES = (
         "query, key and value have changed places; `forward` here takes value, key, query, and the attention takes "
         "query, key, value.",
         (
-            "Write the names: `self.attention(query=..., key=..., value=...)`.",
             "Compare two lines: the attention's `def forward` and your block's.",
+            "Arguments that are passed by name can't get mixed up.",
         ),
         (
             replace(RIGHT, attends=ARGS),
@@ -221,7 +263,10 @@ MISTAKES = (
     Mistake(
         "scaled-by-d_model",
         "the attention divides its scores by √d_model; inside a head they are products of head_dim numbers.",
-        ("Lesson 03, section 5: which width does the root belong to?",),
+        (
+            "How many products are summed for one score of one head?",
+            "Lesson 03, section 5: which width does the root belong to?",
+        ),
         (replace(RIGHT, attention=Attention(root="model")),),
     ),
     dropout_after_norm(
@@ -230,8 +275,10 @@ MISTAKES = (
         doubtful=(placed("norm", "output"), placed("twice", "output")),
     ),
     dropout_on_the_sum(placed("sum", "sum"), placed("sum", "output"), placed("output", "sum")),
+    dropout_on_the_input(placed("output", "input"), placed("input", "output"), placed("input", "input")),
     dropout_forgotten(placed("nowhere", "nowhere"), placed("output", "nowhere"), placed("nowhere", "output")),
     DROPOUT_IN_EVAL_MODE,
+    DROPOUT_HARD_CODED,
 )
 
 EXERCISE = Exercise(

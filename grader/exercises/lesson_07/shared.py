@@ -132,6 +132,12 @@ def named(name: str, part: Part, weight: float | None = None) -> Part:
     return replace(part, name=name, weight=part.weight if weight is None else weight)
 
 
+TOO_LONG = (
+    "Which axis of `tokens` is the length of a sequence? Compare it with `max_length` before anything is looked up.",
+    "`raise ValueError(...)` takes the message; an f-string puts the two numbers into it.",
+)
+
+
 def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
     """More tokens than `max_length`, which is the last number of the case's setup, raise `ValueError` naming both."""
 
@@ -143,16 +149,20 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
         outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
         asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
+
+        def wrong_error(message: str) -> Finding:
+            return Finding("wrong-error", message, hints=TOO_LONG)
+
         raised = outcome.raised
         if (raised is None and not outcome.ok) or (raised is not None and "NotImplementedError" in raised.types):
             return Finding("not-judged", "Not judged: the module can't be made, or its `forward` does not run.")
         if raised is None:
-            return Finding("wrong-error", f"{asked}. Expected a ValueError, got a result.")
+            return wrong_error(f"{asked}. Expected a ValueError, got a result.")
         if "ValueError" not in raised.types:
-            return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
+            return wrong_error(f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
         if not {str(length), str(longest)} <= set(re.findall(r"\d+", raised.message)):
             message = f"it says: {raised.message[:120]}"
-            return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {message}")
+            return wrong_error(f"{asked}. The message should name both, {length} and {longest}; {message}")
         return None
 
     return Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
@@ -176,7 +186,7 @@ def parameter_names(session: Session, setup: Setup) -> tuple[str, ...]:
         outcome = session.ask(Request("state", "@names")) if built.ok else built
         return tuple(outcome.value["parameters"]) if outcome.ok else ()
 
-    return session.once("parameter names", ask)
+    return session.once(("parameter names", setup.init), ask)
 
 
 def first_setup(session: Session) -> Setup:

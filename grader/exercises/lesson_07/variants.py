@@ -18,8 +18,9 @@ State = Mapping[str, Tensor]
 Mask = Tensor | None
 Function = Callable[[Tensor], Tensor]
 
-# What is dropped: the sub-layer's output, its sum with the residual, the norm's output; "twice": first and last.
-Where = Literal["output", "sum", "norm", "twice", "nowhere"]
+# What is dropped: the sub-layer's output, its sum with the residual, the norm's output, what goes into the sub-layer;
+# "twice": its output and the norm's.
+Where = Literal["output", "sum", "norm", "twice", "input", "nowhere"]
 
 
 def linear(state: State, name: str, x: Tensor) -> Tensor:
@@ -67,6 +68,7 @@ class Layer:
 
     def __call__(self, state: State, residual: Tensor | None, x: Tensor, run: Function, drop: Function) -> Tensor:
         """`run` is the sub-layer and `x` its input; `residual` is added unless it is None."""
+        x = drop(x) if self.drop == "input" else x
         output = run(norm(state, self.norm, x) if self.order in ("pre", "first") else x)
         if self.order == "first" and residual is not None:
             residual = norm(state, self.norm, residual)
@@ -85,11 +87,13 @@ Inputs = tuple[str, str, str]
 @dataclass(frozen=True)
 class Block:
     """A `TransformerBlock`. `attends`: the attention's query, key and value; `given`: the order in which the arguments
-    are read; `adds`: what each sub-layer's output is added to; `normed`: pre-norm for key and value too."""
+    are read; `adds`: what each sub-layer's output is added to; `feeds`: what goes into the second one; `normed`:
+    pre-norm for key and value too."""
 
     attends: Inputs = ("query", "key", "value")
     given: Inputs = ("value", "key", "query")
     adds: tuple[str, str] = ("query", "x")
+    feeds: str = "x"
     first: Layer = Layer("norm1")
     second: Layer = Layer("norm2")
     normed: bool = False
@@ -116,15 +120,17 @@ class Block:
 
         first = tensors.get(self.adds[0])
         tensors["x"] = self.first(state, first, tensors[self.attends[0]], attend, drop)
-        return self.second(state, tensors.get(self.adds[1]), tensors["x"], forward, drop)
+        return self.second(state, tensors.get(self.adds[1]), tensors[self.feeds], forward, drop)
 
 
 @dataclass(frozen=True)
 class DecoderBlock:
-    """A `DecoderBlock`. `masks`: those of the first attention and of the block, "src", "trg" or "none"; `attends`: the
-    block's value, key and query, each "memory", "query" (the first attention's output) or "x"."""
+    """A `DecoderBlock`. `masks`: those of the first attention and of the block, "src", "trg", "none", "not src" or
+    "not trg"; `looks_at`: the first attention's key and value, "x" or "memory"; `attends`: the block's value, key and
+    query, each "memory", "query" (the first attention's output) or "x"."""
 
     masks: tuple[str, str] = ("trg", "src")
+    looks_at: str = "x"
     attends: Inputs = ("memory", "memory", "query")
     adds: bool = True
     first: Layer = Layer("norm")
@@ -138,10 +144,12 @@ class DecoderBlock:
         """With the parameters of `state`; `drop` is its dropout."""
         x, memory, src_mask, trg_mask = args
         masks = {"src": src_mask, "trg": trg_mask, "none": None}
+        masks |= {f"not {name}": None if mask is None else ~mask for name, mask in masks.items()}
         attention_state = below(state, "attention.")
 
         def attend(y: Tensor) -> Tensor:
-            return self.attention(attention_state, heads, y, y, y, masks[self.masks[0]])
+            looked_at = y if self.looks_at == "x" else memory
+            return self.attention(attention_state, heads, y, looked_at, looked_at, masks[self.masks[0]])
 
         query = self.first(state, x if self.adds else None, x, attend, drop)
         known = {"memory": memory, "query": query, "x": x}
@@ -149,32 +157,50 @@ class DecoderBlock:
         return self.block.run(below(state, "block."), heads, drop, *inputs, masks[self.masks[1]])
 
 
+# The masks of the two attentions, one of them inverted or both.
+INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
+
+
 @dataclass(frozen=True)
 class Stack:
     """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
     embedding, "root" or "one"; `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
-    layer starts from the embedding) or "first" (only the first runs); `finish`: what becomes of the logits."""
+    layer starts from the embedding), "first" (only the first runs), "none", "added" (each layer's output is added to
+    its input), "memory" (each layer's output is the next one's memory too) or "memory only"; `dropped`: what dropout
+    acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output too); `last`: what becomes of the last
+    layer's output, `finish`: of the logits; `head`: what makes them, "fc_out", "tokens" (their table, with
+    fc_out's bias) or "table" (without it)."""
 
     layer: Block | DecoderBlock
     positions: str = "tokens"
     scale: str = "one"
     shared: int | None = None
     walk: str = "chain"
-    drop: bool = True
+    dropped: str = "embedded"
+    last: Function = lambda x: x
     finish: Function = lambda logits: logits
+    head: str = "fc_out"
     swapped: bool = False
 
     def __call__(self, setup: Setup, tokens: Tensor, *args: Any) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init
         drop = dropper(setup, 5)
         embedded = F.embedding(tokens, state["token_embedding.weight"]) * (width**0.5 if self.scale == "root" else 1)
+        embedded = drop(embedded) if self.dropped == "tokens" else embedded
         embedded = embedded + self._positions(tokens, state["position_embedding.weight"])
-        x = embedded = drop(embedded) if self.drop else embedded
-        for i in range(1 if self.walk == "first" else layers):
+        x = embedded = drop(embedded) if self.dropped in ("embedded", "end") else embedded
+        for i in range({"first": 1, "none": 0}.get(self.walk, layers)):
             start = embedded if self.walk == "last" else x
             layer_state = below(state, f"layers.{i if self.shared is None else self.shared % layers}.")
-            x = self._layer(layer_state, heads, drop, start, *args)
-        return self.finish(linear(state, "fc_out", x)) if "fc_out.weight" in state else x
+            output = self._layer(layer_state, heads, drop, start, *args)
+            x = start + output if self.walk == "added" else output
+            args = (output, *args[1:]) if self.walk.startswith("memory") else args
+            x = embedded if self.walk == "memory only" and i < layers - 1 else x
+        x = self.last(drop(x) if self.dropped == "end" else x)
+        if "fc_out.weight" not in state:
+            return x
+        table = state["fc_out.weight" if self.head == "fc_out" else "token_embedding.weight"]
+        return self.finish(F.linear(x, table, None if self.head == "table" else state["fc_out.bias"]))
 
     def _layer(self, state: State, heads: int, drop: Function, x: Tensor, *args: Any) -> Tensor:
         if isinstance(self.layer, Block):
@@ -209,22 +235,25 @@ MakeMask = Callable[[Tensor, Tensor, int, int], Mask]
 
 @dataclass(frozen=True)
 class Model:
-    """A `Transformer`, with functions that make the masks of the encoder, the cross-attention and the target."""
+    """A `Transformer`, with functions that make the masks of the encoder, the cross-attention and the target. `drops`:
+    whether encoder and decoder get the dropout; `finish`: what becomes of the logits."""
 
     source: MakeMask = _source
     cross: MakeMask | None = None  # by default the source's
     target: MakeMask = _target
+    drops: tuple[bool, bool] = (True, True)
+    finish: Function = lambda logits: logits
 
     def __call__(self, setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
         src_vocab, trg_vocab, src_pad, trg_pad, *sizes = setup.init
         encoder, decoder = (
-            Setup((vocab, *sizes), below(setup.state, name), setup.training)
-            for vocab, name in ((src_vocab, "encoder."), (trg_vocab, "decoder."))
+            Setup((vocab, *sizes), below(setup.state, name), setup.training and drops)
+            for vocab, name, drops in zip((src_vocab, trg_vocab), ("encoder.", "decoder."), self.drops, strict=True)
         )
         inputs = (src, trg, src_pad, trg_pad)
         memory = Stack(Block())(encoder, src, self.source(*inputs))
         cross = (self.cross or self.source)(*inputs)
-        return Stack(DecoderBlock())(decoder, trg, memory, cross, self.target(*inputs))
+        return self.finish(Stack(DecoderBlock())(decoder, trg, memory, cross, self.target(*inputs)))
 
 
 def placed(first: Where, second: Where) -> Block:

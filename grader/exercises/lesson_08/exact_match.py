@@ -199,6 +199,45 @@ def _without_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
     return sum(mine == theirs for mine, theirs in cut) / len(cut)
 
 
+PREFIXES: tuple[Callable[[int, int], int], ...] = (min, lambda a, b: b, lambda a, b: b - 1, lambda a, b: a)
+
+
+def _prefixes(length: Callable[[int, int], int]) -> Callable[..., float]:
+    """Rows compared up to a length made from both."""
+
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        hits = 0
+        for mine, theirs in zip(predicted.tolist(), target.tolist(), strict=True):
+            a, b = spoken(mine, eos_idx), spoken(theirs, eos_idx)
+            upto = length(len(a), len(b))
+            hits += mine[:upto] == theirs[:upto]
+        return hits / len(predicted)
+
+    return variant
+
+
+def _unordered(form: Callable[[list[int]], object]) -> Callable[..., float]:
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        pairs = zip(predicted.tolist(), target.tolist(), strict=True)
+        return sum(form(spoken(a, eos_idx)) == form(spoken(b, eos_idx)) for a, b in pairs) / len(predicted)
+
+    return variant
+
+
+def _columns(fit: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]) -> Callable[..., float]:
+    def variant(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+        mine, theirs = fit(predicted, target, eos_idx)
+        return float((mine == theirs).all(0).float().mean())
+
+    return variant
+
+
+def _raises_without_eos(session: Session) -> bool:
+    """Right where every row ends, an error where one doesn't."""
+    raised = session.call(session.cases["rows without eos"]).raised
+    return raised is not None and wrong(session, "eos too early or too late") is None
+
+
 EXERCISE = Exercise(
     name="exact_match",
     lesson=LESSON,
@@ -242,15 +281,85 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "eos-left-out",
-            "eos itself isn't compared: a row that goes on where it should end passes.",
-            ("Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",),
+            "a row that ends and a row that goes on are taken for equal: eos is not compared, or what fills up the "
+            "shorter row counts as eos.",
+            (
+                "Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",
+                "Is eos a part of what you compare? And with what do you fill up a shorter row?",
+            ),
             recognise=matches_any(_without_eos, where="a wider prediction"),
         ),
         Mistake(
             "count-instead-of-share",
             "it gives how many rows are right, not their share.",
-            ("What should come out if every row is right, however many there are?",),
+            (
+                "What should come out if every row is right, however many there are?",
+                "A share lies between 0 and 1. Of what is it a share?",
+            ),
             recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p)),
+        ),
+        Mistake(
+            "divided-by-tokens",
+            "rows are counted, and divided by the number of tokens.",
+            (
+                "What should come out if every row is right? What does yours give?",
+                "Of what do you want the share: of rows or of tokens? `numel` counts all entries.",
+            ),
+            recognise=matches_any(
+                *(
+                    lambda p, t, eos, over=over: share_of_right_rows(p, t, eos) * len(p) / over(p, t)
+                    for over in (lambda p, t: p.numel(), lambda p, t: t.numel(), lambda p, t: p.shape[1])
+                )
+            ),
+        ),
+        Mistake(
+            "prefix-is-enough",
+            "a row passes if it begins like the other one: what the longer of the two says after that is not compared.",
+            (
+                "Compare [5, 6, eos] with [5, eos], in both orders.",
+                "Up to where is each row compared? Two rows of different lengths can't be equal.",
+            ),
+            recognise=matches_any(*map(_prefixes, PREFIXES)),
+        ),
+        Mistake(
+            "order-ignored",
+            "the tokens of a row are compared in any order.",
+            (
+                "Compare [5, 6, eos] with [6, 5, eos].",
+                "Sets and sorted lists forget where a token stood.",
+            ),
+            recognise=matches_any(*(_unordered(form) for form in (set, sorted)), where="eos too early or too late"),
+        ),
+        Mistake(
+            "first-row-only",
+            "only the first row has an effect.",
+            (
+                "Change the last row. Does the result change?",
+                "How far is your `return` indented? A `return` inside the loop ends it.",
+            ),
+            recognise=matches_any(
+                lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos),
+                lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos) / len(p),
+                where="some rows differ before their eos",
+            ),
+        ),
+        Mistake(
+            "columns-instead-of-rows",
+            "columns are asked whether all of them is right; it should be rows.",
+            (
+                "What has a shape of its own for each sequence: a row or a column?",
+                "`all` is told the axis that disappears. Which one should be left?",
+            ),
+            recognise=matches_any(*(_columns(fit) for fit in FITS)),
+        ),
+        Mistake(
+            "eos-expected",
+            "a row without eos raises an error; it runs to its last column.",
+            (
+                "Which of your lines looks for eos, and what does it do if there is none?",
+                "Ask first whether eos is in the row.",
+            ),
+            recognise=_raises_without_eos,
         ),
     ),
 )

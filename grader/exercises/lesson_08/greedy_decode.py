@@ -60,6 +60,7 @@ def _given(grows: str, src: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
         "source for target": (src, joined),
         "source twice": (grown, grown),
         "source with bos twice": (joined, joined),
+        "target for source": (written, src),
     }[grows]
 
 
@@ -84,8 +85,8 @@ def decoding(
     with_bos: bool = True,
 ) -> Ids:
     """Greedy decoding with the given parts changed. `grows`: what the new token is appended to, "target" or another key
-    of `_given` ("returned source": the source is also what is returned). `ends`: stop when "all" or "any" sequences
-    have ended, when all give eos "together", or "never"."""
+    of `_given` ("returned source": the source is also what is returned). `ends`: stop when "all", "any" or the "first"
+    of the sequences have ended, when all give eos "together", or "never"."""
 
     def decode(model: Any, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
         model.train(training and model.training)
@@ -96,8 +97,8 @@ def decoding(
             token = torch.where(ended, eos_idx, token) if eos_kept else token
             written = torch.cat([written, token[:, None]], dim=1)
             ended |= token == eos_idx
-            done = {"all": ended.all(), "any": ended.any(), "together": (token == eos_idx).all(), "never": False}
-            if done[ends]:
+            done = {"all": ended.all(), "any": ended.any(), "first": ended[0], "together": (token == eos_idx).all()}
+            if ends != "never" and done[ends]:
                 break
         if grows == "returned source":
             return filled(torch.cat([src, written[:, 1:]], dim=1), max_length, eos_idx)
@@ -133,7 +134,7 @@ class _ModelAndSources:
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         vocab = draw.integer(8, 12)
-        self.bos, self.eos = draw.integer(0, 3), draw.integer(3, vocab)
+        self.bos, self.eos = draw.integer(1, 3), draw.integer(3, vocab)  # not 0, which a forgotten bos would be
         self.table = draw.normal((ROWS, vocab))
         self.sources = draw.integers((CANDIDATES, draw.integer(4, 7)), 3, 30)
         talk = self._talk()
@@ -313,6 +314,31 @@ def _filled_with_another(session: Session) -> bool:
     return right_so_far and len(fillers) == 1
 
 
+def _one_number(session: Session) -> bool:
+    raised = [session.call(case).raised for case in session.cases.values()]
+    words = ("cannot be converted to Scalar", "more than one value is ambiguous", "only one element tensors")
+    return any(error is not None and any(word in error.message for word in words) for error in raised)
+
+
+def _eos_lost(session: Session) -> bool:
+    """One sequence is right but for its eos, which is missing."""
+    case = session.cases[SINGLE]
+    got, right = session.call(case).value, _expected(session, case)
+    end = spoken(right[0].tolist(), case.args["eos_idx"])[:-1]
+    return isinstance(got, Tensor) and got.dim() == 2 and got[0].tolist() == end
+
+
+def _other_start(session: Session) -> bool:
+    """Every sequence starts with one and the same token, and it isn't bos."""
+    starts = set()
+    for case in session.cases.values():
+        got = ids(session, case)
+        if got is None or bool((got[:, 0] == case.args["bos_idx"]).any()):
+            return False
+        starts |= set(got[:, 0].tolist())
+    return len(starts) == 1
+
+
 def _mode(name: str) -> Callable[[Session], bool]:
     """Whether all ids are right, and the model is in another mode after this case than before it."""
 
@@ -354,7 +380,10 @@ EXERCISE = Exercise(
         Mistake(
             "always-back-to-train-mode",
             "a model that came in eval mode goes out in train mode.",
-            ("`model.training` says which mode it is in. Note it before you switch, and go back to that one.",),
+            (
+                "Print `model.training` before and after the call.",
+                "`model.training` says which mode it is in. Note it before you switch, and go back to that one.",
+            ),
             recognise=_mode(ENDING),
         ),
         Mistake(
@@ -387,8 +416,47 @@ EXERCISE = Exercise(
         Mistake(
             "forgets-what-it-wrote",
             "only the last token is given to the decoder, not all that it has written.",
-            ("What does the decoder need to know to say the fifth token? The fourth alone?",),
+            (
+                "Print the shape of what the decoder is given in each round. Does it grow?",
+                "What does the decoder need to know to say the fifth token? The fourth alone?",
+            ),
             recognise=matches_any(*every_end(grows="neither")),
+        ),
+        Mistake(
+            "arguments-swapped",
+            "the model gets what was written as the source, and the source as the target.",
+            (
+                "In which order does `model(src, trg)` take the two?",
+                "Which of the two stays as it is in all rounds, and which one grows?",
+            ),
+            recognise=matches_any(*every_end(grows="target for source")),
+        ),
+        Mistake(
+            "one-number-for-a-batch",
+            "a condition asks for one number, but there is one for each sequence of the batch.",
+            (
+                "Print the shape of the new tokens for a batch of four.",
+                "A batch is done when every sequence has ended. How do you ask that of a tensor of True and False?",
+            ),
+            recognise=_one_number,
+        ),
+        Mistake(
+            "eos-lost",
+            "it stops when eos comes, but before eos is written.",
+            (
+                "Print one row of your result. Is there an eos?",
+                "In which order do you append the new token and ask whether it is eos?",
+            ),
+            recognise=_eos_lost,
+        ),
+        Mistake(
+            "starts-with-another-token",
+            "the first column holds another token than `bos_idx`.",
+            (
+                "Print the first column of your result, and `bos_idx`.",
+                "What is given to the decoder in the first round?",
+            ),
+            recognise=_other_start,
         ),
         Mistake(
             "never-stops",
@@ -402,25 +470,39 @@ EXERCISE = Exercise(
         Mistake(
             "another-filler",
             "behind eos stands another token; the exercise asks for eos.",
-            ("What should stand in the rest of a row that has ended? Read the docstring once more.",),
+            (
+                "Print a row that ends early, next to `eos_idx`.",
+                "What should stand in the rest of a row that has ended? Read the docstring once more.",
+            ),
             recognise=_filled_with_another,
         ),
         Mistake(
             "stops-with-the-first",
-            "it stops as soon as one sequence has ended; the others are cut off.",
-            ("Two sequences, one of three tokens, one of ten. When is the work done: `any` or `all`?",),
-            recognise=matches_any(decoding(ends="any"), decoding(ends="any", eos_kept=False)),
+            "it stops as soon as one sequence (or the first of the batch) has ended; the others are cut off.",
+            (
+                "Two sequences, one of three tokens, one of ten. How many columns should the result have?",
+                "Of how many sequences does your condition ask whether they have ended?",
+            ),
+            recognise=matches_any(
+                *(decoding(ends=e, eos_kept=kept) for e in ("any", "first") for kept in (True, False))
+            ),
         ),
         Mistake(
             "bos-left-out",
             "the result starts with the first token that was written; bos should come first, and counts.",
-            ("Compare the first column of your result with `bos_idx`.",),
+            (
+                "Compare the first column of your result with `bos_idx`.",
+                "What do you return: all that was given to the decoder, or what it answered?",
+            ),
             recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1)),
         ),
         Mistake(
             "one-token-too-many",
             "the result is longer than max_length, in which bos counts.",
-            ("You start with one column. How many rounds may follow?",),
+            (
+                "Call it with max_length = 5. How many columns has the result?",
+                "You start with one column. How many rounds may follow?",
+            ),
             recognise=matches_any(decoding(extra=1)),
         ),
     ),

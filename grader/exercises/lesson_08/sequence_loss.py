@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -149,6 +150,61 @@ def _no_log(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
     return F.nll_loss(logits.softmax(-1)[real], labels[real])
 
 
+def _mean(losses: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """The mean over real labels, 0 if there are none."""
+    real = labels != pad_idx
+    return (losses * real).sum() / real.sum().clamp(min=1)
+
+
+def _picked(scores: Tensor, labels: Tensor) -> Tensor:
+    """The score of each label: (B, T)."""
+    return scores.gather(-1, labels[..., None])[..., 0]
+
+
+def _guarded(wrong: Callable[..., Tensor]) -> tuple[Callable[..., Tensor], ...]:
+    """With the losses that `wrong` makes from logits and labels: 0 or NaN if all labels are padding."""
+
+    def safe(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+        return _mean(wrong(logits, labels), labels, pad_idx)
+
+    return safe, _if_any(safe)
+
+
+def _reshaped(logits: Tensor, labels: Tensor) -> Tensor:
+    """(B, T, V) taken for (B, V, T)."""
+    batch, length, vocab = logits.shape
+    return F.cross_entropy(logits.reshape(batch, vocab, length), labels, reduction="none")
+
+
+def _transposed_rows(logits: Tensor, labels: Tensor) -> Tensor:
+    """Logits by position, labels by sequence."""
+    losses = F.cross_entropy(logits.transpose(0, 1).flatten(0, 1), labels.flatten(), reduction="none")
+    return losses.view(labels.shape)
+
+
+def _transposed_labels(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """Logits by sequence, labels by position."""
+    other = labels.T.flatten()
+    return _mean(F.cross_entropy(logits.flatten(0, 1), other, reduction="none"), other, pad_idx)
+
+
+def _shifted_again(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    return _mean(_each(logits[:, :-1], labels[:, 1:]), labels[:, 1:], pad_idx)
+
+
+def _padding_alone(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
+    """The mean over padding."""
+    pads = labels == pad_idx
+    return (_each(logits, labels) * pads).sum() / pads.sum().clamp(min=1)
+
+
+def _classes_elsewhere(session: Session) -> bool:
+    """`F.cross_entropy` raised, since axis 1 is not the vocabulary's or the batch was flattened too far."""
+    raised = [session.call(case).raised for case in session.real_cases()]
+    words = ("Expected target size", "Expected input batch_size", "1D target must have size", "only batches of spatial")
+    return any(error is not None and any(word in error.message for word in words) for error in raised)
+
+
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
 
@@ -203,13 +259,107 @@ EXERCISE = Exercise(
             (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above)),
         ),
         Mistake(
+            "reshaped-instead-of-transposed",
+            "the logits got the shape (B, V, T) by `view` or `reshape`, which leaves the numbers in their order.",
+            (
+                "Try `reshape(3, 2)` and `.mT` on a numbered 2 × 3 matrix, and compare.",
+                "Swapping two axes and cutting the row of numbers anew are different things (lesson 03, section 2).",
+            ),
+            _guarded(_reshaped),
+        ),
+        Mistake(
+            "vocabulary-on-another-axis",
+            "`F.cross_entropy` finds the wrong axis where it looks for the vocabulary.",
+            (
+                "Print the shapes of both arguments of your call, and look up which ones `F.cross_entropy` takes.",
+                "It wants a row of V scores for each label. How many labels are there in all, and in how many axes?",
+            ),
+            recognise=_classes_elsewhere,
+        ),
+        Mistake(
+            "rows-mixed-up",
+            "logits and labels are put in different orders, so a label meets the scores of another place.",
+            (
+                "Number the labels of two sequences, and print them as you hand them over. Which scores come third?",
+                "Both have to be flattened in the same way: sequence by sequence, or position by position.",
+            ),
+            (*_guarded(_transposed_rows), _transposed_labels),
+        ),
+        Mistake(
+            "shifted-again",
+            "the labels are shifted inside; they come shifted already (exercise 1).",
+            (
+                "How many labels does your loss use for a sequence of 5 without padding?",
+                "Which position's scores belong to the first label, once `shift_target` has done its work?",
+            ),
+            (_shifted_again, _if_any(_shifted_again)),
+        ),
+        Mistake(
+            "only-padding-counted",
+            "it is the mean over the padding; the other labels should count.",
+            (
+                "What does your function give where nothing is padded?",
+                "Print your mask for one row of labels. Where is it True?",
+            ),
+            (_padding_alone, lambda *a: _padding_alone(*a) / (a[1] == a[2]).any()),
+        ),
+        Mistake(
+            "sign-flipped",
+            "it is negative: a loss grows as the right label gets less likely.",
+            (
+                "What should the loss be near if every right label has a probability near 1? And near 0.001?",
+                "The logarithm of a probability is negative. What stands before it in the formula?",
+            ),
+            _guarded(lambda logits, labels: -_each(logits, labels)),
+        ),
+        Mistake(
+            "bits-instead-of-nats",
+            "the logarithm is the one to base 2; here it is the natural one.",
+            (
+                "Divide your result by the expected one. Do you know the number?",
+                "Which logarithm is `torch.log`, and which one do you take?",
+            ),
+            _guarded(lambda logits, labels: _each(logits, labels) / math.log(2)),
+        ),
+        Mistake(
+            "softmax-over-positions",
+            "the softmax runs over the positions (or over the batch); it should run over the vocabulary.",
+            (
+                "Sum your probabilities over the last axis. What should every entry be?",
+                "Among what is one chosen at each position: among words or among places?",
+            ),
+            tuple(
+                variant
+                for axis in (0, 1)
+                for variant in _guarded(lambda s, labels, axis=axis: -_picked(s.log_softmax(axis), labels))
+            ),
+        ),
+        Mistake(
+            "softmax-forgotten",
+            "the logits are taken as they are: the softmax and its logarithm are missing.",
+            (
+                "Add 100 to all logits of a position. Should the loss change?",
+                "Which of torch's losses takes logits, and which takes logarithms of probabilities?",
+            ),
+            _guarded(lambda logits, labels: -_picked(logits, labels)),
+        ),
+        Mistake(
+            "divided-by-batch",
+            "the sum is divided by the number of sequences; it should be divided by the number of labels.",
+            (
+                "Give it the same sequences twice as long. Should the loss double?",
+                "How many terms has your sum where nothing is padded? By how many do you divide?",
+            ),
+            (_by_batch,),
+        ),
+        Mistake(
             "mean-per-sequence",
             "it averages sequence by sequence; every label that isn't padding should count the same.",
             (
                 "One sequence has 2 labels, another 8. By how much do you divide?",
                 "Take one mean over all real labels of the batch, not a mean of means.",
             ),
-            (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan, _by_batch),
+            (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan),
         ),
         Mistake(
             "softmax-applied-twice",
@@ -227,7 +377,10 @@ EXERCISE = Exercise(
         Mistake(
             "summed",
             "it is a sum: twice as many labels give twice the loss.",
-            ("Give it the same batch twice, one below the other. Should the loss change?",),
+            (
+                "Give it the same batch twice, one below the other. Should the loss change?",
+                "By what is a sum divided to make it a mean? Count what was added up.",
+            ),
             (
                 lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
                 lambda logits, labels, pad: _each(logits, labels).sum(),
@@ -237,13 +390,19 @@ EXERCISE = Exercise(
         Mistake(
             "pad-idx-ignored",
             "it takes 0 for the padding, whatever `pad_idx` says.",
-            ("Is each of the three arguments used? Which id has the padding in another vocabulary?",),
+            (
+                "Is each of the three arguments used?",
+                "Try it with `pad_idx = 5`, and a label 0 that is an ordinary word.",
+            ),
             (_zero_is_padding, _zero_is_padding_safe),
         ),
         Mistake(
             "log-forgotten",
             "it averages probabilities; cross-entropy averages their logarithms.",
-            ("A label that is sure to be right has probability 1. Which loss should it have?",),
+            (
+                "A label that is sure to be right has probability 1. Which loss should it have?",
+                "Softmax gives probabilities. What is done to them before they are averaged?",
+            ),
             (_no_log,),
         ),
     ),

@@ -92,6 +92,23 @@ def _apart(by: int) -> Callable[[Session], bool]:
     return lambda session: bool(_starts(session)) and all(b - a == by for a, b in _starts(session))
 
 
+def _by_value(session: Session) -> bool:
+    """Bos and eos are removed, wherever they stand: all of a row is left where it holds neither."""
+    whole, padded = session.cases["a batch"], session.cases["a batch with padding"]
+    pieces = [compare.leaves(outcome.value, 2) for c in (whole, padded) if (outcome := session.call(c)).ok]
+    if len(pieces) < 2 or pieces[0] is None or pieces[1] is None:
+        return False
+    all_left = all(torch.equal(piece.flatten(), whole.args["trg"].flatten()) for piece in pieces[0])
+    trg = padded.args["trg"]
+    removed = (trg[trg != EOS], trg[trg != BOS])
+    return all_left and all(torch.equal(a.flatten(), b) for a, b in zip(pieces[1], removed, strict=True))
+
+
+def _too_wide_or_narrow(session: Session) -> bool:
+    """The shift is right, and the number of columns is not."""
+    return _apart(1)(session) and parts.inspect_call(session, session.cases["a batch"], None) is not None
+
+
 def _along_batch(trg: Tensor) -> tuple[Tensor, Tensor]:
     return trg[:-1], trg[1:]
 
@@ -127,6 +144,15 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         Mistake(
+            "removed-by-value",
+            "tokens are taken out by what they are, not by where they stand: without a bos or an eos all of them stay.",
+            (
+                "Try it on ids that are neither bos nor eos. How many columns come back?",
+                "Each of the two loses one column. Which one is it, whatever stands in it?",
+            ),
+            recognise=_by_value,
+        ),
+        Mistake(
             "not-shifted",
             "the label of a position is the token that the decoder is given there: it only has to copy.",
             (
@@ -142,6 +168,7 @@ EXERCISE = Exercise(
                 "Print both for one row, one below the other, and read a column from top to bottom.",
                 "Which of the two loses its first token, which its last?",
             ),
+            (lambda trg: (trg[:, :-1], trg.roll(1, 1)[:, :-1]),),
             recognise=_apart(-1),
         ),
         Mistake(
@@ -154,9 +181,22 @@ EXERCISE = Exercise(
             recognise=_apart(2),
         ),
         Mistake(
+            "wrong-number-of-columns",
+            "the labels are the next tokens, but the number of columns is not T - 1 in both.",
+            (
+                "Four tokens in a row: how many of them have a next one?",
+                "Which of the two can't use the last token, and which can't use the first?",
+            ),
+            (lambda trg: (trg, trg.roll(-1, 1)),),
+            recognise=_too_wide_or_narrow,
+        ),
+        Mistake(
             "shifted-along-batch",
             "sequences are cut off instead of tokens: the first axis is the batch.",
-            ("`x[1:]` leaves out the first row. How do you leave out the first column?",),
+            (
+                "Print the shapes of what goes in and of what comes out. Which axis got shorter?",
+                "`x[1:]` leaves out the first row. How do you leave out the first column?",
+            ),
             (_along_batch,),
         ),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -261,6 +262,60 @@ def _new_seen_old_kept(query: Tensor, key: Tensor, value: Tensor, cache: Cache) 
     return variant()(query, key, value, None)[0], cache if cache is not None else (key, value)
 
 
+def _looks_before_appending(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """The new tokens are appended after they have looked at the cache."""
+    output = variant()(query, key, value, None)[0] if cache is None else F.scaled_dot_product_attention(query, *cache)
+    return output, variant()(query, key, value, cache)[1]
+
+
+def _doubled(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    """Without a cache, the new part is taken for one."""
+    return variant()(query, key, value, (key, value) if cache is None else cache)
+
+
+def _keys_for_values(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+    return variant()(query, key, value, None if cache is None else (cache[0], cache[0]))
+
+
+def _weighed(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Any]:
+    """With weights made from all scores and the mask."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+        keys, values = variant()(query, key, value, cache)[1]
+        scores = query @ keys.mT / math.sqrt(query.shape[-1])
+        return weigh(scores, _past_and_present(*scores.shape[-2:])) @ values, (keys, values)
+
+    return wrong
+
+
+def _hidden_by_hand(visible: Visible) -> Callable[..., Any]:
+    """With minus infinity where nothing is to be seen: NaN in a row that sees nothing, where torch's own gives 0."""
+    return _weighed(lambda scores, _: scores.masked_fill(~visible(*scores.shape[-2:]), -math.inf).softmax(-1))
+
+
+def _divided(by: Callable[[Tensor, Tensor], float]) -> Callable[..., Any]:
+    """With scores divided by a number made from query and keys."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
+        keys = variant()(query, key, value, cache)[1][0]
+        return variant(scale=1 / by(query, keys))(query, key, value, cache)
+
+    return wrong
+
+
+OTHER_SIZES: tuple[Callable[[Tensor, Tensor], float], ...] = (
+    lambda query, keys: math.sqrt(query.shape[2]),
+    lambda query, keys: math.sqrt(keys.shape[2]),
+    lambda query, keys: math.sqrt(query.shape[1] * query.shape[3]),
+    lambda query, keys: float(query.shape[3]),
+)
+
+
+def _none_taken_apart(session: Session) -> bool:
+    raised = session.call(session.cases[PROMPT]).raised
+    return raised is not None and "TypeError" in raised.types and "NoneType" in raised.message
+
+
 EXCEPT = re.compile(r"Sizes of tensors must match except in dimension (\d)")
 
 
@@ -279,7 +334,7 @@ def _square_mask(session: Session) -> bool:
     case = session.cases[SEVERAL]
     raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
     unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))
-    return unfit and inspect(session, PROMPT, OUTPUT, FLOAT32) is None
+    return unfit and session.call(session.cases[ONE]).ok and inspect(session, PROMPT, OUTPUT, FLOAT32) is None
 
 
 EXERCISE = Exercise(
@@ -335,13 +390,123 @@ EXERCISE = Exercise(
             recognise=_square_mask,
         ),
         Mistake(
+            "cache-not-used",
+            "the cache grows, but the new tokens look at each other only, not at what is in it.",
+            (
+                "Change the cache that you hand over. Does the output change?",
+                "Which keys and values does your attention get: the new ones or all?",
+            ),
+            (_looks_at_new,),
+        ),
+        Mistake(
+            "new-tokens-not-seen",
+            "behind a cache the new tokens look at the cache only, not at each other and themselves.",
+            (
+                "Change the new key and value. Does the output change?",
+                "In which order do you attend and append? A token may look at itself.",
+            ),
+            (_looks_before_appending,),
+        ),
+        Mistake(
             "cache-not-extended",
             "the cache doesn't grow: old or new keys and values are missing from it.",
             (
                 "Call it three times, one token each, and print the shape of the cache after each call.",
                 "What you attend to and what you hand back are the same two tensors, all tokens so far.",
             ),
-            (_only_new, _forgets, _looks_at_new, _old_only, _old_or_none, _looks_at_old, _new_seen_old_kept),
+            (_only_new, _forgets, _old_only, _old_or_none, _looks_at_old, _new_seen_old_kept),
+        ),
+        Mistake(
+            "prompt-kept-twice",
+            "without a cache the new keys and values are put in twice.",
+            (
+                "Call it with `cache = None` and three tokens, and print the shape of the cache.",
+                "Which line makes a cache where there was none, and which line appends to it?",
+            ),
+            (_doubled,),
+        ),
+        Mistake(
+            "keys-kept-as-values",
+            "the old values are lost: old keys stand in their place.",
+            (
+                "Change the value in the cache alone. Does the output change?",
+                "The cache has two parts. Which of them do you join with the new values?",
+            ),
+            (_keys_for_values,),
+        ),
+        Mistake(
+            "none-not-handled",
+            "without a cache it raises: `None` has no keys and values.",
+            (
+                "What is `cache` at the very first call?",
+                "Ask first whether there is a cache, before you take it apart.",
+            ),
+            recognise=_none_taken_apart,
+        ),
+        Mistake(
+            "mask-inverted",
+            "the mask is inverted: what should be seen is hidden, and what should be hidden is seen.",
+            (
+                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "True means: may attend. Which tokens may the first one see?",
+            ),
+            (
+                variant(lambda first: lambda new, held: ~_past_and_present(new, held)),
+                variant(lambda first: lambda new, held: _everything(new, held).triu(held - new)),
+                _weighed(lambda scores, seen: scores.masked_fill(seen, -math.inf).softmax(-1)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
+            ),
+        ),
+        Mistake(
+            "one-future-token-visible",
+            "every token sees one token of its future.",
+            (
+                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
+            ),
+            (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)),),
+        ),
+        Mistake(
+            "diagonal-hidden",
+            "a token doesn't see itself.",
+            (
+                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
+            ),
+            (
+                variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).tril(held - new - 1)),
+            ),
+        ),
+        Mistake(
+            "mask-shifted-backwards",
+            "the triangle of the mask is moved to the left; behind a cache it has to move to the right.",
+            (
+                "Print your mask for one new token behind four old ones. How many True should its only row hold?",
+                "A positive diagonal of `tril` shows more columns, a negative one fewer. Which one do you need?",
+            ),
+            (
+                variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),
+                _hidden_by_hand(lambda new, held: _everything(new, held).tril(new - held)),
+            ),
+        ),
+        Mistake(
+            "mask-after-softmax",
+            "hidden weights are set to zero after the softmax, so the others don't sum to one.",
+            (
+                "Sum your weights over the last axis. What should every entry be?",
+                "Which comes first, the mask or the softmax?",
+            ),
+            (_weighed(lambda scores, seen: scores.softmax(-1) * seen),),
+        ),
+        Mistake(
+            "zero-instead-of-minus-infinity",
+            "hidden scores are set to 0, and exp(0) is 1: they still get a weight.",
+            (
+                "Look at the weights of the first token of a prompt. How many should be other than zero?",
+                "Which score gives the weight 0 (lesson 04)?",
+            ),
+            (_weighed(lambda scores, seen: (scores * seen).softmax(-1)),),
         ),
         Mistake(
             "wrong-axis",
@@ -355,7 +520,10 @@ EXERCISE = Exercise(
         Mistake(
             "new-before-old",
             "the new keys and values are put in front of the old ones.",
-            ("Tokens stand in the order in which they came. Look at the order in your `torch.cat`.",),
+            (
+                "Call it twice, one token each, and print the keys of the cache. Which one comes first?",
+                "Tokens stand in the order in which they came. Look at the order in your `torch.cat`.",
+            ),
             (
                 variant(joined=lambda past, new: torch.cat((new, past), 2)),
                 variant(lambda first: _everything, joined=lambda past, new: torch.cat((new, past), 2)),
@@ -364,14 +532,29 @@ EXERCISE = Exercise(
         Mistake(
             "key-and-value-swapped",
             "the cache holds the values where the keys should be.",
-            ("The cache is (key, value), in this order. Look at your `return` line, and at where you unpack it.",),
+            (
+                "Call it once, and compare the first tensor of the cache with the key that you gave.",
+                "The cache is (key, value), in this order. Look at your `return` line, and at where you unpack it.",
+            ),
             (variant(kept=lambda cache, all_: (all_[2], all_[1])),),
         ),
         Mistake(
             "no-scaling",
             "the scores go into the softmax without being divided by the square root of head_dim.",
-            ("Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",),
+            (
+                "Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",
+                "How many products does a dot product of two vectors of width D add up?",
+            ),
             (variant(scale=1.0),),
+        ),
+        Mistake(
+            "scaled-by-another-size",
+            "the scores are divided by another number than the square root of head_dim.",
+            (
+                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
+                "The shapes are (B, H, T, D). Which of the four does a dot product add up over?",
+            ),
+            tuple(map(_divided, OTHER_SIZES)),
         ),
     ),
 )

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from grader.exercises.lesson_09.shared import LESSON, byte_cases, bytes_of, counts, is_whole, matches_any
+from grader.exercises.lesson_09.shared import (
+    LESSON,
+    another_unit,
+    byte_cases,
+    bytes_fixed,
+    bytes_of,
+    counts,
+    is_whole,
+    matches_any,
+)
 from grader.spec.exercise import Exercise, Mistake
 
 
@@ -56,7 +65,7 @@ EXERCISE = Exercise(
         Mistake(
             "batch-forgotten",
             "every sequence of the batch has its own tables, but the batch changes nothing.",
-            ("Is each of the four arguments used?",),
+            ("Two sequences instead of one: how many tables are there?", "Is each of the four arguments used?"),
             recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: num_heads * seq_len**2 * bytes_per_element
             ),
@@ -64,7 +73,10 @@ EXERCISE = Exercise(
         Mistake(
             "elements-instead-of-bytes",
             "that is how many numbers the tables hold, or their bits; bytes are asked for.",
-            ("A number in float32 takes four bytes. Which argument says so?",),
+            (
+                "In which unit is your number: entries, bytes or bits?",
+                "A number in float32 takes four bytes. Which argument says so?",
+            ),
             recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len**2,
                 lambda batch, num_heads, seq_len, bytes_per_element: (
@@ -72,5 +84,62 @@ EXERCISE = Exercise(
                 ),
             ),
         ),
+        Mistake(
+            "one-table-only",
+            "that is a single table: neither the heads nor the sequences of the batch count.",
+            (
+                "What is the shape of the weights in lesson 03? How many axes has it?",
+                "Is each of the four arguments used?",
+            ),
+            recognise=matches_any(
+                lambda batch, num_heads, seq_len, bytes_per_element: seq_len**2 * bytes_per_element,
+                lambda batch, num_heads, seq_len, bytes_per_element: seq_len**2,
+            ),
+        ),
+        Mistake(
+            "squared-too-much",
+            "more is squared than the number of tokens.",
+            (
+                "Twice as many heads: how many times as many tables are there?",
+                "What does the `2` of your power belong to? Powers come before products, parentheses before both.",
+            ),
+            recognise=matches_any(
+                lambda batch, num_heads, seq_len, bytes_per_element: (
+                    batch * (num_heads * seq_len) ** 2 * bytes_per_element
+                ),
+                lambda batch, num_heads, seq_len, bytes_per_element: (
+                    (batch * num_heads * seq_len) ** 2 * bytes_per_element
+                ),
+                lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len**3 * bytes_per_element,
+            ),
+        ),
+        Mistake(
+            "xor-instead-of-power",
+            "`^` is not a power in Python: it compares the bits of two numbers.",
+            ("Print `3 ^ 2`. What did you expect?", "Look up how Python writes a power."),
+            recognise=matches_any(
+                lambda batch, num_heads, seq_len, bytes_per_element: (
+                    batch * num_heads * seq_len ^ 2 * bytes_per_element
+                ),
+                lambda batch, num_heads, seq_len, bytes_per_element: (
+                    batch * num_heads * (seq_len ^ 2) * bytes_per_element
+                ),
+            ),
+        ),
+        Mistake(
+            "counted-twice",
+            "that is twice as much: there is one table of weights for each head.",
+            (
+                "Which two things do you count? The question is about the weights alone.",
+                "Keys and values are two tensors; the weights are one.",
+            ),
+            recognise=matches_any(
+                lambda batch, num_heads, seq_len, bytes_per_element: (
+                    2 * batch * num_heads * seq_len**2 * bytes_per_element
+                )
+            ),
+        ),
+        another_unit(reference),
+        bytes_fixed(reference),
     ),
 )

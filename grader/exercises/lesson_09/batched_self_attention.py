@@ -45,6 +45,7 @@ def _cases(draw: Draw) -> list[Case]:
         tensors(draw, "entries up to 50", INPUTS, first, make=_fifty, comparable=False),
         *two_lengths(draw, INPUTS, "B"),
         *equal_sizes(draw, INPUTS, ("B", "T", "d_k"), make=_gentle)[:1],
+        *equal_sizes(draw, INPUTS, ("E", "d_k", "d_v"), make=_gentle)[:1],
     ]
 
 
@@ -70,11 +71,12 @@ def variant(
     divisor: Callable[[Tensor, Tensor], float] = lambda x, query: math.sqrt(query.shape[-1]),
     softmax: Callable[[Tensor], Tensor] = _softmax,
     mix: Table = _mix,
+    use: Callable[..., tuple[Tensor, ...]] = lambda *weights: weights,
 ) -> Attend:
-    """A batched attention with the given parts changed."""
+    """A batched attention with the given parts changed. `use`: the weights that query, key and value are made with."""
 
-    def wrong(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
-        query, key, value = x @ w_query, x @ w_key, x @ w_value
+    def wrong(x: Tensor, *weights: Tensor) -> Tensor:
+        query, key, value = (x @ w for w in use(*weights))
         return mix(softmax(scores(query, key) / divisor(x, query)), value)
 
     return wrong
@@ -118,6 +120,16 @@ def _loops_and_is_right(session: Session) -> bool:
     return parts.inspect_call(session, session.cases["a batch"], FLOAT32) is None and loops(session)
 
 
+def _two_axes_only(session: Session) -> bool:
+    raised = session.call(session.cases["a batch"]).raised
+    words = ("self must be a matrix", "must be a 3D tensor", "expects a tensor with <= 2 dimensions")
+    return raised is not None and any(word in raised.message for word in words)
+
+
+def _scaled_after_softmax(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Tensor:
+    return variant(divisor=lambda x, q: 1.0)(x, w_query, w_key, w_value) / math.sqrt(w_query.shape[-1])
+
+
 EXERCISE = Exercise(
     name="batched_self_attention",
     lesson=LESSON,
@@ -159,6 +171,91 @@ EXERCISE = Exercise(
                 *(variant(divisor=lambda x, q, axis=axis: math.sqrt(q.shape[axis])) for axis in (0, 1)),  # type: ignore[misc]
                 variant(divisor=lambda x, q: q.shape[-1]),
             ),
+        ),
+        Mistake(
+            "scale-multiplied",
+            "the scores are multiplied by the square root; they should be divided by it.",
+            (
+                "Print the largest score before and after the scaling. Should it grow?",
+                "A power of -0.5 is one over a root already. Do you divide by it?",
+            ),
+            (variant(divisor=lambda x, q: q.shape[-1] ** -0.5), variant(divisor=lambda x, q: 1 / q.shape[-1])),
+        ),
+        Mistake(
+            "scaled-after-softmax",
+            "the weights are divided by the square root, after the softmax: a row doesn't sum to one any more.",
+            (
+                "Sum your weights over the last axis. What should every entry be?",
+                "Which comes first, the scaling or the softmax?",
+            ),
+            (_scaled_after_softmax,),
+        ),
+        Mistake(
+            "softmax-forgotten",
+            "the values are mixed with the scores themselves: there is no softmax.",
+            (
+                "Sum the weights of one query. What should come out?",
+                "What turns a row of scores into a row of weights?",
+            ),
+            (variant(softmax=lambda s: s), variant(softmax=lambda s: s, divisor=lambda x, q: 1.0)),
+        ),
+        Mistake(
+            "scores-transposed",
+            "rows and columns of the scores are swapped: a row belongs to a key, and it should belong to a query.",
+            (
+                "Who asks in row i of your scores, and who is asked?",
+                "Which of the two factors gives a product of matrices its rows?",
+            ),
+            (variant(scores=lambda q, k: k @ q.mT),),
+        ),
+        Mistake(
+            "attention-transposed",
+            "the weights are transposed before the values are mixed, so a row doesn't sum to one.",
+            (
+                "Sum the weights that meet the values over their last axis. What should every entry be?",
+                "Row i of the output is a mixture for query i. Which row of the weights belongs to it?",
+            ),
+            (variant(mix=lambda w, v: w.mT @ v),),
+        ),
+        Mistake(
+            "same-projection",
+            "query and key are made with the same weights.",
+            (
+                "Change `w_query` alone, then `w_key` alone. Does the output change each time?",
+                "Three matrices, three projections. Which one do you use twice?",
+            ),
+            (variant(use=lambda q, k, v: (k, k, v)), variant(use=lambda q, k, v: (q, q, v))),
+        ),
+        Mistake(
+            "value-from-another-matrix",
+            "what is mixed is not the value: it is made with another matrix, or it is x itself.",
+            (
+                "Change `w_value` alone. Does the output change?",
+                "Three matrices, three projections. Which one is never used?",
+            ),
+            (
+                variant(use=lambda q, k, v: (q, k, k)),
+                variant(use=lambda q, k, v: (q, k, q)),
+                lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x),
+            ),
+        ),
+        Mistake(
+            "weights-transposed",
+            "the matrices are transposed; here they are stored (E, d_k), as they are multiplied.",
+            (
+                "Print the shapes of `x` and of `w_query`. Which of their axes have to match?",
+                "`nn.Linear` stores its weights as (d_out, d_in). What is given here?",
+            ),
+            (variant(use=lambda *weights: tuple(w.mT for w in weights)),),
+        ),
+        Mistake(
+            "two-axes-only",
+            "a function for matrices is used, and x has a batch in front.",
+            (
+                "Look up the function that raises: how many axes may its arguments have?",
+                "`@` takes the last two axes as matrices and carries the others along.",
+            ),
+            recognise=_two_axes_only,
         ),
         Mistake(
             "softmax-over-queries",

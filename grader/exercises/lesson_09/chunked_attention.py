@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -26,6 +27,7 @@ from grader.exercises.lesson_09.shared import (
     piece_cases,
     right_on,
     small_tensors,
+    wrong_scales,
 )
 from grader.spec import parts
 from grader.spec.draw import Draw
@@ -55,6 +57,36 @@ def _turned(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tenso
     """Softmax over the queries of a chunk."""
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return torch.cat([torch.softmax(piece, -2) for piece in scores.split(chunk_size, -2)], -2) @ value
+
+
+def _turned_axis_one(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+    """Softmax over axis 1, which is the keys' without a batch only."""
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return torch.cat([torch.softmax(piece, 1) for piece in scores.split(chunk_size, -2)], -2) @ value
+
+
+def _overlapping(starts: Callable[[int, int], Iterable[int]]) -> Attend:
+    """Chunks that start at each of `starts`."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+        pieces = [query[..., at : at + chunk_size, :] for at in starts(query.shape[-2], chunk_size)]
+        return torch.cat([attention(piece, key, value) for piece in pieces], -2)
+
+    return wrong
+
+
+def _joined(axis: int) -> Attend:
+    def wrong(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
+        return torch.cat([attention(piece, key, value) for piece in query.split(chunk_size, -2)], axis)
+
+    return wrong
+
+
+def _cannot_be_joined(session: Session) -> bool:
+    """`torch.cat` or `torch.stack` raised."""
+    raised = [session.call(session.cases[name]).raised for name in ("one sequence", "a batch")]
+    words = ("Sizes of tensors must match except in dimension", "stack expects each tensor to be equal size")
+    return any(error is not None and any(word in error.message for word in words) for error in raised)
 
 
 def _same_place(longest: bool) -> Attend:
@@ -174,11 +206,48 @@ EXERCISE = Exercise(
             ),
         ),
         no_scaling(_unscaled),
+        *wrong_scales(),
+        Mistake(
+            "first-chunk-only",
+            "only the first chunk of queries is answered.",
+            (
+                "Print the shape of your result. How many queries does it answer?",
+                "How far is your `return` indented, and where does your slice end?",
+            ),
+            (lambda query, key, value, size: attention(query[..., :size, :], key, value),),
+        ),
+        Mistake(
+            "chunks-overlap",
+            "chunks overlap: a query is answered more than once.",
+            (
+                "Print the first and the last row of each chunk. Where should the next one begin?",
+                "By how much does your loop move on, and how many queries does it take?",
+            ),
+            (
+                _overlapping(lambda length, size: range(length)),
+                _overlapping(lambda length, size: range(length // size)),
+                _overlapping(lambda length, size: range(length // size + 1)),
+                _overlapping(lambda length, size: range(-(-length // size))),
+            ),
+        ),
+        Mistake(
+            "joined-along-another-axis",
+            "the chunks are joined along an axis that isn't the queries'.",
+            (
+                "Print the shapes of the pieces, with a batch in front. Which axis was cut?",
+                "What was cut along one axis has to be joined along the same one. Count it from the end.",
+            ),
+            (_joined(0), _joined(-1)),
+            recognise=_cannot_be_joined,
+        ),
         Mistake(
             "softmax-over-queries",
             "the softmax runs over the queries of a chunk; it should run over the keys.",
-            ("Sum the weights of a chunk over the last axis. What should every entry be?",),
-            (_turned,),
+            (
+                "Sum the weights of a chunk over the last axis. What should every entry be?",
+                "Which axis of the scores are the keys on? Count from the end.",
+            ),
+            (_turned, _turned_axis_one),
         ),
         overflow("entries up to 50"),
         Mistake(

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import math
 
-from grader.exercises.lesson_09.shared import LESSON, Count, byte_cases, bytes_of, counts, is_whole, matches_any
+from grader.exercises.lesson_09.shared import (
+    LESSON,
+    Count,
+    another_unit,
+    byte_cases,
+    bytes_fixed,
+    bytes_of,
+    counts,
+    is_whole,
+    matches_any,
+)
 from grader.spec.exercise import Exercise, Mistake
 
 
@@ -69,20 +79,39 @@ EXERCISE = Exercise(
         Mistake(
             "factor-forgotten",
             "one of the arguments changes nothing.",
-            ("Every layer, every head and every sequence keeps its own. Go through the arguments one by one.",),
+            (
+                "Double one argument after the other. Does your number double each time?",
+                "Every layer, every head, every sequence and every token keeps its own.",
+            ),
             recognise=matches_any(
                 *(
                     _without(name, factor)
-                    for name in ("batch", "num_layers", "num_kv_heads", "head_dim")
+                    for name in ("batch", "num_layers", "num_kv_heads", "head_dim", "seq_len")
                     for factor in (1, 2)
                 )
             ),
         ),
         Mistake(
             "elements-instead-of-bytes",
-            "that is how many numbers the cache holds; bytes are asked for.",
-            ("Which argument says how many bytes a number takes?",),
-            recognise=matches_any(_without("bytes_per_element"), _without("bytes_per_element", 1)),
+            "that is how many numbers the cache holds, or their bits; bytes are asked for.",
+            (
+                "In which unit is your number: entries, bytes or bits?",
+                "Which argument says how many bytes a number takes?",
+            ),
+            recognise=matches_any(
+                _without("bytes_per_element"), _without("bytes_per_element", 1), lambda **of: 16 * _held(**of)
+            ),
         ),
+        Mistake(
+            "queries-kept",
+            "three tensors are counted; two are kept.",
+            (
+                "What does a later token need of an earlier one? Name the things.",
+                "The query of an earlier token is never used again.",
+            ),
+            recognise=matches_any(lambda **of: 3 * _held(**of)),
+        ),
+        another_unit(reference),
+        bytes_fixed(reference),
     ),
 )

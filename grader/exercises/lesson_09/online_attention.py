@@ -32,6 +32,7 @@ from grader.exercises.lesson_09.shared import (
     piece_cases,
     right_on,
     small_tensors,
+    wrong_scales,
 )
 from grader.spec import diagnose, parts
 from grader.spec.cases import tensors
@@ -106,6 +107,55 @@ def one_top(axes: int) -> Attend:
     return wrong
 
 
+def _divides_in_loop(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    def take(state: State, scores: Tensor, v: Tensor) -> State:
+        new = step()(state, scores, v)
+        return new._replace(mixed=new.mixed / new.total)
+
+    return walk(take, divide=False)(query, key, value, block_size)
+
+
+def _forgets_top(state: State, scores: Tensor, value: Tensor) -> State:
+    return step()(state, scores, value)._replace(top=state.top)
+
+
+def _inverted(state: State, scores: Tensor, value: Tensor) -> State:
+    """The factor is exp(new - old)."""
+    top = torch.maximum(state.top, scores.amax(-1, keepdim=True))
+    counts, factor = (scores - top).exp(), (top - state.top).exp()
+    return State(top, state.total * factor + counts.sum(-1, keepdim=True), state.mixed * factor + counts @ value)
+
+
+def _inverted_from_second(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    """The same for a walk that starts with the maximum of the first block."""
+
+    def take(state: State, scores: Tensor, v: Tensor) -> State:
+        first = bool(torch.isinf(state.top).all())
+        return step()(state, scores, v) if first else _inverted(state, scores, v)
+
+    return walk(take)(query, key, value, block_size)
+
+
+def _first_values(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    first = [value[..., : k.shape[-2], :] for k in key.split(block_size, -2)]
+    return attention(query, key, torch.cat(first, -2))
+
+
+def _until_queries_end(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    upto = math.ceil(query.shape[-2] / block_size) * block_size
+    return attention(query, key[..., :upto, :], value[..., :upto, :])
+
+
+def _softmax_in_walk(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
+    """A softmax for each block, rescaled as if it held exponentials."""
+
+    def take(state: State, scores: Tensor, v: Tensor) -> State:
+        top = torch.maximum(state.top, scores.amax(-1, keepdim=True))
+        return State(top, state.total, state.mixed * (state.top - top).exp() + scores.softmax(-1) @ v)
+
+    return walk(take, divide=False)(query, key, value, block_size)
+
+
 LOST = (lambda length, size: length // size * size, lambda length, size: (length - 1) // size * size)
 
 
@@ -168,6 +218,12 @@ def _global_top(session: Session) -> bool:
     missing = torch.isnan(tensors_in(session.call(case).value)[0])
     lost_rows = (torch.isnan(session.evaluate(case, one_top(axes))) for axes in (2, 9))
     return any(missing.shape == rows.shape and bool((missing == rows).all()) for rows in lost_rows)
+
+
+def _block_maximum(session: Session) -> bool:
+    """Right where all blocks have scores of about the same size, not finite elsewhere."""
+    right = right_on(session, *ORDINARY, OFFSET, NEGATIVE)
+    return right and session.call(session.cases[FIFTY]).ok and not finite_on(session, FIFTY)
 
 
 def _underflow(session: Session) -> bool:
@@ -272,15 +328,61 @@ EXERCISE = Exercise(
                 "What do a query's weights sum to, over all blocks together?",
                 "Leave the division by the sum to the very end: only then is the sum complete.",
             ),
-            (blocks_apart(False), blocks_apart(True)),
+            (blocks_apart(False), blocks_apart(True), _softmax_in_walk),
         ),
         Mistake(
             "never-divided",
             "the values are mixed with exponentials that nobody divides by their sum.",
-            ("What do the weights of one query sum to? Something that you kept has not been used yet.",),
+            ("What do the weights of one query sum to?", "Something that you kept has not been used yet."),
             (walk(step(), divide=False),),
         ),
+        Mistake(
+            "divided-too-early",
+            "what was mixed is divided by the sum in every round; the sum is complete after the last block only.",
+            (
+                "Follow one row through two blocks. By what is the first block's share divided, in all?",
+                "How far is your division indented?",
+            ),
+            (_divides_in_loop,),
+        ),
+        Mistake(
+            "maximum-not-kept",
+            "the running maximum is never updated, so what earlier blocks left is lost.",
+            (
+                "Print the running maximum in every round. Does it change?",
+                "At the end of a round the new maximum becomes the old one. Which line does that?",
+            ),
+            (walk(_forgets_top),),
+        ),
+        Mistake(
+            "factor-inverted",
+            "what was summed with the old maximum is rescaled by the wrong factor: one divided by the right one.",
+            (
+                "The new maximum is the larger one. Should what was summed before get larger or smaller?",
+                "exp(s - new) is exp(s - old) times a factor. Which difference stands in its exponent?",
+            ),
+            (_inverted_from_second,),
+        ),
+        Mistake(
+            "values-not-cut",
+            "every block meets the values of the first block.",
+            (
+                "Print the values that meet a block of scores, in every round. Should they be the same each time?",
+                "Keys and values belong together: where one is cut, the other is cut too.",
+            ),
+            (_first_values,),
+        ),
+        Mistake(
+            "query-length-instead",
+            "the loop ends with the number of queries; it is keys that are cut into blocks.",
+            (
+                "Try it with 3 queries and 10 keys. How many blocks does your loop take?",
+                "Which tensor's length does your `range` have?",
+            ),
+            (_until_queries_end,),
+        ),
         no_scaling(unscaled),
+        *wrong_scales(),
         Mistake(
             "underflow",
             "in some rows all exponentials are zero, since what was subtracted is far above every score of the row.",
@@ -298,6 +400,15 @@ EXERCISE = Exercise(
                 "Every row has a softmax of its own, and so a maximum of its own: `amax` can be told an axis.",
             ),
             recognise=_global_top,
+        ),
+        Mistake(
+            "block-maximum",
+            "the maximum is that of the last block alone: where it falls, the factor for what came before overflows.",
+            (
+                "Follow one row whose first block has the score 90 and whose second has -90. Which factor comes up?",
+                "The running maximum never falls. Of which two numbers is it the larger one?",
+            ),
+            recognise=_block_maximum,
         ),
         overflow(FIFTY, OFFSET),
         Mistake(

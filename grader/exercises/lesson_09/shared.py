@@ -165,6 +165,64 @@ def no_scaling(*variants: Attend) -> Mistake:
     )
 
 
+def by_hand(
+    divisor: Callable[[Tensor, Tensor, int], float] = lambda query, key, size: math.sqrt(query.shape[-1]),
+    softmax: Callable[[Tensor], Tensor] = lambda scores: scores.softmax(-1),
+) -> Attend:
+    """Attention at once, with another divisor or something else in the softmax's place. `divisor` gets query, key and
+    the size of a piece."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+        return softmax(query @ key.mT / divisor(query, key, size)) @ value
+
+    return wrong
+
+
+def wrong_scales() -> tuple[Mistake, ...]:
+    """Mistakes with the number that scores are divided by, and with the softmax."""
+    others: tuple[Callable[[Tensor, Tensor, int], float], ...] = (
+        lambda query, key, size: float(query.shape[-1]),
+        lambda query, key, size: math.sqrt(size),
+        lambda query, key, size: math.sqrt(query.shape[-2]),
+        lambda query, key, size: math.sqrt(key.shape[-2]),
+    )
+    return (
+        Mistake(
+            "scaled-by-another-size",
+            "the scores are divided by another number than the square root of their vectors' width.",
+            (
+                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
+                "It doesn't depend on how the work is cut into pieces. Which width does a dot product add up over?",
+            ),
+            (*(by_hand(divisor) for divisor in others), _by_rows_of_piece),
+        ),
+        Mistake(
+            "scale-multiplied",
+            "the scores are multiplied by the square root; they should be divided by it.",
+            (
+                "Print the largest score before and after the scaling. Should it grow?",
+                "A power of -0.5 is one over a root already. Do you divide by it?",
+            ),
+            (by_hand(lambda query, key, size: query.shape[-1] ** -0.5),),
+        ),
+        Mistake(
+            "softmax-forgotten",
+            "the values are mixed with the scores themselves: there is no softmax.",
+            (
+                "Sum the weights of one query. What should come out?",
+                "What turns a row of scores into a row of weights?",
+            ),
+            (by_hand(softmax=lambda scores: scores),),
+        ),
+    )
+
+
+def _by_rows_of_piece(query: Tensor, key: Tensor, value: Tensor, size: int) -> Tensor:
+    """Divided by the root of the number of queries in a chunk; the last one may be shorter."""
+    pieces = query.split(size, -2)
+    return torch.cat([by_hand(lambda q, k, n: math.sqrt(q.shape[-2]))(piece, key, value, size) for piece in pieces], -2)
+
+
 def blocks_apart(mean: bool) -> Attend:
     """A softmax for each block of keys; the results are added up, or averaged."""
 
@@ -271,3 +329,37 @@ def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -
         Case("one token", {**small, "seq_len": 1}),
         Case("a real model", dict(typical)),
     ]
+
+
+def another_unit(reference: Count) -> Mistake:
+    """The mistake of kilobytes, megabytes or gigabytes."""
+    units = (1000, 1024, 10**6, 2**20, 10**9, 2**30)
+    return Mistake(
+        "another-unit",
+        "the number is divided by a unit, such as 1024; bytes are asked for.",
+        (
+            "In which unit is your number: bytes, kilobytes, megabytes or gigabytes?",
+            "Is there a number in your code that is none of the arguments?",
+        ),
+        recognise=matches_any(
+            *(lambda unit=unit, **of: reference(**of) / unit for unit in units),
+            *(lambda unit=unit, **of: reference(**of) // unit for unit in units),
+        ),
+    )
+
+
+def bytes_fixed(reference: Count) -> Mistake:
+    """The mistake of a fixed number of bytes for each element."""
+
+    def fixed(size: int) -> Count:
+        return lambda **of: reference(**{**of, "bytes_per_element": size})
+
+    return Mistake(
+        "bytes-fixed",
+        "every number takes the same bytes in your formula, whatever `bytes_per_element` says.",
+        (
+            "Call it with bytes_per_element = 2 and with 4. Should the results be the same?",
+            "Is each of the arguments used?",
+        ),
+        recognise=matches_any(fixed(2), fixed(4), fixed(8)),
+    )

@@ -14,8 +14,8 @@ PROBES: dict[str, dict[str, str]] = {
         "rows": "with {} every row of the weights would still sum to one",
         "columns": "with {} the columns of the weights would sum to one, and the rows would not",
         "less": "with {} the rows would sum to less than one, all but the last",
-        "first row empty": "with {} the first row of the weights would sum to zero",
-        "last row empty": "with {} the last row of the weights would sum to zero",
+        "first row empty": "with {} the first row of the weights would sum to zero, and every other row to one",
+        "last row empty": "with {} the last row of the weights would sum to zero, and every other row to one",
         "one table": "with {} there would be a single table of weights, not one for each head",
     },
     "influence": {
@@ -38,7 +38,7 @@ PROBES: dict[str, dict[str, str]] = {
     },
     "compared": {
         "weights right": "with {} a single sequence's weights would be the right ones, with any number of heads",
-        "right with one head": "with {} everything would be right if there is only one head",
+        "right with one head": "with {} the weights would be right with one head, and wrong with several",
         "wrong": "with {} the weights would differ from the right ones, with one head too",
     },
     "entropies": {

@@ -234,6 +234,30 @@ def _last_called_first(session: Session) -> bool:
     return verdict(session, "the last token") == "first" != verdict(session, "first")
 
 
+def _first_not_found(session: Session) -> bool:
+    """Of the plain patterns only the first token's is not named."""
+    wrong = [name for name in (*PLAIN, *LOCAL) if verdict(session, name) != answer(name)]
+    return wrong == ["first"] and verdict(session, "first") == "other"
+
+
+def _local_not_found(session: Session) -> bool:
+    """Of the plain patterns only the local ones are not named."""
+    wrong = {name for name in (*PLAIN, *LOCAL) if verdict(session, name) != answer(name)}
+    return wrong == set(LOCAL) and all(verdict(session, name) == "other" for name in LOCAL)
+
+
+def _band_alone(session: Session) -> bool:
+    """The patterns are named, and bands of another form are called local."""
+    right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL))
+    others = ("the token before", "the token after", "itself and the two before", "both neighbours, not itself")
+    return right and all(verdict(session, name) == "local" for name in others)
+
+
+def _local_called_uniform(session: Session) -> bool:
+    right = all(verdict(session, name) == name for name in ("diagonal", "uniform"))
+    return right and "uniform" in [verdict(session, name) for name in LOCAL]
+
+
 MISTAKES = (
     Mistake(
         "argmax-only",
@@ -265,26 +289,74 @@ MISTAKES = (
     Mistake(
         "one-radius-only",
         "of the two radii of a local pattern only one is known.",
-        ("Local means a band of radius 1 *or* 2. Try your function on both.",),
+        (
+            "Make a band of radius 1 and one of radius 2 with `local_pattern`. What does your function say?",
+            "Local means a band of radius 1 *or* 2. How many of the two does your code ask for?",
+        ),
         recognise=_one_radius,
     ),
     Mistake(
         "never-other",
         "the likest of the four names is given to everything, even to weights that are like none of them.",
-        ('How far is the nearest pattern? Beyond some distance the honest answer is "other".',),
+        (
+            "Give it random weights, `torch.randn(8, 8).softmax(-1)`. What does it say?",
+            'How far is the nearest pattern? Beyond some distance the honest answer is "other".',
+        ),
         recognise=_never_other,
     ),
     Mistake(
         "any-radius",
         "a wider band is called local too.",
-        ("Local means radius 1 or 2 here. What does your function say of a band of radius 3?",),
+        (
+            "What does your function say of a band of radius 3?",
+            "Local means radius 1 or 2 here. How wide may a band be in your code?",
+        ),
         recognise=_any_width,
     ),
     Mistake(
         "last-called-first",
         "the last token is taken for the first.",
-        ("Which index has the first column?",),
+        (
+            "Give it `first_token_pattern(8)`, then the same flipped. What does it say?",
+            "Which index has the first column?",
+        ),
         recognise=_last_called_first,
+    ),
+    Mistake(
+        "first-row-instead",
+        "the pattern of the first token is not found: it is looked for in a row.",
+        (
+            "Print `first_token_pattern(6)`. Where are the ones, in a row or in a column?",
+            "A row belongs to the token that looks, a column to the one that is looked at.",
+        ),
+        recognise=_first_not_found,
+    ),
+    Mistake(
+        "edges-forgotten",
+        "local patterns are not found: they are compared with a band whose rows don't all sum to one.",
+        (
+            "Print `local_pattern(6, 1)`. Which weights have the first row and the last?",
+            "At the ends a token has fewer neighbours. Does your band know it?",
+        ),
+        recognise=_local_not_found,
+    ),
+    Mistake(
+        "band-alone",
+        "all weight within the band is called local, whatever its form; local weights are uniform within the band.",
+        (
+            "A head that always looks at the token before: what does your function say of it?",
+            "Local means: all neighbours within the radius get the same. Where do you ask that?",
+        ),
+        recognise=_band_alone,
+    ),
+    Mistake(
+        "local-called-uniform",
+        "a local pattern is called uniform: the tolerance is as wide as the weights themselves.",
+        (
+            "How far from 1/T are the weights of `local_pattern(12, 2)`, within the band and outside?",
+            "With 5 % of anything mixed in, how much can an entry change?",
+        ),
+        recognise=_local_called_uniform,
     ),
 )
 

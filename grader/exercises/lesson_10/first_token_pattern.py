@@ -57,14 +57,78 @@ EXERCISE = Exercise(
         Mistake(
             "last-token-instead",
             "the last token gets the weight, not the first.",
-            ("Which index has the first token, which one has `-1`?",),
+            (
+                "Look at row 0 of your matrix. Which token does it look at?",
+                "Which index has the first token, which one has `-1`?",
+            ),
             (lambda n: first_token(n).flip(-1),),
         ),
         Mistake(
             "diagonal-instead",
             "every token attends to itself.",
-            ("Look at row 2 of your matrix. Which token should it look at?",),
+            (
+                "Look at row 2 of your matrix. Which token should it look at?",
+                "A row belongs to the token that looks, a column to the one that is looked at.",
+            ),
             (torch.eye,),
+        ),
+        Mistake(
+            "second-token-instead",
+            "the second token gets the weight, not the first.",
+            (
+                "Look at row 0 of your matrix. Which token does it look at?",
+                "Columns count from 0.",
+            ),
+            (lambda n: first_token(n).roll(1, -1),),
+        ),
+        Mistake(
+            "one-row-only",
+            "only one row is filled; every token attends.",
+            (
+                "Add up each row of your matrix. What should it give?",
+                "How many tokens are there that look, and how many are looked at?",
+            ),
+            tuple(lambda n, row=row: first_token(n) * (torch.arange(n) == row % n)[:, None] for row in (0, -1)),
+        ),
+        Mistake(
+            "first-row-empty",
+            "the first token attends to nobody; it should attend to itself.",
+            (
+                "Add up each row of your matrix. What should it give?",
+                "Where does your slice of the rows begin?",
+            ),
+            (lambda n: first_token(n) * (torch.arange(n) > 0)[:, None],),
+        ),
+        Mistake(
+            "shares-of-the-column",
+            "the column sums to one, and it should be each row.",
+            (
+                "Add up each row of your matrix. What should it give?",
+                "Every token has a whole 1 to share out. Between how many tokens does it share it?",
+            ),
+            (lambda n: first_token(n) / n,),
+        ),
+        Mistake(
+            "softmax-of-weights",
+            "ones and zeros go through a softmax, which leaves nobody with zero.",
+            (
+                "What is the softmax of [1, 0, 0]? Look at the other tokens' weights.",
+                "These are the weights already, not the scores.",
+            ),
+            (lambda n: first_token(n).softmax(-1),),
+        ),
+        Mistake(
+            "others-get-weight-too",
+            "besides the first token somebody else gets a weight.",
+            (
+                "Add up each row of your matrix. What should it give?",
+                "Print your matrix. How many entries of a row should be other than zero?",
+            ),
+            (
+                lambda n: torch.maximum(first_token(n), torch.eye(n)),
+                lambda n: torch.maximum(first_token(n), first_token(n).mT),
+                lambda n: (first_token(n) + torch.eye(n)) / 2,
+            ),
         ),
     ),
 )

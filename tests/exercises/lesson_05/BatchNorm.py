@@ -736,7 +736,7 @@ def forward(self, x):
 BatchNorm = make("BatchNorm", forward=forward)
 
 
-# %% wrong -: the last batch only
+# %% wrong last-batch-only: overwritten
 def forward(self, x):
     if self.training:
         self.running_mean, self.running_var = x.mean(0).detach(), x.var(0).detach()
@@ -802,3 +802,166 @@ def forward(self, x):
 
 
 BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong last-batch-only: momentum is not used at all
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = mean.detach()
+        self.running_var = x.var(0).detach()
+    return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong shares-not-one: the old ones keep their full share
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean += self.momentum * mean.detach()
+        self.running_var += self.momentum * x.var(0).detach()
+    return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong shares-not-one: the parentheses forgotten
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = 1 - self.momentum * self.running_mean + self.momentum * mean.detach()
+        self.running_var = 1 - self.momentum * self.running_var + self.momentum * x.var(0).detach()
+    return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong modes-swapped: not in front of training
+def forward(self, x):
+    if not self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    else:
+        mean, var = self.running_mean, self.running_var
+    return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong modes-swapped: told to F.batch_norm
+def forward(self, x):
+    return F.batch_norm(
+        x,
+        self.running_mean,
+        self.running_var,
+        self.weight,
+        self.bias,
+        training=not self.training,
+        momentum=self.momentum,
+        eps=self.eps,
+    )
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong beta-scaled: one parenthesis too many
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    return self.weight * ((x - mean) / torch.sqrt(var + self.eps) + self.bias)
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong beta-scaled: by F.batch_norm without them
+def forward(self, x):
+    normal = F.batch_norm(x, self.running_mean, self.running_var, None, None, self.training, self.momentum, self.eps)
+    return (normal + self.bias) * self.weight
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong mean-alone-divided: without parentheses
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    return self.weight * x - mean / torch.sqrt(var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong mean-alone-divided: the parentheses close too late
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    return self.weight * (x - mean / torch.sqrt(var + self.eps)) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong divides-by-variance: the root is forgotten
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    return self.weight * (x - mean) / (var + self.eps) + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong divides-by-variance: a half that binds too late
+def forward(self, x):
+    mean, var = self.running_mean, self.running_var
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+    return (x - mean) / (var + self.eps) ** 1 / 2 * self.weight + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong stats-not-registered: the variance only
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.running_var = torch.ones(num_features)
+
+    def forward(self, x):
+        mean, var = self.running_mean, self.running_var
+        if self.training:
+            mean, var = x.mean(0), x.var(0, unbiased=False)
+            self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
+            self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+        return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias

@@ -253,3 +253,81 @@ def batch_norm(x, gamma, beta, eps=1e-5):
 # %% wrong returns-nothing: printed instead
 def batch_norm(x, gamma, beta, eps=1e-5):
     print((x - x.mean(0)) / torch.sqrt(x.var(0, correction=0) + eps) * gamma + beta)
+
+
+# %% wrong mean-alone-divided: without parentheses
+def batch_norm(x, gamma, beta, eps=1e-5):
+    m, var = x.mean(0), x.var(0, correction=0)
+    return gamma * x - m / torch.sqrt(var + eps) + beta
+
+
+# %% wrong mean-alone-divided: the parentheses close too late
+def batch_norm(x, gamma, beta, eps=1e-5):
+    m, var = x.mean(0), x.var(0, correction=0)
+    return gamma * (x - m / torch.sqrt(var + eps)) + beta
+
+
+# %% wrong beta-scaled: in one line
+def batch_norm(x, gamma, beta, eps=1e-5):
+    normal = (x - x.mean(0)) / torch.sqrt(x.var(0, correction=0) + eps)
+    return gamma * (normal + beta)
+
+
+# %% wrong beta-scaled: step by step, and the unbiased variance
+def batch_norm(x, gamma, beta, eps=1e-5):
+    normal = (x - x.mean(0)) / torch.sqrt(x.var(0) + eps)
+    normal = normal + beta
+    return normal * gamma
+
+
+# %% wrong root-taken-twice: std under the root
+def batch_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(0)
+    return gamma * c / torch.sqrt(x.std(0, unbiased=False) + eps) + beta
+
+
+# %% wrong root-taken-twice: without eps
+def batch_norm(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(0)) / torch.sqrt(torch.std(x, 0, unbiased=False)) + beta
+
+
+# %% wrong multiplied-instead: times the root
+def batch_norm(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(0)) * torch.sqrt(x.var(0, correction=0) + eps) + beta
+
+
+# %% wrong multiplied-instead: step by step
+def batch_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(0, keepdim=True)
+    centred = centred * (centred.square().mean(0) + eps).sqrt()
+    return centred * gamma + beta
+
+
+# %% wrong sum-instead-of-mean: sum of the squares
+def batch_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(0)
+    return gamma * c / torch.sqrt((c * c).sum(0) + eps) + beta
+
+
+# %% wrong sum-instead-of-mean: the column's length
+def batch_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(0)
+    length = torch.linalg.vector_norm(centred, dim=0)
+    return centred / (length + eps) * gamma + beta
+
+
+# %% wrong squares-not-centred: the squares of x
+def batch_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(0)
+    return gamma * c / torch.sqrt((x * x).mean(0) + eps) + beta
+
+
+# %% wrong squares-not-centred: by sums
+def batch_norm(x, gamma, beta, eps=1e-5):
+    rms = torch.sqrt(x.pow(2).sum(0) / len(x) + eps)
+    return (x - x.mean(0)) / rms * gamma + beta
+
+
+# %% wrong over-whole-tensor: the variance only
+def batch_norm(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(0)) / torch.sqrt(x.var() + eps) + beta

@@ -322,7 +322,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     return (x - middle) / (var + eps).sqrt() * gamma + beta
 
 
-# %% wrong -: beta added before gamma
+# %% wrong beta-scaled: added before gamma
 def layer_norm(x, gamma, beta, eps=1e-5):
     var, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
     return ((x - mean) / (var + eps).sqrt() + beta) * gamma
@@ -383,3 +383,125 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     rows = x.reshape(-1, x.shape[-1])
     y = (rows - rows.mean(0)) / torch.sqrt(rows.var(0, correction=0) + eps)
     return y.view(x.shape) * gamma + beta
+
+
+# %% wrong mean-alone-divided: without parentheses
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1, keepdim=True)
+    var = x.var(dim=-1, unbiased=False, keepdim=True)
+    return gamma * x - m / torch.sqrt(var + eps) + beta
+
+
+# %% wrong mean-alone-divided: the parentheses close too late
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1, keepdim=True)
+    var = x.var(dim=-1, unbiased=False, keepdim=True)
+    return gamma * (x - m / torch.sqrt(var + eps)) + beta
+
+
+# %% wrong beta-scaled: step by step
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    std = torch.sqrt(x.var(-1, correction=0, keepdim=True) + eps)
+    y = (x - mean) / std
+    y = y + beta
+    return y * gamma
+
+
+# %% wrong root-taken-twice: eps added to std, then the root
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1, keepdim=True)
+    std = x.std(dim=-1, unbiased=False, keepdim=True)
+    return gamma * (x - m) / torch.sqrt(std + eps) + beta
+
+
+# %% wrong root-taken-twice: the root of std, without eps
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    divisor = x.std(-1, keepdim=True).sqrt()
+    return gamma * (x - mean) / divisor + beta
+
+
+# %% wrong multiplied-instead: times the root
+def layer_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(-1, keepdim=True)
+    return gamma * centred * torch.sqrt(centred.square().mean(-1, keepdim=True) + eps) + beta
+
+
+# %% wrong multiplied-instead: times std
+def layer_norm(x, gamma, beta, eps=1e-5):
+    return (x - x.mean(-1, keepdim=True)) * (x.std(-1, unbiased=False, keepdim=True) + eps) * gamma + beta
+
+
+# %% wrong sum-instead-of-mean: sum of the squares
+def layer_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(dim=-1, keepdim=True)
+    var = (c**2).sum(dim=-1, keepdim=True)
+    return gamma * c / torch.sqrt(var + eps) + beta
+
+
+# %% wrong sum-instead-of-mean: the vector's length
+def layer_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(-1, keepdim=True)
+    return gamma * centred / (centred.norm(dim=-1, keepdim=True) + eps) + beta
+
+
+# %% wrong squares-not-centred: the squares of x
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1, keepdim=True)
+    var = (x**2).mean(dim=-1, keepdim=True)
+    return gamma * (x - m) / torch.sqrt(var + eps) + beta
+
+
+# %% wrong squares-not-centred: einsum
+def layer_norm(x, gamma, beta, eps=1e-5):
+    second = torch.einsum("...e,...e->...", x, x).unsqueeze(-1) / x.shape[-1]
+    return gamma * (x - x.mean(-1, keepdim=True)) / (second + eps) ** 0.5 + beta
+
+
+# %% wrong eps-outside-root: the root of eps added
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1, keepdim=True)
+    std = x.std(dim=-1, unbiased=False, keepdim=True)
+    return gamma * (x - m) / (std + eps**0.5) + beta
+
+
+# %% wrong eps-outside-root: clamp in place of an addition
+def layer_norm(x, gamma, beta, eps=1e-5):
+    c = x - x.mean(dim=-1, keepdim=True)
+    std = x.std(dim=-1, unbiased=False, keepdim=True)
+    return gamma * c / std.clamp(min=eps) + beta
+
+
+# %% wrong divides-by-variance: a half that binds too late
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    var = x.var(-1, correction=0, keepdim=True)
+    return gamma * (x - mean) / (var + eps) ** 1 / 2 + beta
+
+
+# %% wrong keepdim-forgotten: on the mean only
+def layer_norm(x, gamma, beta, eps=1e-5):
+    m = x.mean(dim=-1)
+    var = x.var(dim=-1, unbiased=False, keepdim=True)
+    return gamma * (x - m) / torch.sqrt(var + eps) + beta
+
+
+# %% wrong keepdim-forgotten: on the variance only
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    var = x.var(dim=-1, unbiased=False)
+    return gamma * (x - mean) / torch.sqrt(var + eps) + beta
+
+
+# %% wrong over-whole-tensor: the variance only
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    return gamma * (x - mean) / torch.sqrt(x.var(correction=0) + eps) + beta
+
+
+# %% right: the unbiased variance, corrected
+def layer_norm(x, gamma, beta, eps=1e-5):
+    d = x.size(-1)
+    var = x.var(-1, keepdim=True) * (d - 1) / d
+    return (x - x.mean(-1)[..., None]) / (var + eps).sqrt() * gamma + beta

@@ -117,7 +117,7 @@ def post_norm_residual(x, sublayer, norm):
     return norm(x + sublayer)
 
 
-# %% wrong -: a norm of its own
+# %% wrong own-norm: F.layer_norm of the sum
 def post_norm_residual(x, sublayer, norm):
     return nn.functional.layer_norm(x + sublayer(x), x.shape[-1:])
 
@@ -135,3 +135,46 @@ def post_norm_residual(x, sublayer, norm):
 # %% wrong -: twice the residual
 def post_norm_residual(x, sublayer, norm):
     return norm(2 * x + sublayer(x))
+
+
+# %% wrong added-after-norm: in one line
+def post_norm_residual(x, sublayer, norm):
+    return x + norm(x + sublayer(x))
+
+
+# %% wrong added-after-norm: in steps
+def post_norm_residual(x, sublayer, norm):
+    y = norm(sublayer(x) + x)
+    return y + x
+
+
+# %% wrong sublayer-forgotten: x twice
+def post_norm_residual(x, sublayer, norm):
+    return norm(x + x)
+
+
+# %% wrong sublayer-forgotten: the norm is added
+def post_norm_residual(x, sublayer, norm):
+    return x + norm(x)
+
+
+# %% wrong added-before-sublayer: the norm of the sub-layer of the sum
+def post_norm_residual(x, sublayer, norm):
+    return norm(sublayer(x + norm(x)))
+
+
+# %% wrong added-before-sublayer: in steps
+def post_norm_residual(x, sublayer, norm):
+    total = x + norm(x)
+    return norm(sublayer(total))
+
+
+# %% wrong normalised-twice: the sum of x's norm
+def post_norm_residual(x, sublayer, norm):
+    return norm(sublayer(x) + norm(x))
+
+
+# %% wrong own-norm: nn.LayerNorm
+def post_norm_residual(x, sublayer, norm):
+    total = x + sublayer(x)
+    return nn.LayerNorm(x.shape[-1], dtype=x.dtype)(total)

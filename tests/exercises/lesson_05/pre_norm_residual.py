@@ -149,7 +149,7 @@ def pre_norm_residual(x, sublayer, norm):
     return lambda: x + sublayer(norm(x))
 
 
-# %% wrong -: a norm of its own
+# %% wrong own-norm: by its long name
 def pre_norm_residual(x, sublayer, norm):
     return x + sublayer(nn.functional.layer_norm(x, x.shape[-1:]))
 
@@ -167,3 +167,54 @@ def pre_norm_residual(x, sublayer, norm):
 # %% wrong -: subtracted
 def pre_norm_residual(x, sublayer, norm):
     return x - sublayer(norm(x))
+
+
+# %% wrong output-added-to-itself: x overwritten
+def pre_norm_residual(x, sublayer, norm):
+    x = sublayer(norm(x))
+    return x + x
+
+
+# %% wrong output-added-to-itself: x overwritten, line by line
+def pre_norm_residual(x, sublayer, norm):
+    x = norm(x)
+    x = sublayer(x)
+    x = x + x
+    return x
+
+
+# %% wrong added-before-sublayer: the sum goes into the sub-layer
+def pre_norm_residual(x, sublayer, norm):
+    return sublayer(x + norm(x))
+
+
+# %% wrong added-before-sublayer: in another order
+def pre_norm_residual(x, sublayer, norm):
+    return sublayer(norm(x) + x)
+
+
+# %% wrong sublayer-forgotten: the norm is added
+def pre_norm_residual(x, sublayer, norm):
+    normal = norm(x)
+    return normal + x
+
+
+# %% wrong sublayer-forgotten: only the norm
+def pre_norm_residual(x, sublayer, norm):
+    return norm(x)
+
+
+# %% wrong own-norm: F.layer_norm
+def pre_norm_residual(x, sublayer, norm):
+    return x + sublayer(F.layer_norm(x, x.shape[-1:]))
+
+
+# %% wrong own-norm: nn.LayerNorm
+def pre_norm_residual(x, sublayer, norm):
+    norm = nn.LayerNorm(x.shape[-1], dtype=x.dtype)
+    return sublayer(norm(x)) + x
+
+
+# %% wrong residual-normalised: both are
+def pre_norm_residual(x, sublayer, norm):
+    return norm(x) + norm(sublayer(x))

@@ -197,3 +197,34 @@ def rms_norm(x, gamma, eps=1e-6):
 def rms_norm(x, gamma, eps=1e-6):
     rows = x.reshape(-1, x.shape[-1])
     return x * torch.rsqrt((rows * rows).mean(0) + eps) * gamma
+
+
+# %% wrong eps-outside-root: clamp in place of an addition
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x / torch.sqrt((x**2).mean(-1, keepdim=True)).clamp(min=eps)
+
+
+# %% wrong mean-of-numbers: the square forgotten
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x / torch.sqrt(x.mean(-1, keepdim=True) + eps)
+
+
+# %% wrong mean-of-numbers: squared after the mean
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x / torch.sqrt(x.mean(-1, keepdim=True) ** 2 + eps)
+
+
+# %% wrong multiplied-instead: times the root mean square
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x * torch.sqrt((x**2).mean(-1, keepdim=True) + eps)
+
+
+# %% wrong multiplied-instead: step by step
+def rms_norm(x, gamma, eps=1e-6):
+    rms = (x.square().mean(-1, keepdim=True)).sqrt() + eps
+    return x * rms * gamma
+
+
+# %% wrong root-forgotten: a half that binds too late
+def rms_norm(x, gamma, eps=1e-6):
+    return gamma * x / ((x**2).mean(-1, keepdim=True) + eps) ** 1 / 2

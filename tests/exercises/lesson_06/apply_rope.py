@@ -340,7 +340,7 @@ def apply_rope(x, positions, base=10000.0):
     return x + torch.stack((angles.sin(), angles.cos()), -1).flatten(-2)
 
 
-# %% wrong -: frequencies that grow
+# %% wrong frequency-multiplied: frequencies that grow
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
     angles = positions[:, None] * base ** (torch.arange(0, D, 2, dtype=x.dtype) / D)
@@ -356,7 +356,7 @@ def apply_rope(x, positions, base=10000.0):
     return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
 
 
-# %% wrong -: cosines only
+# %% wrong half-of-each: cosines only
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
     angles = positions[:, None] * base ** (-torch.arange(0, D, 2, dtype=x.dtype) / D)
@@ -377,3 +377,169 @@ def apply_rope(x, positions, base=10000.0):
     angles = positions[:, None] * base ** (-torch.arange(0, D, 2, dtype=x.dtype) / D)
     a, b, c, s = x[:, ::2], x[:, 1::2], angles.cos(), angles.sin()
     return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
+
+
+# %% wrong frequency-multiplied: the minus forgotten
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = positions[:, None] * base ** (torch.arange(0, D, 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() - b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong frequency-multiplied: in one table
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong both-signs-alike: plus
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = positions[:, None] * base ** (-torch.arange(0, D, 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() + b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong both-signs-alike: minus
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, b * cos - a * sin), dim=-1).flatten(-2)
+
+
+# %% wrong sin-cos-swapped: in the formula
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = positions[:, None] * base ** (-torch.arange(0, D, 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.sin() - b * t.cos(), a * t.cos() + b * t.sin()], -1).flatten(-2)
+
+
+# %% wrong sin-cos-swapped: by their names
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    sin, cos = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong half-of-each: cosine and sine
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = positions[:, None] * base ** (-torch.arange(0, D, 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos(), b * t.sin()], -1).flatten(-2)
+
+
+# %% wrong half-of-each: cosines only, of both
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos, b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong one-frequency-for-all: the position
+def apply_rope(x, positions, base=10000.0):
+    t = positions[:, None] * 1.0
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() - b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong one-frequency-for-all: ones
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = torch.ones(width // 2, dtype=x.dtype)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong first-pair-only: in a clone
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    out = x.clone()
+    t = positions * 1.0
+    out[..., 0] = x[..., 0] * t.cos() - x[..., 1] * t.sin()
+    out[..., 1] = x[..., 0] * t.sin() + x[..., 1] * t.cos()
+    return out
+
+
+# %% wrong first-pair-only: in a list
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    out = [x[..., i] for i in range(width)]
+    out[0] = a[..., 0] * cos[:, 0] - b[..., 0] * sin[:, 0]
+    out[1] = a[..., 0] * sin[:, 0] + b[..., 0] * cos[:, 0]
+    return torch.stack(out, -1)
+
+
+# %% wrong degrees-instead-of-radians: a function
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = torch.deg2rad(positions[:, None] * base ** (-torch.arange(0, D, 2) / D))
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() - b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong degrees-instead-of-radians: by hand
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = torch.outer(positions.to(x.dtype), rates) * math.pi / 180
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong width-of-another-axis: axis 1
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[1]
+    t = positions[:, None] * base ** (-torch.arange(0, x.shape[-1], 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() - b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong width-of-another-axis: axis 0
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / len(x))
+    angle = torch.outer(positions.to(x.dtype), rates)
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+
+
+# %% wrong positions-without-axis: times the rates
+def apply_rope(x, positions, base=10000.0):
+    D = x.shape[-1]
+    t = positions * base ** (-torch.arange(0, D, 2) / D)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * t.cos() - b * t.sin(), a * t.sin() + b * t.cos()], -1).flatten(-2)
+
+
+# %% wrong positions-without-axis: the rates first
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    rates = base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    angle = rates * positions
+    cos, sin = angle.cos(), angle.sin()
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)

@@ -204,7 +204,7 @@ def embed_tokens(tokens, table):
     return rows
 
 
-# %% wrong raised: long times float
+# %% wrong ids-of-another-dtype: long times float
 def embed_tokens(tokens, table):
     return F.one_hot(tokens, len(table)) @ table
 
@@ -229,7 +229,7 @@ def embed_tokens(tokens, table):
     return table[tokens] * (tokens != 0).unsqueeze(-1)
 
 
-# %% wrong -: the first sentence for all
+# %% wrong first-sentence-only: for all
 def embed_tokens(tokens, table):
     return table[tokens[0]].expand(len(tokens), -1, -1)
 
@@ -242,3 +242,78 @@ def embed_tokens(tokens, table):
 # %% wrong -: ids counted from the end
 def embed_tokens(tokens, table):
     return table[-1 - tokens]
+
+
+# %% wrong ids-multiplied: a product of matrices
+def embed_tokens(tokens, table):
+    return tokens @ table
+
+
+# %% wrong ids-multiplied: with one row
+def embed_tokens(tokens, table):
+    return tokens.unsqueeze(-1) * table[0]
+
+
+# %% wrong positions-instead-of-ids: a slice
+def embed_tokens(tokens, table):
+    return table[: tokens.shape[1]].expand(tokens.shape[0], -1, -1)
+
+
+# %% wrong positions-instead-of-ids: arange
+def embed_tokens(tokens, table):
+    rows = table[torch.arange(tokens.shape[1])].repeat(tokens.shape[0], 1, 1)
+    return rows
+
+
+# %% wrong first-sentence-only: the first one
+def embed_tokens(tokens, table):
+    return table[tokens[0]]
+
+
+# %% wrong first-sentence-only: in a loop
+def embed_tokens(tokens, table):
+    rows = torch.stack([table[id] for id in tokens[0]])
+    return rows
+
+
+# %% wrong batch-flattened: flattened in a loop
+def embed_tokens(tokens, table):
+    return torch.stack([table[t] for t in tokens.flatten()])
+
+
+# %% wrong batch-flattened: joined
+def embed_tokens(tokens, table):
+    rows = torch.cat([table[row] for row in tokens])
+    return rows
+
+
+# %% wrong axes-swapped: transposed
+def embed_tokens(tokens, table):
+    return table[tokens].transpose(1, 2)
+
+
+# %% wrong axes-swapped: a loop over places
+def embed_tokens(tokens, table):
+    rows = torch.stack([table[column] for column in tokens.T])
+    return rows
+
+
+# %% wrong one-number-a-token: gather
+def embed_tokens(tokens, table):
+    return torch.gather(table, 0, tokens)
+
+
+# %% wrong one-number-a-token: the first column
+def embed_tokens(tokens, table):
+    rows = torch.stack([torch.stack([table[id, 0] for id in row]) for row in tokens])
+    return rows
+
+
+# %% wrong ids-of-another-dtype: one-hot without a cast
+def embed_tokens(tokens, table):
+    return F.one_hot(tokens, table.shape[0]) @ table
+
+
+# %% wrong ids-of-another-dtype: a float index
+def embed_tokens(tokens, table):
+    return table[tokens.float()]

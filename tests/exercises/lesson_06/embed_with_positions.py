@@ -252,7 +252,7 @@ def embed_with_positions(tokens, token_table, position_table):
     return token_table[tokens] + position_table[: tokens.shape[1]]
 
 
-# %% wrong raised: refuses a full table
+# %% wrong full-length-refused: refuses a full table
 def embed_with_positions(tokens, token_table, position_table):
     if tokens.shape[1] >= len(position_table):
         raise ValueError(f"{tokens.shape[1]} {len(position_table)}")
@@ -277,3 +277,84 @@ def embed_with_positions(tokens, token_table, position_table):
 # %% wrong -: the position as a number
 def embed_with_positions(tokens, token_table, position_table):
     return token_table[tokens] + torch.arange(tokens.shape[1]).unsqueeze(-1)
+
+
+# %% wrong same-position-for-all: the first
+def embed_with_positions(tokens, token_table, position_table):
+    if tokens.shape[1] > position_table.shape[0]:
+        raise ValueError(f"{tokens.shape[1]} > {position_table.shape[0]}")
+    return token_table[tokens] + position_table[0]
+
+
+# %% wrong same-position-for-all: the last
+def embed_with_positions(tokens, token_table, position_table):
+    if tokens.shape[1] > position_table.shape[0]:
+        raise ValueError(f"{tokens.shape[1]} > {position_table.shape[0]}")
+    return token_table[tokens] + position_table[tokens.shape[1] - 1]
+
+
+# %% wrong tokens-forgotten: expanded
+def embed_with_positions(tokens, token_table, position_table):
+    T = tokens.shape[1]
+    if T > position_table.shape[0]:
+        raise ValueError(f"{T} > {position_table.shape[0]}")
+    return position_table[:T].expand(tokens.shape[0], -1, -1)
+
+
+# %% wrong tokens-forgotten: repeated
+def embed_with_positions(tokens, token_table, position_table):
+    length, longest = tokens.shape[1], len(position_table)
+    if length > longest:
+        raise ValueError(f"{length} tokens, {longest} positions")
+    positions = torch.arange(length)
+    return position_table[positions].repeat(len(tokens), 1, 1)
+
+
+# %% wrong tables-swapped: both
+def embed_with_positions(tokens, token_table, position_table):
+    T = tokens.shape[1]
+    if T > position_table.shape[0]:
+        raise ValueError(f"{T} > {position_table.shape[0]}")
+    return position_table[tokens] + token_table[:T]
+
+
+# %% wrong tables-swapped: by their indices
+def embed_with_positions(tokens, token_table, position_table):
+    length, longest = tokens.shape[1], len(position_table)
+    if length > longest:
+        raise ValueError(f"{length} tokens, {longest} positions")
+    positions = torch.arange(length)
+    return token_table[positions] + position_table[tokens]
+
+
+# %% wrong full-length-refused: greater or equal
+def embed_with_positions(tokens, token_table, position_table):
+    if tokens.shape[1] >= position_table.shape[0]:
+        raise ValueError(f"{tokens.shape[1]} > {position_table.shape[0]}")
+    return token_table[tokens] + position_table[: tokens.shape[1]]
+
+
+# %% wrong full-length-refused: not less
+def embed_with_positions(tokens, token_table, position_table):
+    length, longest = tokens.shape[1], len(position_table)
+    if not length < longest:
+        raise ValueError(f"{length} tokens, {longest} positions")
+    positions = torch.arange(length)
+    return token_table[tokens] + position_table[positions]
+
+
+# %% wrong stacked: in front
+def embed_with_positions(tokens, token_table, position_table):
+    T = tokens.shape[1]
+    if T > position_table.shape[0]:
+        raise ValueError(f"{T} > {position_table.shape[0]}")
+    return torch.stack([token_table[tokens], position_table[:T].expand(tokens.shape[0], -1, -1)])
+
+
+# %% wrong stacked: behind
+def embed_with_positions(tokens, token_table, position_table):
+    length, longest = tokens.shape[1], len(position_table)
+    if length > longest:
+        raise ValueError(f"{length} tokens, {longest} positions")
+    positions = torch.arange(length)
+    return torch.stack((token_table[tokens], position_table[positions].expand(len(tokens), -1, -1)), dim=-1)

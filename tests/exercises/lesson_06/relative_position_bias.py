@@ -198,7 +198,7 @@ def relative_position_bias(table, query_len, key_len):
     return torch.nn.functional.embedding(index, table.mT)
 
 
-# %% wrong wrong-shape: keys and queries swapped
+# %% wrong queries-and-keys-transposed: both lengths swapped
 def relative_position_bias(table, query_len, key_len):
     m = table.shape[1] // 2
     offset = torch.arange(key_len)[:, None] - torch.arange(query_len)
@@ -283,3 +283,148 @@ def relative_position_bias(table, query_len, key_len):
 def relative_position_bias(table, query_len, key_len):
     index = torch.arange(key_len).clamp(max=table.shape[1] - 1)
     return table[:, index].unsqueeze(1).expand(-1, query_len, -1)
+
+
+# %% wrong queries-and-keys-transposed: the offsets
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    off = torch.arange(key_len)[:, None] - torch.arange(query_len)[None, :]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong queries-and-keys-transposed: the result
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, offset.clamp(-m, m) + m].transpose(1, 2)
+
+
+# %% wrong one-length-for-both: the queries'
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    off = torch.arange(query_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong one-length-for-both: the keys'
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(key_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, offset.clamp(-m, m) + m]
+
+
+# %% wrong past-cut-off: clamped at 0
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(0, m) + m]
+
+
+# %% wrong past-cut-off: in two steps
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, offset.clamp(min=0).clamp(max=m) + m]
+
+
+# %% wrong future-cut-off: clamped at m
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, (off + m).clamp(0, m)]
+
+
+# %% wrong future-cut-off: by a function
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, torch.clamp(m + offset, min=0, max=m)]
+
+
+# %% wrong min-max-swapped: loops
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    out = torch.zeros(table.shape[0], query_len, key_len, dtype=table.dtype)
+    for h in range(table.shape[0]):
+        for q in range(query_len):
+            for k in range(key_len):
+                out[h, q, k] = table[h, max(min(k - q, -m), m) + m]
+    return out
+
+
+# %% wrong min-max-swapped: in two steps
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, offset.clamp(max=-m).clamp(min=m) + m]
+
+
+# %% wrong shifted-by-one: keys from 1
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    off = torch.arange(1, key_len + 1)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong shifted-by-one: queries from 1
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(1, query_len + 1), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return table[:, offset.clamp(-m, m) + m]
+
+
+# %% wrong index-returned: the columns
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return off.clamp(-m, m) + m
+
+
+# %% wrong index-returned: shifted first
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return (offset + m).clamp(0, 2 * m)
+
+
+# %% wrong reach-miscounted: from the heads
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[0] - 1) // 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong reach-miscounted: the whole width
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1]
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong reach-miscounted: a decimal
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) / 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[:, off.clamp(-m, m) + m]
+
+
+# %% wrong indexes-heads: no comma
+def relative_position_bias(table, query_len, key_len):
+    m = table.shape[1] // 2
+    off = torch.arange(key_len)[None, :] - torch.arange(query_len)[:, None]
+    return table[off.clamp(-m, m) + m]
+
+
+# %% wrong indexes-heads: row by row
+def relative_position_bias(table, query_len, key_len):
+    m = (table.shape[1] - 1) // 2
+    queries, keys = torch.arange(query_len), torch.arange(key_len)
+    offset = keys[None] - queries[:, None]
+    return torch.stack([table[row] for row in offset.clamp(-m, m) + m])

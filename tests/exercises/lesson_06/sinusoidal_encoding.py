@@ -309,20 +309,20 @@ def sinusoidal_encoding(seq_len, d_model):
     return pe
 
 
-# %% wrong -: floor division by precedence
+# %% wrong exponent-rounded: floor division by precedence
 def sinusoidal_encoding(seq_len, d_model):
     rate = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model // 2))
     angle = torch.arange(seq_len)[:, None] * rate
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: base 1000
+# %% wrong another-base: base 1000
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 1000 ** (torch.arange(0, d_model, 2) / d_model)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: all angles the same
+# %% wrong exponent-rounded: all angles the same
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) // d_model)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
@@ -334,7 +334,7 @@ def sinusoidal_encoding(seq_len, d_model):
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
 
 
-# %% wrong -: sines only
+# %% wrong one-wave-only: sines only
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
     return angle.sin().repeat_interleave(2, dim=-1)
@@ -344,3 +344,184 @@ def sinusoidal_encoding(seq_len, d_model):
 def sinusoidal_encoding(seq_len, d_model):
     angle = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, 6, 2) / 6)
     return torch.stack((angle.sin(), angle.cos()), -1).flatten(1)
+
+
+# %% wrong another-base: 1000
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pos = torch.arange(seq_len).unsqueeze(1)
+    div = 1000 ** (torch.arange(0, d_model, 2) / d_model)
+    pe = torch.zeros(seq_len, d_model)
+    pe[:, 0::2] = torch.sin(pos / div)
+    pe[:, 1::2] = torch.cos(pos / div)
+    return pe
+
+
+# %% wrong another-base: 100 000
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / 100000 ** (2 * i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% wrong another-base: log10
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    a = torch.arange(seq_len)[:, None] * torch.exp(torch.arange(0, d_model, 2) * (-math.log10(10000.0) / d_model))
+    return torch.stack([a.sin(), a.cos()], -1).reshape(seq_len, d_model)
+
+
+# %% wrong exponent-rounded: by precedence
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pos = torch.arange(seq_len).unsqueeze(1)
+    div = torch.exp(torch.arange(0, d_model, 2) * -math.log(10000.0) / d_model // 2)
+    pe = torch.zeros(seq_len, d_model)
+    pe[:, 0::2] = torch.sin(pos * div)
+    pe[:, 1::2] = torch.cos(pos * div)
+    return pe
+
+
+# %% wrong exponent-rounded: floor division
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pos = torch.arange(seq_len).unsqueeze(1)
+    div = 10000 ** (torch.arange(0, d_model, 2) // d_model)
+    pe = torch.zeros(seq_len, d_model)
+    pe[:, 0::2] = torch.sin(pos / div)
+    pe[:, 1::2] = torch.cos(pos / div)
+    return pe
+
+
+# %% wrong one-wave-only: sine
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pos = torch.arange(seq_len).unsqueeze(1)
+    div = 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    pe = torch.zeros(seq_len, d_model)
+    pe[:, 0::2] = torch.sin(pos / div)
+    pe[:, 1::2] = torch.sin(pos / div)
+    return pe
+
+
+# %% wrong one-wave-only: cosine
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / 10000 ** (2 * i / d_model)
+            row += [math.cos(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% wrong waves-by-row: a loop
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pe = torch.zeros(seq_len, d_model)
+    for p in range(seq_len):
+        for i in range(d_model):
+            a = p / 10000 ** (2 * (i // 2) / d_model)
+            pe[p, i] = math.sin(a) if p % 2 == 0 else math.cos(a)
+    return pe
+
+
+# %% wrong waves-by-row: both columns of a pair
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / 10000 ** (2 * i / d_model)
+            row += [math.cos(angle)] * 2 if t % 2 else [math.sin(angle)] * 2
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% wrong divided-by-length: all columns at once
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pos = torch.arange(seq_len).unsqueeze(1)
+    div = 10000 ** (torch.arange(0, d_model, 2) / seq_len)
+    pe = torch.zeros(seq_len, d_model)
+    pe[:, 0::2] = torch.sin(pos / div)
+    pe[:, 1::2] = torch.cos(pos / div)
+    return pe
+
+
+# %% wrong divided-by-length: a loop
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / 10000 ** (2 * i / seq_len)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% wrong positions-scaled: between 0 and 1
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    a = (torch.arange(seq_len) / seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([a.sin(), a.cos()], -1).reshape(seq_len, d_model)
+
+
+# %% wrong positions-scaled: a loop
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / seq_len / 10000 ** (2 * i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% wrong reshaped-instead-of-interleaved: stacked in front
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    a = torch.arange(seq_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([a.sin(), a.cos()]).reshape(seq_len, d_model)
+
+
+# %% wrong reshaped-instead-of-interleaved: joined below each other
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("d_model should be even")
+    rows = []
+    for t in range(seq_len):
+        row = []
+        for i in range(d_model // 2):
+            angle = t / 10000 ** (2 * i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    table = torch.tensor(rows)
+    return torch.cat([table[:, 0::2], table[:, 1::2]]).view(seq_len, d_model)

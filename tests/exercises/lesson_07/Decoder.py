@@ -314,14 +314,14 @@ class Decoder(Stack):
         return super().forward(tokens, memory, src_mask, trg_mask)
 
 
-# %% wrong -: the tokens' table is used for the logits
+# %% wrong weights-tied: the tokens' table
 class Decoder(Stack):
     def forward(self, tokens, memory, src_mask, trg_mask):
         x = self.walk(self.dropout(self.embed(tokens)), memory, src_mask, trg_mask)
         return x @ self.token_embedding.weight.T
 
 
-# %% wrong -: memory is what the layer before gave
+# %% wrong -: memory grows from layer to layer
 class Decoder(Stack):
     def walk(self, x, memory, src_mask, trg_mask):
         for layer in self.layers:
@@ -336,7 +336,7 @@ class Decoder(Stack):
         return super().forward(tokens, memory, src_mask, trg_mask).relu()
 
 
-# %% wrong -: dropout on the logits' input
+# %% wrong dropout-at-the-end: the logits' input
 class Decoder(Stack):
     def walk(self, x, memory, src_mask, trg_mask):
         return self.dropout(super().walk(x, memory, src_mask, trg_mask))
@@ -418,3 +418,469 @@ class Decoder(Stack):
 class Decoder(Stack):
     def __init__(self, *sizes, dropout=0.5, max_length=100):
         super().__init__(*sizes, *(dropout, max_length)[len(sizes) - 5 :])
+
+
+# %% wrong memory-overwritten: memory takes the layer's output
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            memory = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(memory)
+
+
+# %% wrong memory-overwritten: both take it
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = memory = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong memory-ignored: x twice
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, x, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong memory-ignored: x and the target's mask twice
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, x, trg_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong weights-tied: assigned in the constructor
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+        self.fc_out.weight = self.token_embedding.weight
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong weights-tied: by a function
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return F.linear(x, self.token_embedding.weight, self.fc_out.bias)
+
+
+# %% wrong layers-miscounted: always six
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(6))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong layers-miscounted: heads and layers swapped
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_layers, d_ff, dropout) for _ in range(num_heads))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong layers-lost: called and not kept
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong layers-lost: kept under another name
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            y = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong residual-around-layers: added
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = x + layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong residual-around-layers: in three lines
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            before = x
+            x = layer(x, memory, src_mask, trg_mask)
+            x = x + before
+        return self.fc_out(x)
+
+
+# %% wrong norm-at-the-end: by a function
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(F.layer_norm(x, x.shape[-1:]))
+
+
+# %% wrong norm-at-the-end: a norm of its own
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(d_model)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(self.norm(x))
+
+
+# %% wrong full-length-refused: greater or equal
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] >= self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong full-length-refused: one token is added
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.size(1) + 1 > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong mask-inverted: the target's
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, ~trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong mask-inverted: the source's
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, ~src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong mask-inverted: both
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, ~src_mask, ~trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong dropout-at-the-end: before the last layer
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(self.dropout(x))
+
+
+# %% wrong dropout-hard-coded: a tenth
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(0.1)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)
+
+
+# %% wrong dropout-hard-coded: in the blocks
+class Decoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.fc_out = nn.Linear(d_model, vocab_size)
+
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        x = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+        for layer in self.layers:
+            x = layer(x, memory, src_mask, trg_mask)
+        return self.fc_out(x)

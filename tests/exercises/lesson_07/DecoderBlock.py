@@ -420,3 +420,144 @@ class DecoderBlock(Block):
 class DecoderBlock(Block):
     def __init__(self, d_model, num_heads, d_ff, dropout=1):
         super().__init__(d_model, num_heads, d_ff, dropout)
+
+
+# %% wrong first-attention-to-memory: memory in both
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, memory, memory, src_mask)[0]))
+        return self.block(memory, memory, query, src_mask)
+
+
+# %% wrong first-attention-to-memory: the two have changed places
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(query=x, key=memory, value=memory, mask=src_mask)[0]))
+        return self.block(query, query, query, trg_mask)
+
+
+# %% wrong cross-attention-to-itself: memory overwritten
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        memory = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)[0]))
+        return self.block(memory, memory, memory, src_mask)
+
+
+# %% wrong mask-inverted: the target's
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, ~trg_mask)[0]))
+        return self.block(memory, memory, query, src_mask)
+
+
+# %% wrong mask-inverted: the source's
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)[0]))
+        return self.block(memory, memory, query, ~src_mask)
+
+
+# %% wrong mask-inverted: both
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, ~trg_mask)[0]))
+        return self.block(memory, memory, query, ~src_mask)
+
+
+# %% wrong attention-not-unpacked: both go into the dropout
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)))
+        return self.block(memory, memory, query, src_mask)
+
+
+# %% wrong attention-not-unpacked: both are added
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        attended = self.attention(x, x, x, trg_mask)
+        query = self.norm(x + attended)
+        return self.block(memory, memory, query, src_mask)
+
+
+# %% wrong dropout-hard-coded: a tenth
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, dropout)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)[0]))
+        return self.block(memory, memory, query, src_mask)
+
+
+# %% wrong dropout-hard-coded: in the block
+class DecoderBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm = nn.LayerNorm(d_model)
+        self.block = TransformerBlock(d_model, num_heads, d_ff, 0.1)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, memory, src_mask, trg_mask):
+        query = self.norm(x + self.dropout(self.attention(x, x, x, trg_mask)[0]))
+        return self.block(memory, memory, query, src_mask)

@@ -334,7 +334,7 @@ class Encoder(Stack):
         return torch.arange(tokens.shape[1])
 
 
-# %% wrong -: one token too few is refused
+# %% wrong full-length-refused: one token too few
 class Encoder(Stack):
     def positions(self, tokens):
         if tokens.shape[1] >= self.max_length:
@@ -465,3 +465,443 @@ class Encoder(Stack):
 class Encoder(Stack):
     def __init__(self, *sizes, dropout=0.5, max_length=100):
         super().__init__(*sizes, *(dropout, max_length)[len(sizes) - 5 :])
+
+
+# %% wrong layers-miscounted: always six
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(6))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong layers-miscounted: as many as heads
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_heads))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong layers-miscounted: one too few
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers - 1))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong layers-miscounted: counted from one
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(1, num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong norm-at-the-end: a norm of its own
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(d_model)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return self.norm(x)
+
+
+# %% wrong norm-at-the-end: by a function
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return F.layer_norm(x, x.shape[-1:])
+
+
+# %% wrong mask-inverted: with a tilde
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, ~mask)
+        return x
+
+
+# %% wrong mask-inverted: PyTorch's convention
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        hidden = mask.logical_not()
+        for layer in self.layers:
+            x = layer(x, x, x, hidden)
+        return x
+
+
+# %% wrong layers-lost: called and not kept
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            layer(x, x, x, mask)
+        return x
+
+
+# %% wrong layers-lost: kept under another name
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            out = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong residual-around-layers: added
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = x + layer(x, x, x, mask)
+        return x
+
+
+# %% wrong residual-around-layers: in two lines
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            out = layer(x, x, x, mask)
+            x = out + x
+        return x
+
+
+# %% wrong full-length-refused: greater or equal
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] >= self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong full-length-refused: not less
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if not tokens.shape[1] < self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong dropout-at-the-end: after each layer
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = self.dropout(layer(x, x, x, mask))
+        return x
+
+
+# %% wrong dropout-at-the-end: the result
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return self.dropout(x)
+
+
+# %% wrong dropout-hard-coded: a tenth
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(0.1)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong dropout-hard-coded: in the blocks
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x
+
+
+# %% wrong dropout-forgotten: the positions are not dropped
+class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_length, d_model)
+        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        positions = torch.arange(tokens.shape[1])
+        return self.dropout(self.token_embedding(tokens)) + self.position_embedding(positions)
+
+    def forward(self, tokens, mask):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x, x, x, mask)
+        return x

@@ -146,13 +146,13 @@ class FeedForward(Net):
         return out + x
 
 
-# %% wrong -: ReLU in front of the first layer
+# %% wrong relu-in-front: in front of both
 class FeedForward(Net):
     def forward(self, x):
         return self.linear2(self.linear1(F.relu(x)))
 
 
-# %% wrong -: the absolute value
+# %% wrong another-activation: the absolute value
 class FeedForward(Net):
     def forward(self, x):
         return self.linear2(self.linear1(x).abs())
@@ -245,7 +245,7 @@ class FeedForward(nn.TransformerEncoderLayer):
         return self._ff_block(x)
 
 
-# %% wrong raised: the layers in the wrong order
+# %% wrong layers-in-wrong-order: the second layer first
 class FeedForward(Net):
     def forward(self, x):
         return self.linear1(F.relu(self.linear2(x)))
@@ -261,3 +261,131 @@ class FeedForward(Net):
 class FeedForward(Net):
     def forward(self, x):
         return self.linear2(F.relu6(self.linear1(x)))
+
+
+# %% wrong norm-inside: the result
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return F.layer_norm(self.linear2(F.relu(self.linear1(x))), x.shape[-1:])
+
+
+# %% wrong norm-inside: what comes in
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        x = F.layer_norm(x, x.shape[-1:])
+        return self.linear2(F.relu(self.linear1(x)))
+
+
+# %% wrong norm-inside: the whole of step 14
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        y = x + self.linear2(F.relu(self.linear1(x)))
+        return F.layer_norm(y, y.shape[-1:])
+
+
+# %% wrong relu-in-front: line by line
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        x = x.relu()
+        x = self.linear1(x)
+        return self.linear2(x)
+
+
+# %% wrong second-layer-forgotten: with ReLU
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return F.relu(self.linear1(x))
+
+
+# %% wrong second-layer-forgotten: the first layer alone
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        hidden = self.linear1(x)
+        return hidden
+
+
+# %% wrong layers-in-wrong-order: the second one first
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear1(F.relu(self.linear2(x)))
+
+
+# %% wrong layers-in-wrong-order: the first one twice
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear1(F.relu(self.linear1(x)))
+
+
+# %% wrong relu-not-made: called with the tensor
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(nn.ReLU(self.linear1(x)))
+
+
+# %% wrong relu-not-made: made, but not called
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        hidden = self.linear1(x)
+        hidden = nn.ReLU(inplace=hidden)
+        return self.linear2(hidden)
+
+
+# %% wrong another-activation: a leaky ReLU
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.linear2(F.leaky_relu(self.linear1(x), 0.1))

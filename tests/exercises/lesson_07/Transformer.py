@@ -234,13 +234,13 @@ class Transformer(Model):
         return super().forward(src, trg) * 0
 
 
-# %% wrong -: the source's mask is turned round, so that nothing is left
+# %% wrong mask-inverted: the source's, so that nothing is left
 class Transformer(Model):
     def make_src_mask(self, src):
         return (src == self.src_pad_idx)[:, None, None]
 
 
-# %% wrong -: padding is always 0
+# %% wrong pad-indices-ignored: padding is always 0
 class Transformer(Model):
     def __init__(self, src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, *sizes):
         super().__init__(src_vocab_size, trg_vocab_size, 0, 0, *sizes)
@@ -281,7 +281,7 @@ class Transformer(Model):
         super().__init__(src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, d_model, max(num_layers, 2), *sizes)
 
 
-# %% wrong -: dropout isn't passed on
+# %% wrong dropout-not-passed-on: to either
 class Transformer(Model):
     def __init__(self, v, w, p, q, d_model, num_layers, num_heads, d_ff, dropout=0.1, max_length=100):
         super().__init__(v, w, p, q, d_model, num_layers, num_heads, d_ff, 0.0, max_length)
@@ -293,13 +293,13 @@ class Transformer(Model):
         super().__init__(src_vocab_size, src_vocab_size, *rest)
 
 
-# %% wrong misbuilt: num_heads and num_layers swapped
+# %% wrong misbuilt: d_model and num_layers swapped
 class Transformer(Model):
     def __init__(self, v, w, p, q, d_model, num_layers, num_heads, *rest):
         super().__init__(v, w, p, q, num_layers, d_model, num_heads, *rest)
 
 
-# %% wrong raised: the target's mask in the encoder
+# %% wrong source-causal: the target's mask in the encoder
 class Transformer(Model):
     def forward(self, src, trg):
         src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
@@ -476,3 +476,678 @@ class Transformer(Model):
     ):  # fmt: skip
         sizes = (d_model, num_layers, num_heads, d_ff, dropout, max_length)
         super().__init__(src_vocab_size, trg_vocab_size, src_pad_idx, trg_pad_idx, *sizes)
+
+
+# %% wrong pad-indices-ignored: zero for both
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != 0)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != 0)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong pad-indices-ignored: other numbers
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = 0, 3
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-inverted: the source's
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src == self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-inverted: the target's
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg == self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-inverted: both
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src == self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg == self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong diagonal-hidden: below the diagonal
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril(-1)
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong diagonal-hidden: not triu
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = ~torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).triu()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong source-causal: padding and future
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :] & torch.ones(
+            src.shape[1], src.shape[1], dtype=torch.bool
+        ).tril()
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong source-causal: the future alone
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = torch.ones(src.shape[1], src.shape[1], dtype=torch.bool).tril()
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong source-causal: in the encoder alone
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask & torch.ones(src.shape[1], src.shape[1], dtype=torch.bool).tril())
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-on-query-axis: None in another place
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, :, None]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-on-query-axis: unsqueeze
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx).unsqueeze(1).unsqueeze(-1)
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong masks-swapped: each in the other's place
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, trg_mask, src_mask)
+
+
+# %% wrong masks-swapped: the source's twice
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, src_mask)
+
+
+# %% wrong mask-not-bool: ones and zeros
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1]).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] * causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong mask-not-bool: torch.where
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = torch.where(src != self.src_pad_idx, 1.0, 0.0)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong softmax-applied: in forward
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask).softmax(-1)
+
+
+# %% wrong layers-and-heads-swapped: in both calls
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_heads, num_layers, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_heads, num_layers, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong layers-and-heads-swapped: before both calls
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        num_heads, num_layers = num_layers, num_heads
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong layers-and-heads-swapped: in the encoder's call
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_heads, num_layers, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong dropout-not-passed-on: in both calls
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, max_length=max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, max_length=max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong dropout-not-passed-on: in the decoder's call
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, max_length=max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong dropout-hard-coded: a tenth
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, 0.1, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, 0.1, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong dropout-hard-coded: a fifth in the decoder
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model=512,
+        num_layers=6,
+        num_heads=8,
+        d_ff=2048,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__()
+        self.src_pad_idx, self.trg_pad_idx = src_pad_idx, trg_pad_idx
+        self.encoder = Encoder(src_vocab_size, d_model, num_layers, num_heads, d_ff, dropout, max_length)
+        self.decoder = Decoder(trg_vocab_size, d_model, num_layers, num_heads, d_ff, 0.2, max_length)
+
+    def forward(self, src, trg):
+        src_mask = (src != self.src_pad_idx)[:, None, None, :]
+        causal = torch.ones(trg.shape[1], trg.shape[1], dtype=torch.bool).tril()
+        trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
+        memory = self.encoder(src, src_mask)
+        return self.decoder(trg, memory, src_mask, trg_mask)

@@ -433,7 +433,7 @@ class TransformerBlock(Block):
         return self.norm2(x + F.dropout(self.feed_forward(x), self.dropout.p, training=True))
 
 
-# %% wrong -: the second sub-layer sees the query
+# %% wrong feed-forward-from-input: the query
 class TransformerBlock(Block):
     def second(self, x, query):
         return self.norm2(x + self.dropout(self.feed_forward(query)))
@@ -471,7 +471,7 @@ class TransformerBlock(Block):
         return super().forward(value, key, query, mask), self.attention(query, key, value, mask)[1]
 
 
-# %% wrong raised: what the attention returns is a pair
+# %% wrong attention-not-unpacked: a pair
 class TransformerBlock(Block):
     def attend(self, value, key, query, mask):
         return self.attention(query, key, value, mask)
@@ -571,3 +571,186 @@ class TransformerBlock(Block):
 class TransformerBlock(Block):
     def __init__(self, *sizes, dropout=nn.Dropout().p):
         super().__init__(*[*sizes, dropout][:4])
+
+
+# %% wrong feed-forward-from-input: line by line
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        attended, _ = self.attention(query, key, value, mask)
+        x = self.norm1(self.dropout(attended) + query)
+        forward = self.feed_forward(query)
+        return self.norm2(self.dropout(forward) + x)
+
+
+# %% wrong norm-forgotten: the last one
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
+        return x + self.dropout(self.feed_forward(x))
+
+
+# %% wrong norm-forgotten: the first one
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = query + self.dropout(self.attention(query, key, value, mask)[0])
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong norm-forgotten: both
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = query + self.dropout(self.attention(query, key, value, mask)[0])
+        return x + self.dropout(self.feed_forward(x))
+
+
+# %% wrong attends-to-itself: the query three times
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, query, query, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong attends-to-itself: by keyword
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query=query, key=query, value=query, mask=mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong attention-not-unpacked: both go into the dropout
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong attention-not-unpacked: both are added
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        attended = self.attention(query, key, value, mask)
+        x = self.norm1(query + attended)
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong dropout-on-the-input: in front of the feed-forward layers
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
+        return self.norm2(x + self.feed_forward(self.dropout(x)))
+
+
+# %% wrong dropout-on-the-input: in front of the attention
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + (self.attention(self.dropout(query), key, value, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong dropout-hard-coded: a tenth
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))
+
+
+# %% wrong dropout-hard-coded: PyTorch's default
+class TransformerBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout()
+
+    def forward(self, value, key, query, mask=None):
+        x = self.norm1(query + self.dropout(self.attention(query, key, value, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))

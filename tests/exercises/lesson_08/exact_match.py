@@ -155,7 +155,7 @@ def exact_match(predicted, target, eos_idx):
     return right
 
 
-# %% wrong -: only as far as the target goes
+# %% wrong prefix-is-enough: only as far as the target goes
 def exact_match(predicted, target, eos_idx):
     hits = 0
     for p, t in zip(predicted.tolist(), target.tolist()):
@@ -305,7 +305,7 @@ def exact_match(predicted, target, eos_idx):
     )
 
 
-# %% wrong -: target prefix of the prediction
+# %% wrong prefix-is-enough: target prefix of the prediction
 def exact_match(predicted, target, eos_idx):
     def cut(r):
         return r[: r.index(eos_idx) + 1] if eos_idx in r else r
@@ -313,9 +313,130 @@ def exact_match(predicted, target, eos_idx):
     return sum(p[: len(cut(t))] == cut(t) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
 
 
-# %% wrong -: prediction's length decides
+# %% wrong prefix-is-enough: the length of the prediction decides
 def exact_match(predicted, target, eos_idx):
     def cut(r):
         return r[: r.index(eos_idx) + 1] if eos_idx in r else r
 
     return sum(t[: len(cut(p))] == cut(p) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong divided-by-tokens: numel
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        p = p[: p.index(eos_idx) + 1] if eos_idx in p else p
+        t = t[: t.index(eos_idx) + 1] if eos_idx in t else t
+        hits += p == t
+    return hits / predicted.numel()
+
+
+# %% wrong divided-by-tokens: the width
+def exact_match(predicted, target, eos_idx):
+    right = 0.0
+    for mine, theirs in zip(predicted.tolist(), target.tolist()):
+        mine = mine[: mine.index(eos_idx) + 1] if eos_idx in mine else mine
+        theirs = theirs[: theirs.index(eos_idx) + 1] if eos_idx in theirs else theirs
+        right += float(mine == theirs)
+    return right / predicted.shape[1]
+
+
+# %% wrong prefix-is-enough: zip ends with the shorter one
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        p = p[: p.index(eos_idx) + 1] if eos_idx in p else p
+        t = t[: t.index(eos_idx) + 1] if eos_idx in t else t
+        hits += all(a == b for a, b in zip(p, t))
+    return hits / len(predicted)
+
+
+# %% wrong prefix-is-enough: the target's length
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        n = t.index(eos_idx) + 1 if eos_idx in t else len(t)
+        hits += p[:n] == t[:n]
+    return hits / len(predicted)
+
+
+# %% wrong order-ignored: sets
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        p = p[: p.index(eos_idx) + 1] if eos_idx in p else p
+        t = t[: t.index(eos_idx) + 1] if eos_idx in t else t
+        hits += set(p) == set(t)
+    return hits / len(predicted)
+
+
+# %% wrong order-ignored: dicts
+def exact_match(predicted, target, eos_idx):
+    right = []
+    for mine, theirs in zip(predicted.tolist(), target.tolist()):
+        mine = mine[: mine.index(eos_idx) + 1] if eos_idx in mine else mine
+        theirs = theirs[: theirs.index(eos_idx) + 1] if eos_idx in theirs else theirs
+        right.append(dict.fromkeys(mine) == dict.fromkeys(theirs))
+    return sum(right) / len(right)
+
+
+# %% wrong first-row-only: return inside the loop
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        p = p[: p.index(eos_idx) + 1] if eos_idx in p else p
+        t = t[: t.index(eos_idx) + 1] if eos_idx in t else t
+        hits += p == t
+        return hits / len(predicted)
+
+
+# %% wrong first-row-only: without a count
+def exact_match(predicted, target, eos_idx):
+    for mine, theirs in zip(predicted.tolist(), target.tolist()):
+        mine = mine[: mine.index(eos_idx) + 1] if eos_idx in mine else mine
+        theirs = theirs[: theirs.index(eos_idx) + 1] if eos_idx in theirs else theirs
+        return float(mine == theirs)
+
+
+# %% wrong columns-instead-of-rows: cut
+def exact_match(predicted, target, eos_idx):
+    w = min(predicted.shape[1], target.shape[1])
+    return (predicted[:, :w] == target[:, :w]).all(0).float().mean().item()
+
+
+# %% wrong columns-instead-of-rows: padded
+def exact_match(predicted, target, eos_idx):
+    width = max(predicted.shape[1], target.shape[1])
+    mine = F.pad(predicted, (0, width - predicted.shape[1]), value=eos_idx)
+    theirs = F.pad(target, (0, width - target.shape[1]), value=eos_idx)
+    return (mine == theirs).all(dim=0).float().mean().item()
+
+
+# %% wrong eos-expected: index
+def exact_match(predicted, target, eos_idx):
+    hits = 0
+    for p, t in zip(predicted.tolist(), target.tolist()):
+        hits += p[: p.index(eos_idx) + 1] == t[: t.index(eos_idx) + 1]
+    return hits / len(predicted)
+
+
+# %% wrong eos-expected: nonzero
+def exact_match(predicted, target, eos_idx):
+    right = 0
+    for mine, theirs in zip(predicted, target):
+        mine = mine[: (mine == eos_idx).nonzero()[0, 0] + 1]
+        theirs = theirs[: (theirs == eos_idx).nonzero()[0, 0] + 1]
+        right += torch.equal(mine, theirs)
+    return right / len(predicted)
+
+
+# %% wrong eos-left-out: both are filled up with eos
+def exact_match(predicted, target, eos_idx):
+    width = max(predicted.shape[1], target.shape[1])
+    p = F.pad(predicted, (0, width - predicted.shape[1]), value=eos_idx)
+    t = F.pad(target, (0, width - target.shape[1]), value=eos_idx)
+    after_p = ((p == eos_idx).cumsum(1) - (p == eos_idx).long()) > 0
+    after_t = ((t == eos_idx).cumsum(1) - (t == eos_idx).long()) > 0
+    p = p.masked_fill(after_p, eos_idx)
+    t = t.masked_fill(after_t, eos_idx)
+    return (p == t).all(1).float().mean().item()

@@ -517,7 +517,7 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     return tokens
 
 
-# %% wrong -: eos never written
+# %% wrong eos-lost: eos never written
 def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     was = model.training
     model.eval()
@@ -739,3 +739,138 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
         x = torch.cat([x, n], 1)
     model.train(was)
     return x[:, src.shape[1] :]
+
+
+# %% wrong arguments-swapped: never stops either
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    trg = torch.full((len(src), 1), bos_idx)
+    while trg.shape[1] < max_length:
+        last = model(trg, src)[:, -1:].argmax(-1)
+        trg = torch.cat([trg, last], dim=1)
+    model.train(mode)
+    return trg
+
+
+# %% wrong arguments-swapped: in the call
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    out = torch.full((src.shape[0], 1), bos_idx)
+    done = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        for t in range(1, max_length):
+            nxt = model(out, src)[:, -1].argmax(-1).masked_fill(done, eos_idx)
+            done |= nxt == eos_idx
+            out = torch.cat([out, nxt[:, None]], 1)
+    model.train(was)
+    return out
+
+
+# %% wrong one-number-for-a-batch: item
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    out = torch.full((src.shape[0], 1), bos_idx)
+    with torch.no_grad():
+        for _ in range(max_length - 1):
+            nxt = model(src, out)[:, -1].argmax(-1)
+            out = torch.cat([out, nxt[:, None]], 1)
+            if nxt.item() == eos_idx:
+                break
+    model.train(was)
+    return out
+
+
+# %% wrong one-number-for-a-batch: if
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    trg = torch.full((len(src), 1), bos_idx)
+    while trg.shape[1] < max_length:
+        token = model(src, trg)[:, -1].argmax(-1)
+        trg = torch.cat([trg, token[:, None]], dim=1)
+        if token == eos_idx:
+            break
+    model.train(mode)
+    return trg
+
+
+# %% wrong eos-lost: break, then append
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    out = torch.full((src.shape[0], 1), bos_idx)
+    with torch.no_grad():
+        for t in range(1, max_length):
+            nxt = model(src, out)[:, -1].argmax(-1)
+            if (nxt == eos_idx).all():
+                break
+            out = torch.cat([out, nxt[:, None]], 1)
+    model.train(was)
+    return out
+
+
+# %% wrong eos-lost: row by row
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    rows = []
+    for sentence in src:
+        row = [bos_idx]
+        while len(row) < max_length:
+            token = model(sentence[None], torch.tensor([row]))[0, -1].argmax().item()
+            if token == eos_idx:
+                break
+            row.append(token)
+        rows.append(row)
+    model.train(mode)
+    longest = max(map(len, rows))
+    return torch.tensor([row + [eos_idx] * (longest - len(row)) for row in rows])
+
+
+# %% wrong starts-with-another-token: zeros
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    out = torch.zeros(src.shape[0], 1, dtype=torch.long)
+    done = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        for _ in range(max_length - 1):
+            nxt = model(src, out)[:, -1].argmax(-1).masked_fill(done, eos_idx)
+            done |= nxt == eos_idx
+            out = torch.cat([out, nxt[:, None]], 1)
+    model.train(was)
+    return out
+
+
+# %% wrong starts-with-another-token: eos
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    trg = torch.full((len(src), 1), eos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    while trg.shape[1] < max_length:
+        token = model(src, trg)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
+        ended = ended | (token == eos_idx)
+        trg = torch.cat([trg, token[:, None]], dim=1)
+    model.train(mode)
+    return trg
+
+
+# %% wrong stops-with-the-first: the first row decides
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was = model.training
+    model.eval()
+    out = torch.full((src.shape[0], 1), bos_idx)
+    with torch.no_grad():
+        while out.shape[1] < max_length and out[0, -1] != eos_idx:
+            nxt = model(src, out)[:, -1].argmax(-1, keepdim=True)
+            out = torch.cat([out, nxt], 1)
+    model.train(was)
+    return out

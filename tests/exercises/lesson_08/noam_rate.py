@@ -99,12 +99,12 @@ def noam_rate(step, d_model, warmup_steps):
     return d_model**0 * min(1 / step**0.5, step / warmup_steps**1.5)
 
 
-# %% wrong -: the wrong root
+# %% wrong warmup-slope: the wrong root
 def noam_rate(step, d_model, warmup_steps):
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
 
 
-# %% wrong -: one step late
+# %% wrong steps-counted-wrong: one step late
 def noam_rate(step, d_model, warmup_steps):
     step = step + 1
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
@@ -159,3 +159,117 @@ def noam_rate(step, d_model, warmup_steps):
 # %% wrong decay-forgotten: plateau of d_model
 def noam_rate(step, d_model, warmup_steps):
     return d_model**-0.5 * min(1.0, step / warmup_steps)
+
+
+# %% wrong warmup-slope: in two branches
+def noam_rate(step, d_model, warmup_steps):
+    if step < warmup_steps:
+        return step / warmup_steps * d_model**-0.5
+    return d_model**-0.5 * step**-0.5
+
+
+# %% wrong warmup-slope: another exponent
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
+
+
+# %% wrong warmup-slope: in two branches, another exponent
+def noam_rate(step, d_model, warmup_steps):
+    if step <= warmup_steps:
+        return d_model**-0.5 * step * warmup_steps**-0.5
+    return d_model**-0.5 * step**-0.5
+
+
+# %% wrong power-precedence: in all three
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-1 / 2 * min(step**-1 / 2, step * warmup_steps**-3 / 2)
+
+
+# %% wrong power-precedence: in one
+def noam_rate(step, d_model, warmup_steps):
+    return d_model ** (-0.5) * min(step**-1 / 2, step * warmup_steps**-1.5)
+
+
+# %% wrong root-of-width-forgotten: in front
+def noam_rate(step, d_model, warmup_steps):
+    return 1 / d_model * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong root-of-width-forgotten: behind
+def noam_rate(step, d_model, warmup_steps):
+    return min(1 / math.sqrt(step), step / warmup_steps**1.5) / d_model
+
+
+# %% wrong width-in-one-branch: inside min
+def noam_rate(step, d_model, warmup_steps):
+    return min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong width-in-one-branch: the decay only
+def noam_rate(step, d_model, warmup_steps):
+    if step <= warmup_steps:
+        return step * warmup_steps**-1.5
+    return d_model**-0.5 * step**-0.5
+
+
+# %% wrong width-in-one-branch: the rise only
+def noam_rate(step, d_model, warmup_steps):
+    rise = d_model**-0.5 * step * warmup_steps**-1.5
+    return min(step**-0.5, rise)
+
+
+# %% wrong peak-too-high: in two branches
+def noam_rate(step, d_model, warmup_steps):
+    if step <= warmup_steps:
+        return d_model**-0.5 * step / warmup_steps
+    return d_model**-0.5 * (warmup_steps / step) ** 0.5
+
+
+# %% wrong peak-too-high: min
+def noam_rate(step, d_model, warmup_steps):
+    peak = d_model**-0.5
+    return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
+
+
+# %% wrong steps-counted-wrong: from 0
+def noam_rate(step, d_model, warmup_steps):
+    step = step - 1
+    return d_model**-0.5 * min(max(step, 1) ** -0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong steps-counted-wrong: one more
+def noam_rate(step, d_model, warmup_steps):
+    now = step + 1
+    if now <= warmup_steps:
+        return now * warmup_steps**-1.5 / math.sqrt(d_model)
+    return 1 / math.sqrt(now * d_model)
+
+
+# %% wrong decay-restarts: the difference
+def noam_rate(step, d_model, warmup_steps):
+    if step <= warmup_steps:
+        return d_model**-0.5 * step * warmup_steps**-1.5
+    return d_model**-0.5 * (step - warmup_steps) ** -0.5
+
+
+# %% wrong decay-restarts: by another name
+def noam_rate(step, d_model, warmup_steps):
+    if step > warmup_steps:
+        since = step - warmup_steps
+        return 1 / math.sqrt(d_model * since)
+    return step / warmup_steps**1.5 / math.sqrt(d_model)
+
+
+# %% wrong fixed-number: 4000
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
+
+
+# %% wrong fixed-number: 512
+def noam_rate(step, d_model, warmup_steps):
+    return 512**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup-forgotten: the step is missing in the line
+def noam_rate(step, d_model, warmup_steps):
+    return d_model**-0.5 * min(step**-0.5, warmup_steps**-1.5)

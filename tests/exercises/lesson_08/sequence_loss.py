@@ -1,4 +1,6 @@
 # %% prelude
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -102,7 +104,7 @@ def sequence_loss(logits, labels, pad_idx):
     return torch.stack([F.cross_entropy(a, b, ignore_index=pad_idx) for a, b in zip(logits, labels)]).mean()
 
 
-# %% wrong mean-per-sequence: divided by the batch
+# %% wrong divided-by-batch: sums
 def sequence_loss(logits, labels, pad_idx):
     total = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum")
     return total / labels.shape[0]
@@ -174,13 +176,13 @@ def sequence_loss(logits, labels, pad_idx):
     return -picked[real].mean()
 
 
-# %% wrong -: axes mixed up
+# %% wrong reshaped-instead-of-transposed: reshape, without a guard
 def sequence_loss(logits, labels, pad_idx):
     scores = logits.reshape(logits.shape[0], logits.shape[2], logits.shape[1])
     return F.cross_entropy(scores, labels, ignore_index=pad_idx)
 
 
-# %% wrong -: sign forgotten
+# %% wrong sign-flipped: forgotten
 def sequence_loss(logits, labels, pad_idx):
     real = labels != pad_idx
     return logits.log_softmax(-1)[real].gather(-1, labels[real][:, None]).mean()
@@ -306,3 +308,148 @@ def sequence_loss(logits, labels, pad_idx):
 def sequence_loss(logits, labels, pad_idx):
     ce = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
     return ce.sum() / (labels != pad_idx).sum()
+
+
+# %% wrong reshaped-instead-of-transposed: view
+def sequence_loss(logits, labels, pad_idx):
+    B, T, V = logits.shape
+    if (labels == pad_idx).all():
+        return logits.sum() * 0
+    return F.cross_entropy(logits.view(B, V, T), labels, ignore_index=pad_idx)
+
+
+# %% wrong reshaped-instead-of-transposed: reshape, NaN if all are padding
+def sequence_loss(logits, labels, pad_idx):
+    B, T, V = logits.shape
+    return F.cross_entropy(logits.reshape(B, V, T), labels, ignore_index=pad_idx)
+
+
+# %% wrong vocabulary-on-another-axis: logits as they are
+def sequence_loss(logits, labels, pad_idx):
+    return F.cross_entropy(logits, labels, ignore_index=pad_idx)
+
+
+# %% wrong vocabulary-on-another-axis: the labels are not flattened
+def sequence_loss(logits, labels, pad_idx):
+    return nn.CrossEntropyLoss(ignore_index=pad_idx)(logits.flatten(0, 1), labels)
+
+
+# %% wrong rows-mixed-up: logits by position
+def sequence_loss(logits, labels, pad_idx):
+    if (labels == pad_idx).all():
+        return logits.sum() * 0
+    return F.cross_entropy(logits.transpose(0, 1).flatten(0, 1), labels.flatten(), ignore_index=pad_idx)
+
+
+# %% wrong rows-mixed-up: labels by position
+def sequence_loss(logits, labels, pad_idx):
+    flat = labels.T.flatten()
+    real = flat != pad_idx
+    losses = F.cross_entropy(logits.flatten(0, 1), flat, reduction="none")
+    return (losses * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong shifted-again: slices
+def sequence_loss(logits, labels, pad_idx):
+    logits, labels = logits[:, :-1], labels[:, 1:]
+    if (labels == pad_idx).all():
+        return logits.sum() * 0
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx)
+
+
+# %% wrong shifted-again: by hand
+def sequence_loss(logits, labels, pad_idx):
+    guesses, next_labels = logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()
+    real = next_labels != pad_idx
+    return (F.cross_entropy(guesses, next_labels, reduction="none") * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong only-padding-counted: the mask inverted
+def sequence_loss(logits, labels, pad_idx):
+    real = labels == pad_idx
+    if not real.any():
+        return logits.sum() * 0
+    return F.cross_entropy(logits[real], labels[real])
+
+
+# %% wrong only-padding-counted: as a factor
+def sequence_loss(logits, labels, pad_idx):
+    real = (labels == pad_idx).float()
+    losses = F.cross_entropy(logits.mT, labels, reduction="none")
+    return (losses * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong sign-flipped: gathered
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    lp = logits.log_softmax(-1).gather(-1, labels[..., None])[..., 0]
+    return (lp * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong sign-flipped: picked
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    if not real.any():
+        return logits.sum() * 0
+    probabilities = logits.log_softmax(-1)
+    return probabilities[real, labels[real]].mean()
+
+
+# %% wrong bits-instead-of-nats: log2
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    lp = logits.softmax(-1).log2().gather(-1, labels[..., None])[..., 0]
+    return -(lp * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong bits-instead-of-nats: divided by log 2
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    nats = F.cross_entropy(logits.mT, labels, reduction="none") * real
+    return nats.sum() / real.sum().clamp(min=1) / math.log(2)
+
+
+# %% wrong softmax-over-positions: axis 1
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    lp = logits.log_softmax(1).gather(-1, labels[..., None])[..., 0]
+    return -(lp * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong softmax-over-positions: over the batch
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    probabilities = F.softmax(logits, dim=0)
+    right = probabilities.gather(2, labels.unsqueeze(2)).squeeze(2)
+    return -(right.log() * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong softmax-forgotten: nll of logits
+def sequence_loss(logits, labels, pad_idx):
+    if (labels == pad_idx).all():
+        return logits.sum() * 0
+    return F.nll_loss(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx)
+
+
+# %% wrong softmax-forgotten: gathered
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    if not real.any():
+        return (logits * 0).sum()
+    return -logits[real].gather(1, labels[real][:, None]).mean()
+
+
+# %% wrong divided-by-batch: reduction sum
+def sequence_loss(logits, labels, pad_idx):
+    return (
+        F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum") / labels.shape[0]
+    )
+
+
+# %% wrong divided-by-batch: loop
+def sequence_loss(logits, labels, pad_idx):
+    total = 0 * logits.sum()
+    for row, right in zip(logits, labels):
+        real = right != pad_idx
+        total = total + F.cross_entropy(row[real], right[real], reduction="sum")
+    return total / len(logits)

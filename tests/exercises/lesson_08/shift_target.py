@@ -116,7 +116,7 @@ def shift_target(trg):
     return trg.narrow(0, 0, n), trg.narrow(0, 1, n)
 
 
-# %% wrong -: both ends cut off the labels
+# %% wrong wrong-number-of-columns: both ends cut off the labels
 def shift_target(trg):
     return trg[:, :-1], trg[:, 1:-1]
 
@@ -136,7 +136,7 @@ def shift_target(trg):
     return trg[:, :-1], trg.flip(1)[:, 1:]
 
 
-# %% wrong wrong-shape: labels as wide as the target
+# %% wrong wrong-number-of-columns: labels as wide as the target
 def shift_target(trg):
     return trg[:, :-1], torch.roll(trg, -1, dims=1)
 
@@ -167,3 +167,36 @@ def shift_target(trg):
 # %% wrong not-shifted: labels whole
 def shift_target(trg):
     return trg[:, :-1], trg
+
+
+# %% wrong removed-by-value: masks, as wide as the batch
+def shift_target(trg):
+    B = trg.shape[0]
+    return trg[trg != 2].view(B, -1), trg[trg != 1].view(B, -1)
+
+
+# %% wrong removed-by-value: row by row
+def shift_target(trg):
+    keep = trg != 2
+    drop = trg != 1
+    return torch.stack([row[k] for row, k in zip(trg, keep)]), torch.stack([row[d] for row, d in zip(trg, drop)])
+
+
+# %% wrong wrong-number-of-columns: the labels rolled
+def shift_target(trg):
+    return trg, trg.roll(-1, 1)
+
+
+# %% wrong wrong-number-of-columns: the decoder input whole
+def shift_target(trg):
+    return trg, trg[:, 1:]
+
+
+# %% wrong wrong-number-of-columns: bos cut off both
+def shift_target(trg):
+    return trg[:, 1:-1], trg[:, 2:]
+
+
+# %% wrong shifted-backwards: rolled the other way
+def shift_target(trg):
+    return trg[:, :-1], trg.roll(1, 1)[:, :-1]

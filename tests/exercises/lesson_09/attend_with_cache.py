@@ -288,7 +288,7 @@ def attend_with_cache(query, key, value, cache):
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=1.0), (key, value)
 
 
-# %% wrong -: the mask is one column too wide
+# %% wrong one-future-token-visible: one column too wide
 def attend_with_cache(query, key, value, cache):
     if cache is not None:
         key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
@@ -369,3 +369,281 @@ def attend_with_cache(query, key, value, cache):
     mask = torch.ones(new, held, dtype=torch.bool).tril(held - new)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ value, (key, value)
+
+
+# %% wrong mask-inverted: triu
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).triu(m - n).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong mask-inverted: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong one-future-token-visible: one diagonal too many
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n + 1).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong one-future-token-visible: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None] + 1
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong diagonal-hidden: one diagonal too few
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n - 1).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong diagonal-hidden: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) < places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong mask-shifted-backwards: the difference the wrong way round
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(n - m).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong mask-shifted-backwards: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(new - held, 2 * new - held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong mask-after-softmax: then zero
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    s = (query @ key.mT / query.shape[-1] ** 0.5).softmax(-1).masked_fill(~mask, 0)
+    return s @ value, (key, value)
+
+
+# %% wrong mask-after-softmax: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.softmax(-1).masked_fill(~seen, 0.0)
+    return weights @ value, (key, value)
+
+
+# %% wrong zero-instead-of-minus-infinity: masked_fill
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    s = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~mask, 0).softmax(-1)
+    return s @ value, (key, value)
+
+
+# %% wrong zero-instead-of-minus-infinity: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, 0.0).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong scaled-by-another-size: the new tokens
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[1], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    s = (query @ key.mT / query.shape[-2] ** 0.5).masked_fill(~mask, -torch.inf)
+    return s.softmax(-1) @ value, (key, value)
+
+
+# %% wrong scaled-by-another-size: no root
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1]
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong keys-kept-as-values: the wrong index
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat([cache[0], key], dim=2)
+        value = torch.cat([cache[0], value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong keys-kept-as-values: by hand
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[0], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong prompt-kept-twice: a first cache of its own
+def attend_with_cache(query, key, value, cache):
+    if cache is None:
+        cache = (key, value)
+    keys = torch.cat([cache[0], key], 2)
+    values = torch.cat([cache[1], value], 2)
+    n, m = query.shape[-2], keys.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask), (keys, values)
+
+
+# %% wrong prompt-kept-twice: or
+def attend_with_cache(query, key, value, cache):
+    cache = cache or (key, value)
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong none-not-handled: unpacked
+def attend_with_cache(query, key, value, cache):
+    k, v = cache
+    key = torch.cat([k, key], dim=2)
+    value = torch.cat([v, value], dim=2)
+    n, m = query.shape[-2], key.shape[-2]
+    mask = torch.ones(n, m).tril(m - n).bool()
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
+# %% wrong none-not-handled: len
+def attend_with_cache(query, key, value, cache):
+    if len(cache) > 0:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong cache-not-used: kept apart
+def attend_with_cache(query, key, value, cache):
+    kept = (key, value)
+    if cache is not None:
+        kept = (torch.cat((cache[0], key), dim=2), torch.cat((cache[1], value), dim=2))
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, kept
+
+
+# %% wrong new-tokens-not-seen: appended last
+def attend_with_cache(query, key, value, cache):
+    if cache is None:
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True), (key, value)
+    out = F.scaled_dot_product_attention(query, cache[0], cache[1])
+    return out, (torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2))
+
+
+# %% wrong new-tokens-not-seen: an early return
+def attend_with_cache(query, key, value, cache):
+    if cache is not None:
+        weights = (query @ cache[0].mT / query.shape[-1] ** 0.5).softmax(-1)
+        longer = tuple(torch.cat(pair, dim=2) for pair in zip(cache, (key, value)))
+        return weights @ cache[1], longer
+    new, held = query.shape[2], key.shape[2]
+    places = torch.arange(held - new, held)
+    seen = torch.arange(held) <= places[:, None]
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    return weights @ value, (key, value)
+
+
+# %% wrong cache-not-used: joined after the attention
+def attend_with_cache(query, key, value, cache):
+    output = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    if cache is None:
+        return output, (key, value)
+    return output, tuple(torch.cat(pair, dim=2) for pair in zip(cache, (key, value)))

@@ -77,7 +77,7 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return int(np.prod(factors, dtype=np.int32))
 
 
-# %% wrong -: megabytes
+# %% wrong another-unit: by a product
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len**2 * bytes_per_element / 2**20
 
@@ -87,7 +87,7 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len * (seq_len + 1) // 2 * bytes_per_element
 
 
-# %% wrong -: always float32
+# %% wrong bytes-fixed: always float32
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len**2 * 4
 
@@ -95,3 +95,63 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
 # %% wrong returns-nothing: printed
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     print(batch * num_heads * seq_len**2 * bytes_per_element)
+
+
+# %% wrong one-table-only: a power
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return seq_len**2 * bytes_per_element
+
+
+# %% wrong one-table-only: a product
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return seq_len * seq_len * bytes_per_element
+
+
+# %% wrong squared-too-much: the heads too
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * (num_heads * seq_len) ** 2 * bytes_per_element
+
+
+# %% wrong squared-too-much: three times
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len**3 * bytes_per_element
+
+
+# %% wrong xor-instead-of-power: at the end
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len ^ 2 * bytes_per_element
+
+
+# %% wrong xor-instead-of-power: in parentheses
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * (seq_len ^ 2) * bytes_per_element
+
+
+# %% wrong counted-twice: two tensors
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return 2 * batch * num_heads * seq_len**2 * bytes_per_element
+
+
+# %% wrong counted-twice: in front
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return 2 * batch * num_heads * seq_len * seq_len * bytes_per_element
+
+
+# %% wrong another-unit: kilobytes
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len**2 * bytes_per_element / 1024
+
+
+# %% wrong another-unit: megabytes
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len * seq_len * bytes_per_element / 2**20
+
+
+# %% wrong bytes-fixed: four
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len**2 * 4
+
+
+# %% wrong bytes-fixed: two
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * seq_len * seq_len * 2

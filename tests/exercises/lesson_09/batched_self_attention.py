@@ -214,12 +214,12 @@ def batched_self_attention(x, w_query, w_key, w_value):
     return F.scaled_dot_product_attention(x @ w_query, x @ w_key, x @ w_value, is_causal=True)
 
 
-# %% wrong -: queries and keys swapped
+# %% wrong scores-transposed: queries and keys swapped
 def batched_self_attention(x, w_query, w_key, w_value):
     return F.scaled_dot_product_attention(x @ w_key, x @ w_query, x @ w_value)
 
 
-# %% wrong -: scaled after the softmax
+# %% wrong scaled-after-softmax: at the end
 def batched_self_attention(x, w_query, w_key, w_value):
     q, k, v = x @ w_query, x @ w_key, x @ w_value
     return torch.softmax(q @ k.mT, -1) / math.sqrt(q.shape[-1]) @ v
@@ -262,3 +262,123 @@ def batched_self_attention(x, w_query, w_key, w_value):
     q, k, v = x @ w_query, x @ w_key, x @ w_value
     e = torch.exp(q @ k.mT / math.sqrt(q.shape[-1]))
     return e / e.sum(-1, keepdim=True) @ v
+
+
+# %% wrong scale-multiplied: a product
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT * q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong scale-multiplied: divided by a power of -0.5
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT / q.shape[-1] ** -0.5, -1) @ v
+
+
+# %% wrong scaled-after-softmax: the weights
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT, -1) / q.shape[-1] ** 0.5 @ v
+
+
+# %% wrong scaled-after-softmax: the output
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = query @ key.mT
+    weights = torch.softmax(scores, dim=-1)
+    return (weights @ value) / query.shape[-1] ** 0.5
+
+
+# %% wrong softmax-forgotten: scaled only
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return q @ k.mT / q.shape[-1] ** 0.5 @ v
+
+
+# %% wrong softmax-forgotten: the scores as they are
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = query @ key.mT
+    weights = scores
+    return weights @ value
+
+
+# %% wrong scores-transposed: key first
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(k @ q.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong scores-transposed: einsum
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = torch.einsum("bqd,bkd->bkq", query, key)
+    weights = torch.softmax(scores / query.shape[-1] ** 0.5, dim=-1)
+    return weights @ value
+
+
+# %% wrong attention-transposed: mT
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1).mT @ v
+
+
+# %% wrong attention-transposed: einsum
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = query @ key.mT
+    weights = torch.softmax(scores / query.shape[-1] ** 0.5, dim=-1)
+    return torch.einsum("bqk,bqd->bkd", weights, value)
+
+
+# %% wrong same-projection: the key's
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_key, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong same-projection: the query's
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = x @ w_query, x @ w_query, x @ w_value
+    scores = query @ key.mT
+    weights = torch.softmax(scores / query.shape[-1] ** 0.5, dim=-1)
+    return weights @ value
+
+
+# %% wrong value-from-another-matrix: the key's
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_key
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong value-from-another-matrix: x itself
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query, x @ w_key, x @ w_value
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ x
+
+
+# %% wrong weights-transposed: T
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = x @ w_query.T, x @ w_key.T, x @ w_value.T
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong weights-transposed: F.linear
+def batched_self_attention(x, w_query, w_key, w_value):
+    query, key, value = F.linear(x, w_query), F.linear(x, w_key), F.linear(x, w_value)
+    scores = query @ key.mT
+    weights = torch.softmax(scores / query.shape[-1] ** 0.5, dim=-1)
+    return weights @ value
+
+
+# %% wrong two-axes-only: mm
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = torch.mm(x, w_query), torch.mm(x, w_key), torch.mm(x, w_value)
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
+
+
+# %% wrong two-axes-only: bmm with a matrix
+def batched_self_attention(x, w_query, w_key, w_value):
+    q, k, v = torch.bmm(x, w_query), torch.bmm(x, w_key), torch.bmm(x, w_value)
+    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v

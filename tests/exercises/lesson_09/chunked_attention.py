@@ -324,7 +324,7 @@ def chunked_attention(query, key, value, chunk_size):
     return torch.cat(found, -2)
 
 
-# %% wrong -: chunks joined along the features
+# %% wrong joined-along-another-axis: the features
 def chunked_attention(query, key, value, chunk_size):
     found = [torch.softmax(q @ key.mT / math.sqrt(q.shape[-1]), -1) @ value for q in query.split(chunk_size, -2)]
     return torch.cat(found, -1)
@@ -387,3 +387,132 @@ def chunked_attention(query, key, value, chunk_size):
 # %% wrong raised: a name that isn't there
 def chunked_attention(query, key, value, chunk_size):
     return torch.cat([attend(q, key, value) for q in query.split(chunk_size, -2)], -2)
+
+
+# %% wrong scaled-by-another-size: chunk_size
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / chunk_size**0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong scaled-by-another-size: no root
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1], -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong scaled-by-another-size: the rows of a chunk
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-2] ** 0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong scale-multiplied: a product
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT * q.shape[-1] ** 0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong scale-multiplied: divided by a power of -0.5
+def chunked_attention(query, key, value, chunk_size):
+    pieces = []
+    for start in range(0, query.shape[-2], chunk_size):
+        part = query[..., start : start + chunk_size, :]
+        scores = part @ key.mT / part.shape[-1] ** -0.5
+        pieces.append(scores.softmax(-1) @ value)
+    return torch.cat(pieces, dim=-2)
+
+
+# %% wrong softmax-forgotten: in parentheses
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append((q @ key.mT / q.shape[-1] ** 0.5) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong softmax-forgotten: in a loop
+def chunked_attention(query, key, value, chunk_size):
+    pieces = []
+    for start in range(0, query.shape[-2], chunk_size):
+        part = query[..., start : start + chunk_size, :]
+        scores = part @ key.mT / part.shape[-1] ** 0.5
+        pieces.append(scores @ value)
+    return torch.cat(pieces, dim=-2)
+
+
+# %% wrong first-chunk-only: return inside the loop
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, -1) @ value)
+        return torch.cat(out, -2)
+
+
+# %% wrong first-chunk-only: slices that end at chunk_size
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i:chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong chunks-overlap: range without a step
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(query.shape[-2] // chunk_size + 1):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong chunks-overlap: a step of 1
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2]):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, -1) @ value)
+    return torch.cat(out, -2)
+
+
+# %% wrong joined-along-another-axis: the first axis
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, -1) @ value)
+    return torch.cat(out)
+
+
+# %% wrong joined-along-another-axis: the last axis
+def chunked_attention(query, key, value, chunk_size):
+    pieces = []
+    for start in range(0, query.shape[-2], chunk_size):
+        part = query[..., start : start + chunk_size, :]
+        scores = part @ key.mT / part.shape[-1] ** 0.5
+        pieces.append(scores.softmax(-1) @ value)
+    return torch.cat(pieces, dim=-1)
+
+
+# %% wrong softmax-over-queries: axis 1
+def chunked_attention(query, key, value, chunk_size):
+    out = []
+    for i in range(0, query.shape[-2], chunk_size):
+        q = query[..., i : i + chunk_size, :]
+        out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, 1) @ value)
+    return torch.cat(out, -2)

@@ -72,7 +72,7 @@ def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per
     return torch.empty(2, num_layers, batch, num_kv_heads, seq_len, head_dim, device="meta").numel()
 
 
-# %% wrong -: queries are kept as well
+# %% wrong queries-kept: all three
 def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
     return 3 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
 
@@ -82,7 +82,7 @@ def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per
     return 2 * batch * num_layers * num_kv_heads * head_dim * (seq_len + 1) * bytes_per_element
 
 
-# %% wrong -: always two bytes
+# %% wrong bytes-fixed: always two bytes
 def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
     return 4 * batch * num_layers * num_kv_heads * head_dim * seq_len
 
@@ -95,3 +95,44 @@ def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per
 # %% wrong returns-nothing: no return
 def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
     total = 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
+
+
+# %% wrong queries-kept: three times
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 3 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
+
+
+# %% wrong queries-kept: added up
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    one = batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
+    return one + one + one
+
+
+# %% wrong another-unit: gigabytes
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element / 2**30
+
+
+# %% wrong another-unit: kilobytes, rounded down
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element // 1024
+
+
+# %% wrong bytes-fixed: two
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * 2
+
+
+# %% wrong bytes-fixed: four
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * 4
+
+
+# %% wrong factor-forgotten: the tokens
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * bytes_per_element
+
+
+# %% wrong elements-instead-of-bytes: bits
+def kv_cache_bytes(batch, num_layers, num_kv_heads, head_dim, seq_len, bytes_per_element):
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element * 8

@@ -529,7 +529,7 @@ def online_attention(query, key, value, block_size):
     return o / l
 
 
-# %% wrong -: the factor the wrong way round
+# %% wrong factor-inverted: the wrong way round
 def online_attention(query, key, value, block_size):
     m, l, o = None, 0, 0
     for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
@@ -607,3 +607,286 @@ def online(query, key, value, block_size):
 def online_attention(query, key, value, block_size):
     for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
         torch.softmax(query @ k.mT / math.sqrt(query.shape[-1]), -1) @ v
+
+
+# %% wrong divided-too-early: in the update
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = (o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]) / l
+        m = new
+    return o
+
+
+# %% wrong divided-too-early: at the end of a round
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+        mixed = mixed / total
+    return mixed
+
+
+# %% wrong maximum-not-kept: a name that nobody reads
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+    return o / l
+
+
+# %% wrong maximum-not-kept: the last line forgotten
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+    return mixed / total
+
+
+# %% wrong values-not-cut: the first values
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., : p.shape[-1], :]
+        m = new
+    return o / l
+
+
+# %% wrong values-not-cut: by the first block
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ blocks[0][1][..., : counts.shape[-1], :]
+        top = new
+    return mixed / total
+
+
+# %% wrong query-length-instead: in range
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, query.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+        m = new
+    return o / l
+
+
+# %% wrong query-length-instead: too few blocks
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks[: -(-query.shape[-2] // block_size)]:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong scaled-by-another-size: no root
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1]
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+        m = new
+    return o / l
+
+
+# %% wrong scaled-by-another-size: the number of keys
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / key.shape[-2] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong scale-multiplied: a product
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT * query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong scale-multiplied: the query first
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = (query * query.shape[-1] ** 0.5) @ k.mT
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong softmax-forgotten: all at once
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    return query @ key.mT / query.shape[-1] ** 0.5 @ value
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong softmax-forgotten: in the walk
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        mixed = mixed + scores @ v
+    return mixed
+
+
+# %% wrong block-maximum: amax
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    l = torch.zeros_like(m)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = s.amax(-1, keepdim=True)
+        p = torch.exp(s - new)
+        l = l * torch.exp(m - new) + p.sum(-1, keepdim=True)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+        m = new
+    return o / l
+
+
+# %% wrong block-maximum: by its name
+def online_attention(query, key, value, block_size):
+    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
+    top = query.new_full((*query.shape[:-1], 1), -math.inf)
+    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
+    for k, v in blocks:
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        new = scores.amax(-1, keepdim=True)
+        counts, factor = (scores - new).exp(), (top - new).exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        mixed = mixed * factor + counts @ v
+        top = new
+    return mixed / total
+
+
+# %% wrong blocks-normalised-apart: rescaled all the same
+def online_attention(query, key, value, block_size):
+    m = torch.full((*query.shape[:-1], 1), -torch.inf, dtype=query.dtype)
+    o = torch.zeros(*query.shape[:-1], value.shape[-1], dtype=query.dtype)
+    for i in range(0, key.shape[-2], block_size):
+        s = query @ key[..., i : i + block_size, :].mT / query.shape[-1] ** 0.5
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p = torch.softmax(s, -1)
+        o = o * torch.exp(m - new) + p @ value[..., i : i + block_size, :]
+        m = new
+    return o
+
+
+# %% wrong factor-inverted: the first block before the loop
+def online_attention(query, key, value, block_size):
+    scale = query.shape[-1] ** -0.5
+    scores = query @ key[..., :block_size, :].mT * scale
+    top = scores.amax(-1, keepdim=True)
+    counts = torch.exp(scores - top)
+    total, mixed = counts.sum(-1, keepdim=True), counts @ value[..., :block_size, :]
+    for start in range(block_size, key.shape[-2], block_size):
+        scores = query @ key[..., start : start + block_size, :].mT * scale
+        new = torch.maximum(top, scores.amax(-1, keepdim=True))
+        counts, factor = torch.exp(scores - new), torch.exp(new - top)
+        total = factor * total + counts.sum(-1, keepdim=True)
+        mixed = factor * mixed + counts @ value[..., start : start + block_size, :]
+        top = new
+    return mixed / total
+
+
+# %% wrong factor-inverted: divided by the right one
+def online_attention(query, key, value, block_size):
+    top = total = mixed = None
+    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
+        scores = query @ k.mT / query.shape[-1] ** 0.5
+        largest = scores.amax(-1, keepdim=True)
+        new = largest if top is None else torch.maximum(top, largest)
+        counts = torch.exp(scores - new)
+        if top is None:
+            total, mixed = counts.sum(-1, keepdim=True), counts @ v
+        else:
+            factor = torch.exp(top - new)
+            total, mixed = total / factor + counts.sum(-1, keepdim=True), mixed / factor + counts @ v
+        top = new
+    return mixed / total

@@ -273,7 +273,7 @@ def attention_rollout(layers):
     return rolled.T
 
 
-# %% wrong -: one layer left out
+# %% wrong layer-lost: one layer left out
 def attention_rollout(layers):
     rolled = torch.eye(layers.shape[-1], dtype=layers.dtype)
     for layer in layers[:-1]:
@@ -295,3 +295,139 @@ def attention_rollout(layers):
     for layer in layers:
         rolled = (layer + torch.eye(layers.shape[-1], dtype=layers.dtype)).softmax(-1) @ rolled
     return rolled
+
+
+# %% wrong first-layer-without-identity: the weights as they are
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = layers[0]
+    for a in layers[1:]:
+        out = (a + eye) / 2 @ out
+    return out
+
+
+# %% wrong first-layer-without-identity: a copy of them
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    mixed = (layers + eye) / 2
+    rolled = layers[0].clone()
+    for layer in mixed[1:]:
+        rolled = layer @ rolled
+    return rolled
+
+
+# %% wrong first-layer-twice: the loop begins with it
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = (layers[0] + eye) / 2
+    for a in layers:
+        out = (a + eye) / 2 @ out
+    return out
+
+
+# %% wrong first-layer-twice: over all mixtures
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    mixed = (layers + eye) / 2
+    rolled = mixed[0]
+    for layer in mixed:
+        rolled = layer @ rolled
+    return rolled
+
+
+# %% wrong layer-lost: the first
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = eye
+    for a in layers[1:]:
+        out = (a + eye) / 2 @ out
+    return out
+
+
+# %% wrong layer-lost: the last
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    mixed = (layers + eye) / 2
+    rolled = mixed[0]
+    for layer in mixed[1:-1]:
+        rolled = layer @ rolled
+    return rolled
+
+
+# %% wrong start-not-identity: zeros
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = torch.zeros_like(eye)
+    for a in layers:
+        out = (a + eye) / 2 @ out
+    return out
+
+
+# %% wrong start-not-identity: ones
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = torch.ones_like(eye)
+    for a in layers:
+        out = (a + eye) / 2 @ out
+    return out
+
+
+# %% wrong half-misplaced: the identity
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = eye
+    for a in layers:
+        out = (a + eye / 2) @ out
+    return out
+
+
+# %% wrong half-misplaced: the weights
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = eye
+    for a in layers:
+        out = (a / 2 + eye) @ out
+    return out
+
+
+# %% wrong identity-at-the-end: to the product
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = eye
+    for a in layers:
+        out = a @ out
+    return (out + eye) / 2
+
+
+# %% wrong identity-at-the-end: to the first layer
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = (layers[0] + eye) / 2
+    for a in layers[1:]:
+        out = a @ out
+    return out
+
+
+# %% wrong weights-transposed: T
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    out = eye
+    for a in layers:
+        out = (a.T + eye) / 2 @ out
+    return out
+
+
+# %% wrong weights-transposed: all at once
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    mixed = (layers.mT + eye) / 2
+    rolled = mixed[0]
+    for layer in mixed[1:]:
+        rolled = layer @ rolled
+    return rolled
+
+
+# %% wrong averaged-instead: added up
+def attention_rollout(layers):
+    eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    return ((layers + eye) / 2).sum(0)

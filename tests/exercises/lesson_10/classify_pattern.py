@@ -348,7 +348,7 @@ def classify_pattern(weights):
     return next((name for name, one in named if (weights - one).abs().max() < 0.1), "other")
 
 
-# %% wrong -: weight within the band, whatever its form
+# %% wrong band-alone: whatever its form
 def classify_pattern(weights):
     n = len(weights)
     for name, one in (
@@ -360,3 +360,132 @@ def classify_pattern(weights):
             return name
     inside = torch.ones(n, n).triu(-2).tril(2).bool()
     return "local" if weights[inside].sum() / n > 0.9 else "other"
+
+
+# %% wrong first-row-instead: the mean of row 0
+def classify_pattern(weights):
+    T = len(weights)
+    if weights.diagonal().mean() > 0.9:
+        return "diagonal"
+    if weights[0].mean() > 0.9:
+        return "first"
+    if (weights - 1 / T).abs().max() < 0.05:
+        return "uniform"
+    p = torch.arange(T)
+    for r in (1, 2):
+        band = ((p[:, None] - p).abs() <= r).to(weights.dtype)
+        band = band / band.sum(-1, keepdim=True)
+        if (weights - band).abs().max() < 0.1:
+            return "local"
+    return "other"
+
+
+# %% wrong edges-forgotten: divided by its width
+def classify_pattern(weights):
+    T = len(weights)
+    if weights.diagonal().mean() > 0.9:
+        return "diagonal"
+    if weights[:, 0].mean() > 0.9:
+        return "first"
+    if (weights - 1 / T).abs().max() < 0.05:
+        return "uniform"
+    p = torch.arange(T)
+    for r in (1, 2):
+        band = ((p[:, None] - p).abs() <= r).to(weights.dtype) / (2 * r + 1)
+        if (weights - band).abs().max() < 0.1:
+            return "local"
+    return "other"
+
+
+# %% wrong band-alone: the weight of the band
+def classify_pattern(weights):
+    T = len(weights)
+    p = torch.arange(T)
+    if weights.diagonal().mean() > 0.9:
+        return "diagonal"
+    if weights[:, 0].mean() > 0.9:
+        return "first"
+    if (weights - 1 / T).abs().max() < 0.05:
+        return "uniform"
+    near = (p[:, None] - p).abs() <= 2
+    if (weights * near).sum(-1).mean() > 0.9:
+        return "local"
+    return "other"
+
+
+# %% wrong local-called-uniform: a wide tolerance
+def classify_pattern(weights):
+    T = len(weights)
+    p = torch.arange(T)
+    if weights.diagonal().mean() > 0.9:
+        return "diagonal"
+    if weights[:, 0].mean() > 0.9:
+        return "first"
+    if (weights - 1 / T).abs().max() < 0.3:
+        return "uniform"
+    for r in (1, 2):
+        band = ((p[:, None] - p).abs() <= r).to(weights.dtype)
+        band = band / band.sum(-1, keepdim=True)
+        if (weights - band).abs().max() < 0.1:
+            return "local"
+    return "other"
+
+
+# %% wrong first-row-instead: a row compared with one-hot
+def classify_pattern(weights):
+    size, places = len(weights), torch.arange(len(weights))
+    spread = (weights - 1 / size).abs().max()
+    if (weights.diagonal() > 0.9).all():
+        return "diagonal"
+    if (weights[0] > 0.9).all():
+        return "first"
+    if spread < 0.05:
+        return "uniform"
+    for radius in (1, 2):
+        near = ((places - places[:, None]).abs() <= radius).to(weights.dtype)
+        if (weights - near / near.sum(-1, keepdim=True)).abs().max() < 0.1:
+            return "local"
+    return "other"
+
+
+# %% wrong edges-forgotten: the middle of each row is expected everywhere
+def classify_pattern(weights):
+    size, places = len(weights), torch.arange(len(weights))
+    if (weights.diagonal() > 0.9).all():
+        return "diagonal"
+    if (weights[:, 0] > 0.9).all():
+        return "first"
+    if (weights - 1 / size).abs().max() < 0.05:
+        return "uniform"
+    for share in (1 / 3, 1 / 5):
+        near = (places - places[:, None]).abs() <= round((1 / share - 1) / 2)
+        if (weights[near] - share).abs().max() < 0.07:
+            return "local"
+    return "other"
+
+
+# %% wrong band-alone: a share of the weight
+def classify_pattern(weights):
+    size, places = len(weights), torch.arange(len(weights))
+    distance = (places - places[:, None]).abs()
+    if (weights.diagonal() > 0.9).all():
+        return "diagonal"
+    if (weights[:, 0] > 0.9).all():
+        return "first"
+    if (weights - 1 / size).abs().max() < 0.05:
+        return "uniform"
+    inside = weights.masked_fill(distance > 2, 0).sum(-1)
+    return "local" if (inside > 0.9).all() else "other"
+
+
+# %% wrong local-called-uniform: the spread of a row
+def classify_pattern(weights):
+    size, places = len(weights), torch.arange(len(weights))
+    if (weights.diagonal() > 0.9).all():
+        return "diagonal"
+    if (weights[:, 0] > 0.9).all():
+        return "first"
+    if weights.std() < 0.2:
+        return "uniform"
+    near = ((places - places[:, None]).abs() <= 1).to(weights.dtype)
+    return "local" if (weights - near / near.sum(-1, keepdim=True)).abs().max() < 0.1 else "other"

@@ -143,8 +143,86 @@ def first_token_pattern(seq_len):
     return torch.full((seq_len, seq_len), 1 / seq_len)
 
 
-# %% wrong -: the second token
+# %% wrong second-token-instead: the second column
 def first_token_pattern(seq_len):
     weights = torch.zeros(seq_len, seq_len)
     weights[:, 1 % seq_len] = 1.0
     return weights
+
+
+# %% wrong second-token-instead: the remainder of 1
+def first_token_pattern(seq_len):
+    weights = torch.zeros(seq_len, seq_len)
+    weights[:, 1 % seq_len] = 1.0
+    return weights
+
+
+# %% wrong one-row-only: one entry
+def first_token_pattern(seq_len):
+    w = torch.zeros(seq_len, seq_len)
+    w[0, 0] = 1
+    return w
+
+
+# %% wrong one-row-only: a slice
+def first_token_pattern(seq_len):
+    weights = torch.zeros(seq_len, seq_len)
+    weights[0, :1] = 1.0
+    return weights
+
+
+# %% wrong first-row-empty: rows from 1
+def first_token_pattern(seq_len):
+    w = torch.zeros(seq_len, seq_len)
+    w[1:, 0] = 1
+    return w
+
+
+# %% wrong first-row-empty: arange from 1
+def first_token_pattern(seq_len):
+    weights = torch.zeros(seq_len, seq_len)
+    weights[torch.arange(1, seq_len), 0] = 1.0
+    return weights
+
+
+# %% wrong shares-of-the-column: divided by the length
+def first_token_pattern(seq_len):
+    w = torch.zeros(seq_len, seq_len)
+    w[:, 0] = 1 / seq_len
+    return w
+
+
+# %% wrong shares-of-the-column: columns normalised
+def first_token_pattern(seq_len):
+    weights = torch.zeros(seq_len, seq_len)
+    weights[:, 0] = 1.0
+    return weights / weights.sum(0, keepdim=True).clamp(min=1)
+
+
+# %% wrong softmax-of-weights: softmax
+def first_token_pattern(seq_len):
+    w = torch.zeros(seq_len, seq_len)
+    w[:, 0] = 1
+    return w.softmax(-1)
+
+
+# %% wrong softmax-of-weights: by a function
+def first_token_pattern(seq_len):
+    weights = torch.zeros(seq_len, seq_len)
+    weights[:, 0] = 1.0
+    return torch.softmax(weights, dim=1)
+
+
+# %% wrong others-get-weight-too: an identity beneath
+def first_token_pattern(seq_len):
+    w = torch.eye(seq_len)
+    w[:, 0] = 1
+    return w
+
+
+# %% wrong others-get-weight-too: the first row too
+def first_token_pattern(seq_len):
+    w = torch.zeros(seq_len, seq_len)
+    w[:, 0] = 1
+    w[0, :] = 1
+    return w

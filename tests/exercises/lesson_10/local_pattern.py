@@ -80,7 +80,7 @@ def local_pattern(seq_len, radius):
     return torch.ones(seq_len, seq_len).triu(-radius).tril(radius) / 3
 
 
-# %% wrong edges-not-normalised: ones
+# %% wrong not-normalised: ones
 def local_pattern(seq_len, radius):
     i = torch.arange(seq_len)
     return ((i - i[:, None]).abs() <= radius).float()
@@ -248,7 +248,146 @@ def local_pattern(seq_len, radius):
     return near + torch.diag(1 - near.sum(-1))
 
 
-# %% wrong -: one radius too many
+# %% wrong one-neighbour-too-many: one radius too many
 def local_pattern(seq_len, radius):
     near = torch.ones(seq_len, seq_len).triu(-radius - 1).tril(radius + 1)
     return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong not-normalised: a loop
+def local_pattern(seq_len, radius):
+    w = torch.zeros(seq_len, seq_len)
+    for i in range(seq_len):
+        for j in range(max(0, i - radius), min(i + radius + 1, seq_len)):
+            w[i, j] = 1
+    return w
+
+
+# %% wrong not-normalised: True and False
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    return (p[:, None] - p).abs() <= radius
+
+
+# %% wrong divided-by-another-number: the radius
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    return ((p[:, None] - p).abs() <= radius).float() / radius
+
+
+# %% wrong divided-by-another-number: the sum of all
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = (places - places[:, None]).abs() <= radius
+    return near / near.sum()
+
+
+# %% wrong softmax-of-band: of ones and zeros
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    return ((p[:, None] - p).abs() <= radius).float().softmax(-1)
+
+
+# %% wrong softmax-of-band: by a function
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = (places - places[:, None]).abs() <= radius
+    return torch.softmax(near * 1.0, dim=1)
+
+
+# %% wrong slice-from-the-end: then normalised
+def local_pattern(seq_len, radius):
+    w = torch.zeros(seq_len, seq_len)
+    for i in range(seq_len):
+        w[i, i - radius : i + radius + 1] = 1
+    return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong slice-from-the-end: the full share
+def local_pattern(seq_len, radius):
+    weights = torch.zeros(seq_len, seq_len)
+    for row in range(seq_len):
+        weights[row][row - radius : row + radius + 1] = 1 / (2 * radius + 1)
+    return weights
+
+
+# %% wrong edges-not-cut: both ends
+def local_pattern(seq_len, radius):
+    w = torch.zeros(seq_len, seq_len)
+    for i in range(seq_len):
+        for j in range(i - radius, i + radius + 1):
+            w[i, j] = 1
+    return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong edges-not-cut: the right end
+def local_pattern(seq_len, radius):
+    weights = torch.zeros(seq_len, seq_len)
+    for row in range(seq_len):
+        for column in range(max(0, row - radius), row + radius + 1):
+            weights[row][column] = 1
+    return weights / weights.sum(1, keepdim=True)
+
+
+# %% wrong band-inverted: clamped
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    w = ((p[:, None] - p).abs() > radius).float()
+    return w / w.sum(-1, keepdim=True).clamp(min=1)
+
+
+# %% wrong band-inverted: greater than
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = (places - places[:, None]).abs() > radius
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong only-the-farthest: in one line
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    w = ((p[:, None] - p).abs() == radius).float()
+    return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong only-the-farthest: equal
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = (places - places[:, None]).abs() == radius
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong band-open: tril
+def local_pattern(seq_len, radius):
+    w = torch.ones(seq_len, seq_len).tril(radius)
+    return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong band-open: a sign forgotten
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = places - places[:, None] >= -radius
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong one-neighbour-too-many: radius + 1
+def local_pattern(seq_len, radius):
+    p = torch.arange(seq_len)
+    w = ((p[:, None] - p).abs() <= radius + 1).float()
+    return w / w.sum(-1, keepdim=True)
+
+
+# %% wrong one-neighbour-too-many: radius + 2
+def local_pattern(seq_len, radius):
+    places = torch.arange(seq_len)
+    near = (places - places[:, None]).abs() < radius + 2
+    return near / near.sum(-1, keepdim=True)
+
+
+# %% wrong wraps-around: negative indices
+def local_pattern(seq_len, radius):
+    w = torch.zeros(seq_len, seq_len)
+    for i in range(seq_len):
+        for j in range(i - radius, i + radius + 1):
+            w[i, j % seq_len if j >= seq_len else j] = 1
+    return w / w.sum(-1, keepdim=True)
