@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -57,7 +57,7 @@ def _first(session: Session, cases: Names, tolerance: Tolerance | None) -> Findi
     return None
 
 
-def shape(case: str = "one sequence", weight: float = 1) -> Part:
+def shape(case: str = "one sequence", weight: float = 0.5) -> Part:
     """The call runs and returns the right number of tensors in the right shapes."""
     return Part("returns the right shape", weight, lambda s: _first(s, [case], None), compares_values=False)
 
@@ -96,6 +96,11 @@ def _wait_for(session: Session, case: str) -> Finding | None:
     return Finding("values-first", "Not judged yet: the values come first.")
 
 
+def after_values(part: Part, case: str = "one sequence") -> Part:
+    """The same part, passed only if the values on `case` are right: for what garbage could do as well."""
+    return replace(part, judge=lambda session: part.judge(session) or _wait_for(session, case))
+
+
 def float64(case: str = "float64", single: str = "one sequence", weight: float = 1) -> Part:
     """The output has the input's dtype, float32 or float64, and float64 values have float64's precision."""
 
@@ -125,6 +130,20 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
         return inspect_call(session, session.cases[case], None) or _wait_for(session, case)
 
     return Part("leaves its arguments as they were", weight, judge, compares_values=False)
+
+
+_SETTINGS = {
+    "gradients": "turned gradients off: a model called after it can't be trained. `with torch.no_grad():` ends by itself",
+    "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
+    "threads": "changed torch's number of threads",
+    "seed": "set torch's random seed, so code after it no longer draws at random. `torch.Generator()` has a seed of its own",
+}
+
+
+def changed_settings(keys: Collection[str]) -> Finding | None:
+    """What calls have changed in torch itself, if anything: `keys` are those of `grader.subject.settings`."""
+    found = [sentence for key, sentence in _SETTINGS.items() if key in keys]
+    return Finding("changes-setting", f"Your code {found[0]}.") if found else None
 
 
 def gradients(case: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT32) -> Part:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
+from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -107,8 +108,8 @@ def model_sizes(draw: Draw, *others: str, but: int = 1, **fixed: int) -> dict[st
 
 
 def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different numbers of heads."""
-    first = model_sizes(draw, *others, **fixed)
+    """Two draws with different numbers of heads, the first not with two: in it there may be two layers."""
+    first = model_sizes(draw, *others, but=2, **fixed)
     return first, model_sizes(draw, *others, but=first["H"], **fixed)
 
 
@@ -155,7 +156,8 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
             return Finding("wrong-error", f"{asked}. The message should name both, {length} and {longest}; {message}")
         return None
 
-    return Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
+    refuses = Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
+    return parts.after_values(refuses, case)
 
 
 def one_more(tokens: Tensor) -> Tensor:

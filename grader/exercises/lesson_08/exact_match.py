@@ -74,7 +74,8 @@ def _cases(draw: Draw) -> list[Case]:
     other = [*b[:2], b[2] + 1, *b[3:]]
     full, again, same_width = make.words(9), make.words(9), (9, 9)
     padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
-    plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1])] * 2
+    turned = [a[1], a[0], *a[2:], eos]  # the same tokens in another order
+    plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1]), ([*turned, eos, eos, eos], padded[0])]
     ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
     return [
         make.case("some rows differ before their eos", plain, same_width),
@@ -91,7 +92,7 @@ def _cases(draw: Draw) -> list[Case]:
                 (again, again),
                 (full, [*full[:8], eos]),
                 ([*full[:8], eos], full),
-                *ending[:1],
+                *ending[:2],
                 (full, [*full[:8], full[8] + 1]),
             ],
             same_width,

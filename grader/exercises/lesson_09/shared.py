@@ -47,9 +47,8 @@ def piece_cases(draw: Draw, cut: str, name: str) -> list[Case]:
     size = one_of(draw, 3, 5)
     even = draw.sizes(*_axes(cut), B=size + 1, G=2, **{cut: 2 * size, "c": size})
     usual_cases = with_leading_axes(draw, ATTEND, (uneven, even), numbers={name: "c"})
-    short = draw.sizes(Tq=one_of(draw, 13, 14), Tk=one_of(draw, 17, 19), D=2, d_v=3)
-    if cut == "Tk":
-        short |= {"Tq": short["Tk"], "Tk": 6}
+    # More queries than keys; the long cases have fewer.
+    short = draw.sizes(Tq=one_of(draw, 17, 19), Tk=6 if cut == "Tk" else one_of(draw, 13, 14), D=2, d_v=3)
     return [
         *usual_cases,
         cut_into(tensors(draw, LARGER, ATTEND, uneven), name, length + 3),
