@@ -30,8 +30,10 @@ from grader.exercises.registry import exercises
 from grader.spec.draw import Draw
 from grader.spec.evaluate import GENERAL_FINDINGS, evaluate
 from grader.spec.exercise import Exercise
+from grader.subject import Outcome, Request
 from grader.subject.local import LocalSubject
 from grader.subject.values import tensors_in
+from grader.subject.watch import warm_up
 
 EQUIVALENT = FOLDER / "equivalent_mutants.toml"  # in the repository
 SECONDS = 5.0  # for the check of a mutant; the practice check of a model solution takes less than one
@@ -75,10 +77,10 @@ def derive(exercise: Exercise) -> list[Mutant]:
     differentiable = bool(exercise.outputs) and any(
         tensor.is_floating_point() for tensor in tensors_in([*given.values(), *state.values()])
     )
-    return list(mutants_of(exercise.name, solution, _Scope(numbers, differentiable), before))
+    return list(mutants_of(exercise.name, solution, Scope(numbers, differentiable), before))
 
 
-def mutants_of(name: str, solution: str, scope: _Scope, before: str = "") -> Iterator[Mutant]:
+def mutants_of(name: str, solution: str, scope: Scope, before: str = "") -> Iterator[Mutant]:
     """The mutants of one source. `before`: what stands in front of each."""
     tree = _Tidy().visit(ast.parse(solution))
     original = ast.unparse(tree)
@@ -122,7 +124,7 @@ def _change(before: str, after: str) -> str:
     return " → ".join("; ".join(line.strip() for line in lines) or "(nothing)" for lines in (old, new))
 
 
-def _sources(tree: ast.Module, scope: _Scope) -> Iterator[str]:
+def _sources(tree: ast.Module, scope: Scope) -> Iterator[str]:
     """The source of every mutant. Each change is made in the tree itself, written out and taken back."""
     for node, around, put in list(_places(tree, scope)):
         for change in MUTATIONS:
@@ -139,7 +141,7 @@ def _sources(tree: ast.Module, scope: _Scope) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Scope:
+class Scope:
     """Where a node stands: the numbers to hard-code, whether there are gradients to cut, the arguments of the function
     around it, these and its variables, the attributes of `self`."""
 
@@ -154,7 +156,7 @@ Put = Callable[[Any], Callable[[], None]]
 NOT_CODE = ("ctx", "type_params")
 
 
-def _places(node: ast.AST, scope: _Scope) -> Iterator[tuple[ast.AST, _Scope, Put]]:
+def _places(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope, Put]]:
     """Every node below `node` that is code, with its scope and a function that puts others in its place."""
     if isinstance(node, ast.ClassDef):
         scope = replace(scope, attributes=_attributes(node))
@@ -284,7 +286,7 @@ SETTINGS = (
 )
 
 
-def operators(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
+def operators(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """Another operator, operands swapped, one operand only, or the operation in place."""
     if isinstance(node, ast.BinOp):
         kind = type(node.op)
@@ -308,7 +310,7 @@ def operators(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
             yield ast.AugAssign(node.target, kind(), node.value)
 
 
-def constants(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
+def constants(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """Another number, truth value, letter order or text."""
     if isinstance(node, ast.Attribute) and node.attr == "inf":
         yield ast.Constant(100.0)
@@ -320,7 +322,8 @@ def constants(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
     elif isinstance(value, int):
         yield from (ast.Constant(other) for other in (value + 1, value - 1, 0, 1, -1, -value))
     elif isinstance(value, float):
-        yield from (ast.Constant(other) for other in (value * 10, value / 10, 0.0, 1.0, -value))
+        scaled = (float(f"{value * factor:.6g}") for factor in (10, 0.1, -1))
+        yield from (ast.Constant(other) for other in (*scaled, 0.0, 1.0) if other != value)
     elif isinstance(value, str) and "->" in value:
         inputs, _, output = value.partition("->")
         letters = output.removeprefix("...")
@@ -331,7 +334,7 @@ def constants(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
         yield ast.Constant("")
 
 
-def siblings(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
+def siblings(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """A function, an attribute or a variable in place of another one; a number in place of an argument."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         yield from (ast.Attribute(node.value, other, node.ctx) for other in TWINS.get(node.attr, ()))
@@ -353,7 +356,7 @@ def siblings(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
                 yield ast.JoinedStr([other for other in node.values if other is not part])
 
 
-def calls(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
+def calls(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """A call without an argument, with two swapped, in place, or left out; keepdim and persistent added."""
     if not isinstance(node, ast.Call):
         return
@@ -384,7 +387,7 @@ def calls(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
                 yield ast.Call(node.func, [shared], [])
 
 
-def slices(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
+def slices(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """A slice without one of its bounds, an index without one of its places, or the whole in place of a part."""
     if isinstance(node, ast.Slice):
         for field in ("lower", "upper", "step"):
@@ -399,7 +402,7 @@ def slices(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
                 yield ast.Subscript(node.value, ast.Tuple(left, ast.Load()), node.ctx)
 
 
-def gradients(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
+def gradients(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
     """A gradient cut: of what is assigned, returned, operated on or passed on; precision lost on the way out."""
     if not scope.differentiable:
         return
@@ -419,7 +422,7 @@ def gradients(node: ast.AST, scope: _Scope) -> Iterator[ast.AST]:
                 yield ast.Call(node.func, _swapped(node.args, arg, _cut(arg)), node.keywords)
 
 
-def statements(node: ast.AST, scope: _Scope) -> Iterator[ast.AST | list[ast.stmt]]:
+def statements(node: ast.AST, scope: Scope) -> Iterator[ast.AST | list[ast.stmt]]:
     """A statement left out, a branch never or always taken, a loop cut short, `no_grad` put around or taken away."""
     if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield ast.Pass()
@@ -445,7 +448,7 @@ def statements(node: ast.AST, scope: _Scope) -> Iterator[ast.AST | list[ast.stmt
             yield _with_body(node, [ast.Expr(_parsed(setting)), *node.body])
 
 
-def registration(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
+def registration(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """A parameter as a plain tensor or a buffer, a buffer as a plain tensor or a parameter."""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Attribute):
         if ast.unparse(node.value.func) == "nn.Parameter":
@@ -460,7 +463,7 @@ def registration(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
             yield ast.Assign([target], _call(_parsed("nn.Parameter"), tensor))
 
 
-def results(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
+def results(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """Several results in another order, or without one of them; defaults left out."""
     if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) > 1:
         for i in range(len(node.elts)):
@@ -476,7 +479,7 @@ def results(node: ast.AST, _scope: _Scope) -> Iterator[ast.AST]:
             yield new
 
 
-MUTATIONS: tuple[Callable[[ast.AST, _Scope], Iterable[Any]], ...] = (
+MUTATIONS: tuple[Callable[[ast.AST, Scope], Iterable[Any]], ...] = (
     operators,
     constants,
     siblings,
@@ -489,7 +492,7 @@ MUTATIONS: tuple[Callable[[ast.AST, _Scope], Iterable[Any]], ...] = (
 )
 
 
-def _is_shared(value: ast.expr, scope: _Scope) -> bool:
+def _is_shared(value: ast.expr, scope: Scope) -> bool:
     """Whether others may hold it too: an argument, or an attribute. Intermediate results may be overwritten."""
     return isinstance(value, ast.Attribute) or (isinstance(value, ast.Name) and value.id in scope.arguments)
 
@@ -537,24 +540,38 @@ def _swapped_in(value: ast.expr, old: ast.expr, new: ast.expr) -> ast.expr:
 # --- running ----------------------------------------------------------------------------------------------------------
 
 
+class _AskedForGradients(LocalSubject):
+    """Notes whether a check asks for gradients."""
+
+    asked = False
+
+    def ask(self, request: Request) -> Outcome:
+        self.asked |= request.cotangents is not None
+        return super().ask(request)
+
+
 def run(mutant: Mutant) -> Result | None:
     """The check of one mutant, with the practice inputs, in this process. None if it cuts a gradient where there is
-    none: at a mask, a size, an id."""
+    none: at a mask, a size, a new tensor."""
     exercise = exercises()[mutant.exercise]
-    cut: set[bool] = set()
+    cut: set[str] = set()
 
     def cut_gradient(value: Any) -> Any:
-        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
-        cut.add(is_float)
-        return value.detach() if is_float else value
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            cut.add("nothing")
+            return value
+        cut.add("gradient" if value.requires_grad else "tensor")
+        return value.detach()
 
     namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient}
     try:
         exec(mutant.source, namespace)
     except Exception:  # the cell itself raises: its learner sees Python's message
         return Result(mutant, "general")
-    report = evaluate(exercise, LocalSubject(namespace), seconds=SECONDS, earlier=exercises())
-    if cut == {False}:
+    subject = _AskedForGradients(namespace)
+    report = evaluate(exercise, subject, seconds=SECONDS, earlier=exercises())
+    # A check that asks for no gradients gives none to cut.
+    if cut and "gradient" not in cut and (subject.asked or "tensor" not in cut):
         return None
     if report.broken:
         return Result(mutant, "broken")
@@ -610,6 +627,7 @@ class _Worker:
         self.process = context.Process(target=_work, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
+        self.pipe.recv()  # it is ready: importing torch is not to count as a check's time
 
     def check(self, mutant: Mutant) -> Result | None:
         """What `run` gives. An EOFError or OSError if the process died, or did not answer in time."""
@@ -627,6 +645,8 @@ class _Worker:
 
 def _work(pipe: Connection) -> None:
     torch.set_num_threads(1)
+    warm_up()
+    pipe.send("ready")
     while True:
         try:
             pipe.send(run(pipe.recv()))
@@ -660,7 +680,7 @@ def stale(names: Iterable[str], results: Iterable[Result]) -> list[str]:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def test(names: Sequence[str], jobs: int, tell: Callable[[str], object]) -> bool:
+def test(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_unhelped: bool = False) -> bool:
     """Run every mutant of these exercises (of all if none is named) and print a table and what is left to do. Returns
     whether nothing is: all are found or listed as equivalent."""
     known = exercises()
@@ -671,8 +691,8 @@ def test(names: Sequence[str], jobs: int, tell: Callable[[str], object]) -> bool
     results = run_all([mutant for name in chosen for mutant in derive(known[name])], jobs)
     tell(table(results))
     problems = [*stale(chosen, results), *unsettled(results)]
-    for problem in problems:
-        tell(problem)
+    for line in [*(without_help(results) if show_unhelped else []), *problems]:
+        tell(line)
     return not problems
 
 

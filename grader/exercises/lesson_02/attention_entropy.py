@@ -118,7 +118,12 @@ def _gradient_at_zero(session: Session) -> Finding | None:
     return Finding(
         "not-finite",
         f"The entropies are right, but the gradient is NaN for {bad} weights that are exactly 0, so a model with a mask "
-        "can't be trained with it. What is the derivative of your logarithm at 0?",
+        "can't be trained with it.",
+        hints=(
+            "What is the derivative of the logarithm at 0, and what is it times 0?",
+            "A 0 that replaces a NaN afterwards mends the value, not the gradient: the backward pass still goes through "
+            "log(0). Which number can the logarithm be given where the weight is 0?",
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -76,6 +77,7 @@ MASKS = {
     "a mask for each sequence and head": "B H Tq Tk",
 }
 
+FAR_BELOW = "scores of hundreds, and a mask"  # what is hidden has to be lower still
 ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
 
 
@@ -110,6 +112,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
+        case(FAR_BELOW, others, "B 1 1 Tk", scale=20, double=True),
     ]
 
 
@@ -286,12 +289,13 @@ EXERCISE = Exercise(
     parts=(
         parts.shape("two sequences"),
         parts.values("attends from one sequence to another", 4, "two sequences", "train mode"),
-        parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH),
+        parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
         Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),
         parts.float64(single="two sequences", weight=0.5),
         parts.unchanged("a mask for all", weight=0.5),
         parts.gradients("two sequences"),
+        replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
     mistakes=(
         *MASK_MISTAKES,

@@ -101,16 +101,21 @@ def to_dtype(setup: Setup, dtype: torch.dtype) -> Setup:
 
 
 def model_sizes(draw: Draw, *others: str, but: int = 1, **fixed: int) -> dict[str, int]:
-    """Sizes that are all distinct, with a small batch; F is d_ff, L the number of layers."""
+    """Sizes that are all distinct, with a small batch and no length of two: where a mask hides one of two keys, nothing
+    tells query from key. F is d_ff, L the number of layers."""
     sizes = head_sizes(draw, "F", *others, but=but)
+    while any(sizes[name] == 2 for name in others):
+        sizes = head_sizes(draw, "F", *others, but=but)
     taken = set(sizes.values()) - {sizes["B"]}
     return {**sizes, "B": next(n for n in (2, 3, 4, 5, 6) if n not in taken), **fixed}
 
 
 def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different numbers of heads, the first not with two: in it there may be two layers."""
-    first = model_sizes(draw, *others, but=2, **fixed)
-    return first, model_sizes(draw, *others, but=first["H"], **fixed)
+    """Two draws with different heads and widths, the first not with two heads: it may have two layers."""
+    first = second = model_sizes(draw, *others, but=2, **fixed)
+    while second["E"] == first["E"] or second["F"] == first["F"]:
+        second = model_sizes(draw, *others, but=first["H"], **fixed)
+    return first, second
 
 
 def mask_of(draw: Draw, axes: str, sizes: Mapping[str, int]) -> Tensor:

@@ -319,3 +319,12 @@ def exact_match(predicted, target, eos_idx):
         return r[: r.index(eos_idx) + 1] if eos_idx in r else r
 
     return sum(t[: len(cut(p))] == cut(p) for p, t in zip(predicted.tolist(), target.tolist())) / len(target)
+
+
+# %% wrong -: the same tokens, in any order
+def exact_match(predicted, target, eos_idx):
+    def spoken(row):
+        row = row.tolist()
+        return sorted(row[: row.index(eos_idx)] if eos_idx in row else [*row, -1])
+
+    return sum(spoken(p) == spoken(t) for p, t in zip(predicted, target)) / len(predicted)

@@ -306,3 +306,11 @@ def sequence_loss(logits, labels, pad_idx):
 def sequence_loss(logits, labels, pad_idx):
     ce = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
     return ce.sum() / (labels != pad_idx).sum()
+
+
+# %% wrong -: the logarithm of a softmax
+def sequence_loss(logits, labels, pad_idx):
+    log_probabilities = torch.log(torch.softmax(logits, -1))
+    of_labels = log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    keep = labels != pad_idx
+    return -of_labels[keep].sum() / keep.sum().clamp(min=1)

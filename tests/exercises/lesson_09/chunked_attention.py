@@ -387,3 +387,12 @@ def chunked_attention(query, key, value, chunk_size):
 # %% wrong raised: a name that isn't there
 def chunked_attention(query, key, value, chunk_size):
     return torch.cat([attend(q, key, value) for q in query.split(chunk_size, -2)], -2)
+
+
+# %% wrong -: the loop over the queries ends with the keys
+def chunked_attention(query, key, value, chunk_size):
+    outputs = []
+    for start in range(0, key.shape[-2], chunk_size):
+        q = query[..., start : start + chunk_size, :]
+        outputs.append(torch.softmax(q @ key.mT / math.sqrt(query.shape[-1]), -1) @ value)
+    return torch.cat(outputs, -2)
