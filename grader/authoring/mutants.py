@@ -382,7 +382,9 @@ def calls(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
         yield _call(ast.Name("list", ast.Load()), *node.args)
         for generator in node.args:
             if isinstance(generator, ast.GeneratorExp):  # one module, several times
-                count = _call(ast.Name("len", ast.Load()), _call(ast.Name("list", ast.Load()), generator.generators[0].iter))
+                count = _call(
+                    ast.Name("len", ast.Load()), _call(ast.Name("list", ast.Load()), generator.generators[0].iter)
+                )
                 shared = ast.BinOp(ast.List([generator.elt], ast.Load()), ast.Mult(), count)
                 yield ast.Call(node.func, [shared], [])
 
@@ -560,7 +562,7 @@ def run(mutant: Mutant) -> Result | None:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             cut.add("nothing")
             return value
-        cut.add("gradient" if value.requires_grad else "tensor")
+        cut.add("gradient" if value.requires_grad and torch.is_grad_enabled() else "tensor")
         return value.detach()
 
     namespace: dict[str, Any] = {"__name__": "__main__", CUT: cut_gradient}

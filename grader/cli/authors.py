@@ -50,7 +50,9 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> N
 
 @click.command()
 @click.argument("exercises", metavar="[EXERCISE]...", nargs=-1)
-@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Checks run at once.  [default: cores]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Checks run at once.  [default: cores]"
+)
 @click.option("--no-help", is_flag=True, help="List those, too, whose report has neither a name nor a hint.")
 def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     """Change the model solutions in small ways, and see whether the checks notice.

@@ -172,9 +172,10 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
 
 
 def defaults(after: str, weight: float = 0.5) -> Part:
-    """Numbers that are defaults in the student's signature are those of the exercise's signature.
+    """Numbers that are defaults in the exercise's signature are those of the student's.
 
-    Arguments without a default (taken by `*args`, say) and defaults that are no numbers, such as None, are ignored.
+    Arguments that the student's signature doesn't name (taken by `*args`, say) and defaults that are no numbers, such
+    as None, are ignored.
     Waits for the values on the case `after`, since the starter code contains the signature.
     """
 
@@ -186,6 +187,8 @@ def defaults(after: str, weight: float = 0.5) -> Part:
         for argument in session.exercise.signature:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
+            if given and name in session.description.get("required", ()):
+                return Finding("wrong-default", f"`{name}` has no default, the exercise gives {given}.")
             if given and type(default) in (int, float) and default != float(given):
                 return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
         return None

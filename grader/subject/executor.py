@@ -209,13 +209,21 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, the global names
-    its code uses; for a module the path of each part, with its class and base classes."""
-    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
+    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
+    default, the global names its code uses; for a module the path of each part, with its class and base classes."""
+    facts: dict[str, Any] = {
+        "kind": _kind(thing),
+        "type": type(thing).__name__,
+        "parameters": None,
+        "defaults": {},
+        "required": [],
+    }
     with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(thing).parameters.values()
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        facts["required"] = [p.name for p in parameters if p.default is p.empty and p.kind in named]
     facts["uses"] = sorted(_names_used(thing))
     if isinstance(thing, nn.Module):
         facts["parts"] = [

@@ -56,7 +56,9 @@ def test_defaults_statements_and_settings_are_changed_too():
 
 
 def test_no_gradient_is_cut_where_there_is_none():
-    assert not any("cut_gradient" in change or "no_grad" in change for change in changes(SOLUTION, differentiable=False))
+    assert not any(
+        "cut_gradient" in change or "no_grad" in change for change in changes(SOLUTION, differentiable=False)
+    )
 
 
 def test_a_change_is_told_from_another_one_of_the_same_text():
@@ -98,7 +100,10 @@ def listed(monkeypatch):
 
 def test_the_list_of_equivalent_mutants_is_checked(listed):
     listed(split_heads={"gone": "why", "killed": "why", "passes": "why"})
-    results = [Result(Mutant("split_heads", "killed", ""), "named"), Result(Mutant("split_heads", "passes", ""), "survived")]
+    results = [
+        Result(Mutant("split_heads", "killed", ""), "named"),
+        Result(Mutant("split_heads", "passes", ""), "survived"),
+    ]
     gone, killed = mutants.stale(["split_heads"], results)
     assert "split_heads has no such mutant any more: gone" in gone
     assert "the check of split_heads does not pass it (named): killed" in killed

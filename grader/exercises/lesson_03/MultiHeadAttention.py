@@ -77,7 +77,7 @@ MASKS = {
     "a mask for each sequence and head": "B H Tq Tk",
 }
 
-FAR_BELOW = "scores of hundreds, and a mask"  # what is hidden has to be lower still
+FAR_BELOW = "a mask, and scores of -200 and below"  # what is hidden has to be lower still
 ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
 
 
@@ -112,8 +112,17 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
-        case(FAR_BELOW, others, "B 1 1 Tk", scale=20, double=True),
+        _far_below(case(FAR_BELOW, others, "B 1 1 Tk", double=True)),
     ]
+
+
+def _far_below(case: Case) -> Case:
+    """The case with biases that make every score about -12 * 12 * √head_dim."""
+    assert case.setup is not None
+    state = dict(case.setup.state)
+    for name, bias in (("q_proj.bias", 12.0), ("k_proj.bias", -12.0)):
+        state[name] = torch.full_like(state[name], bias)
+    return replace(case, comparable=False, setup=replace(case.setup, state=state))
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------

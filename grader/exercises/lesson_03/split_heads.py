@@ -65,7 +65,9 @@ EXERCISE = Exercise(
     parts=(
         *usual("splits one sequence", 3, finite=False),
         parts.after_values(
-            Part("raises ValueError where num_heads does not divide d_model", 1, _refuses_misfits, compares_values=False)
+            Part(
+                "raises ValueError where num_heads does not divide d_model", 1, _refuses_misfits, compares_values=False
+            )
         ),
     ),
     mistakes=(

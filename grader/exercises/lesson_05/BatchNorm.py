@@ -118,7 +118,7 @@ def _keeps_no_graph(session: Session) -> Finding | None:
     for request in (Request("call", "@graph", args, cotangents=cotangents), Request("state", "@graph")):
         outcome = session.ask(request) if outcome.ok else outcome
     if not outcome.ok:
-        return compare.run_error(outcome, session.exercise)
+        return Finding("values-first", "Not judged yet: it does not run where gradients are wanted.")
     held = [name for name in STATS if name in outcome.value["tracked"]]
     if not held:
         return None
@@ -302,7 +302,9 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(TRAIN),
         parts.after_values(
-            Part("owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False),
+            Part(
+                "owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False
+            ),
             TRAIN,
         ),
         parts.values("normalises with the batch's statistics in train mode", 2.5, TRAIN, "a batch of two"),

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_03.shared import with_leading_axes
+from grader.exercises.lesson_08.shared import plain_number
 from grader.spec import compare, parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
@@ -188,8 +189,7 @@ def bytes_of(bytes_per_element: int, *shape: int) -> int:
 
 def number(session: Session, name: str) -> float | None:
     """The number that was returned, whole or not; None for anything else."""
-    value = session.call(session.cases[name]).value
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return plain_number(session.call(session.cases[name]).value)
 
 
 def _right(session: Session, case: Case) -> int:

@@ -97,7 +97,7 @@ def forward(self, x):
 BatchNorm = make("BatchNorm", forward=forward)
 
 
-# %% right: no detach at all
+# %% wrong -: no detach at all
 def forward(self, x):
     if self.training:
         mean, var = x.mean(0), x.var(0, unbiased=False)
@@ -802,26 +802,6 @@ def forward(self, x):
 
 
 BatchNorm = make("BatchNorm", forward=forward)
-
-
-# %% wrong -: the running statistics keep the graph of every batch
-class BatchNorm(nn.Module):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1):
-        super().__init__()
-        self.eps, self.momentum = eps, momentum
-        self.weight = nn.Parameter(torch.ones(num_features))
-        self.bias = nn.Parameter(torch.zeros(num_features))
-        self.register_buffer("running_mean", torch.zeros(num_features))
-        self.register_buffer("running_var", torch.ones(num_features))
-
-    def forward(self, x):
-        if self.training:
-            mean, var = x.mean(0), x.var(0, correction=0)
-            self.running_mean = (1 - self.momentum) * self.running_mean + self.momentum * mean
-            self.running_var = (1 - self.momentum) * self.running_var + self.momentum * x.var(0)
-        else:
-            mean, var = self.running_mean, self.running_var
-        return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
 
 
 # %% wrong -: the running statistics are not saved

@@ -328,3 +328,12 @@ def exact_match(predicted, target, eos_idx):
         return sorted(row[: row.index(eos_idx)] if eos_idx in row else [*row, -1])
 
     return sum(spoken(p) == spoken(t) for p, t in zip(predicted, target)) / len(predicted)
+
+
+# %% wrong -: the last word counts for nothing
+def exact_match(predicted, target, eos_idx):
+    def spoken(row):
+        row = row.tolist()
+        return (row[: row.index(eos_idx) - 1], row.index(eos_idx)) if eos_idx in row else (row, len(row))
+
+    return sum(spoken(p) == spoken(t) for p, t in zip(predicted, target)) / len(predicted)

@@ -95,3 +95,8 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
 # %% wrong returns-nothing: printed
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     print(batch * num_heads * seq_len**2 * bytes_per_element)
+
+
+# %% wrong -: two to the length, in place of its square
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * 2**seq_len * bytes_per_element
