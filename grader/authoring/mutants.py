@@ -1,7 +1,8 @@
 """Mutation testing of the checks: small changes to a model solution, each of which its check has to notice.
 
-A mutant is the model solution with one change: another operator, another number, a statement left out. A check that passes
-it would pass a learner's slip of that kind. Some mutants are right answers too: `EQUIVALENT` lists them, each with a reason.
+A mutant is the model solution with one change: another operator, another number, a statement left out. A check that
+passes it would pass a learner's slip of that kind. Some mutants are right answers too: `EQUIVALENT` lists them, each
+with a reason.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -98,8 +98,9 @@ class _Tidy(ast.NodeTransformer):
     """Without docstrings and annotations; -1 as one number."""
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            return ast.Constant(-node.operand.value)
+        value = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if isinstance(node.op, ast.USub) and isinstance(value, int | float):
+            return ast.Constant(-value)
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
@@ -392,10 +393,9 @@ def calls(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
 def slices(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """A slice without one of its bounds, an index without one of its places, or the whole in place of a part."""
     if isinstance(node, ast.Slice):
-        for field in ("lower", "upper", "step"):
-            if getattr(node, field) is not None:
-                parts = {"lower": node.lower, "upper": node.upper, "step": node.step, field: None}
-                yield ast.Slice(**parts)
+        yield ast.Slice(None, node.upper, node.step)
+        yield ast.Slice(node.lower, None, node.step)
+        yield ast.Slice(node.lower, node.upper, None)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield node.value
         if isinstance(node.slice, ast.Tuple):
@@ -452,17 +452,15 @@ def statements(node: ast.AST, scope: Scope) -> Iterator[ast.AST | list[ast.stmt]
 
 def registration(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
     """A parameter as a plain tensor or a buffer, a buffer as a plain tensor or a parameter."""
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.targets[0], ast.Attribute):
-        if ast.unparse(node.value.func) == "nn.Parameter":
-            name = ast.Constant(node.targets[0].attr)
-            yield ast.Expr(_call(_parsed("self.register_buffer"), name, *node.value.args))
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        if ast.unparse(node.value.func) == "self.register_buffer":
-            name, tensor = node.value.args
-            assert isinstance(name, ast.Constant)
-            target = ast.Attribute(ast.Name("self", ast.Load()), name.value, ast.Store())
-            yield ast.Assign([target], tensor)
-            yield ast.Assign([target], _call(_parsed("nn.Parameter"), tensor))
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=function, args=args)):
+            if ast.unparse(function) == "nn.Parameter":
+                yield ast.Expr(_call(_parsed("self.register_buffer"), ast.Constant(name), *args))
+        case ast.Expr(value=ast.Call(func=function, args=[ast.Constant(value=str(name)), tensor])):
+            if ast.unparse(function) == "self.register_buffer":
+                target = ast.Attribute(ast.Name("self", ast.Load()), name, ast.Store())
+                yield ast.Assign([target], tensor)
+                yield ast.Assign([target], _call(_parsed("nn.Parameter"), tensor))
 
 
 def results(node: ast.AST, _scope: Scope) -> Iterator[ast.AST]:
@@ -571,23 +569,23 @@ def run(mutant: Mutant) -> Result | None:
     except Exception:  # the cell itself raises: its learner sees Python's message
         return Result(mutant, "general")
     subject = _AskedForGradients(namespace)
-    report = evaluate(exercise, subject, seconds=SECONDS, earlier=exercises())
+    found = evaluate(exercise, subject, seconds=SECONDS, earlier=exercises())
     # A check that asks for no gradients gives none to cut.
     if cut and "gradient" not in cut and (subject.asked or "tensor" not in cut):
         return None
-    if report.broken:
+    if found.broken:
         return Result(mutant, "broken")
-    if report.passed:
+    if found.passed:
         return Result(mutant, "survived")
-    if report.diagnosis in GENERAL_FINDINGS or report.diagnosis == "excluded-function":
+    if found.diagnosis in GENERAL_FINDINGS or found.diagnosis == "excluded-function":
         return Result(mutant, "general")
-    if report.diagnosis is not None:
+    if found.diagnosis is not None:
         return Result(mutant, "named")
-    return Result(mutant, "unnamed", helped=bool(report.hints or any(part.hints for part in report.results)))
+    return Result(mutant, "unnamed", helped=bool(found.hints or any(part.hints for part in found.results)))
 
 
 def run_all(mutants: Sequence[Mutant], jobs: int) -> list[Result]:
-    """The checks of many mutants, in `jobs` processes. One that doesn't come to an end is stopped, and counts as found."""
+    """The checks of many mutants, in `jobs` processes. One that doesn't end is stopped, and counts as found."""
     waiting: queue.SimpleQueue[tuple[int, Mutant]] = queue.SimpleQueue()
     for item in enumerate(mutants):
         waiting.put(item)
@@ -682,7 +680,7 @@ def stale(names: Iterable[str], results: Iterable[Result]) -> list[str]:
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
-def test(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_unhelped: bool = False) -> bool:
+def report(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_unhelped: bool = False) -> bool:
     """Run every mutant of these exercises (of all if none is named) and print a table and what is left to do. Returns
     whether nothing is: all are found or listed as equivalent."""
     known = exercises()

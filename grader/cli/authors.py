@@ -63,7 +63,7 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
 
-    if not mutation.test(exercises, jobs, click.echo, no_help):
+    if not mutation.report(exercises, jobs, click.echo, no_help):
         raise SystemExit(1)
 
 

@@ -133,10 +133,10 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
 
 
 _SETTINGS = {
-    "gradients": "turned gradients off: a model called after it can't be trained. `with torch.no_grad():` ends by itself",
+    "gradients": "turned gradients off for all code after it. `with torch.no_grad():` ends by itself",
     "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
     "threads": "changed torch's number of threads",
-    "seed": "set torch's random seed, so code after it no longer draws at random. `torch.Generator()` has a seed of its own",
+    "seed": "set torch's random seed for all code after it. A `torch.Generator()` has a seed of its own",
 }
 
 

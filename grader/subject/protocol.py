@@ -68,7 +68,7 @@ class Outcome:
     "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
     `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
-    has a gradient. `settings`: what the call changed in torch itself, by the keys of `grader.subject.settings.SETTINGS`;
+    has a gradient. `settings`: what the call changed in torch itself (the keys of `grader.subject.settings.SETTINGS`);
     it has been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
     `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
     torch made, and `largest_shape`, its tensor's shape.

@@ -122,7 +122,7 @@ def test_a_survivor_that_is_not_listed_is_told_and_the_table_counts(listed):
     ]
     assert mutants.unsettled(results) == ["survived: split_heads: passes too"]
     assert mutants.without_help(results) == ["no name, no hint: split_heads: b"]
-    head, *_, total = mutants.table(results).splitlines()
+    *_, total = mutants.table(results).splitlines()
     counts = dict(zip(mutants.COLUMNS, total.split()[1:], strict=True))
     assert counts == {
         "mutants": "4", "killed": "2", "named": "1", "general": "0", "unnamed": "1",

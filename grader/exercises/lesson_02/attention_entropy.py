@@ -106,7 +106,7 @@ def _centred(gradient: Tensor) -> Tensor:
 
 
 def _gradient_at_zero(session: Session) -> Finding | None:
-    """No NaN in the gradient where weights are 0, as masked ones are. Infinity is no fault: the slope of -w ln w there."""
+    """No NaN in the gradient where weights are 0, as masked ones are. Infinity is no fault: it is the slope there."""
     case = session.cases[ZEROS]
     finding = parts.inspect_call(session, case, FLOAT32, gradients=True)
     if finding is not None:
@@ -117,12 +117,12 @@ def _gradient_at_zero(session: Session) -> Finding | None:
         return None
     return Finding(
         "not-finite",
-        f"The entropies are right, but the gradient is NaN for {bad} weights that are exactly 0, so a model with a mask "
-        "can't be trained with it.",
+        f"The entropies are right, but the gradient is NaN for {bad} weights that are exactly 0, so a model with a "
+        "mask can't be trained with it.",
         hints=(
             "What is the derivative of the logarithm at 0, and what is it times 0?",
-            "A 0 that replaces a NaN afterwards mends the value, not the gradient: the backward pass still goes through "
-            "log(0). Which number can the logarithm be given where the weight is 0?",
+            "A 0 that replaces a NaN afterwards helps the value, not the gradient: the backward pass still goes "
+            "through log(0). Which number can the logarithm be given where the weight is 0?",
         ),
     )
 

@@ -94,7 +94,7 @@ def _registers(session: Session) -> Finding | None:
         if name not in state["saved"]:
             return Finding(
                 "wrong-registration",
-                f"`{name}` is missing in the module's `state_dict()`, so it is lost when the model is saved and loaded. "
+                f"`{name}` is missing in the module's `state_dict()`, so it is lost when the model is saved. "
                 "`persistent=False` leaves a buffer out.",
             )
         value = state[place][name]

@@ -84,7 +84,8 @@ def _cases(draw: Draw) -> list[Case]:
     ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
     another = 1 if eos != 1 else 2
     with_another = [
-        [[another if token == eos else token for token in row] for row in pair] for pair in differing + ending
+        ([*mine[: mine.index(eos)], another], [*right[: right.index(eos)], another])
+        for mine, right in differing + ending
     ]
     return [
         make.case("some rows differ before their eos", plain, same_width),

@@ -35,7 +35,6 @@ from grader.spec.exclusions import FUSED_ATTENTION
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
 
-
 LARGER_IN_ONES = f"{LARGER}, cut into ones"
 
 
