@@ -418,3 +418,17 @@ class Decoder(Stack):
 class Decoder(Stack):
     def __init__(self, *sizes, dropout=0.5, max_length=100):
         super().__init__(*sizes, *(dropout, max_length)[len(sizes) - 5 :])
+
+
+# %% wrong -: no gradient reaches the memory
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(x, memory.detach(), src_mask, trg_mask)
+        return x
+
+
+# %% wrong -: no gradient reaches the embeddings
+class Decoder(Stack):
+    def embed(self, tokens):
+        return super().embed(tokens).detach()

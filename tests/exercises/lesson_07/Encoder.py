@@ -465,3 +465,18 @@ class Encoder(Stack):
 class Encoder(Stack):
     def __init__(self, *sizes, dropout=0.5, max_length=100):
         super().__init__(*sizes, *(dropout, max_length)[len(sizes) - 5 :])
+
+
+# %% wrong -: each layer is cut off from the ones before it
+class Encoder(Stack):
+    def walk(self, x, mask):
+        for layer in self.layers:
+            x = layer(x.detach(), x.detach(), x.detach(), mask)
+        return x
+
+
+# %% wrong -: a width of 11 in every feed-forward network
+class Encoder(Stack):
+    def make_layers(self):
+        d_model, num_heads, _, dropout = self.sizes
+        return nn.ModuleList([TransformerBlock(d_model, num_heads, 11, dropout) for _ in range(self.num_layers)])

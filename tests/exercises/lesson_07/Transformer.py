@@ -496,8 +496,37 @@ class Transformer(Model):
         return (trg != 0).unsqueeze(1).unsqueeze(2) & self.future(trg)
 
 
-# %% wrong -: the decoder's embedding is cut off from the loss
+# %% wrong -: the encoder is cut off from the loss
 class Transformer(Model):
     def forward(self, src, trg):
         src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
         return self.decoder(trg, self.encoder(src, src_mask).detach(), src_mask, trg_mask)
+
+
+# %% wrong -: defaults left out
+class Transformer(Model):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model,
+        num_layers,
+        num_heads,
+        d_ff,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__(
+            src_vocab_size,
+            trg_vocab_size,
+            src_pad_idx,
+            trg_pad_idx,
+            d_model,
+            num_layers,
+            num_heads,
+            d_ff,
+            dropout,
+            max_length,
+        )
