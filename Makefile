@@ -19,7 +19,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
 ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
-.PHONY: start test test-oldest setup lock build lint format bench release demo
+.PHONY: start test test-oldest mutants setup lock build lint format bench release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -30,6 +30,9 @@ test: $(STAMP)  ## every check of the project
 
 test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
+
+mutants: $(STAMP)  ## small changes to every model solution, which the checks have to notice; ARGS=split_heads for one
+	OMP_NUM_THREADS=1 $(BIN)/grader mutants $(ARGS)
 
 setup: $(STAMP)  ## .venv with everything
 

@@ -538,12 +538,12 @@ for exponent in (1, 3, 6, 12):
 # Difficulty 3 of 5 · about 10 minutes
 #
 # The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
-# NaN.
+# NaN, nor does its gradient.
 #
 # <details><summary>Some of my entropies are NaN</summary>
 #
-# Print the row: it has a zero in it. Either give the logarithm something harmless in that place, or put the
-# term 0 in afterwards. Look up `clamp`, `torch.where`, `torch.xlogy`.
+# Print the row: it has a zero in it. Give the logarithm something harmless in that place: a 0 put in
+# afterwards is right, but its gradient is NaN. Look up `clamp` and `torch.where`.
 #
 # </details>
 #
@@ -564,7 +564,8 @@ for exponent in (1, 3, 6, 12):
 def attention_entropy(weights: Tensor) -> Tensor:
     """Entropy of every row of attention weights, in nats: -sum of w ln w over the keys (Shannon 1948).
 
-    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN.
+    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN, and neither is
+    the gradient.
     """
     ### BEGIN SOLUTION
     safe = torch.where(weights > 0, weights, torch.ones_like(weights))

@@ -30,16 +30,22 @@ def cells(lesson: str) -> tuple[tuple[str, str], ...]:
     return tuple((heads[c.line - 1].removeprefix(MARKER).strip(), c.source) for c in found.cells if c.is_code)
 
 
-def model_solution(exercise: Exercise) -> str:
-    """The lesson's imports, what it takes over as given, and its solutions up to this exercise's."""
+def solution_in_context(exercise: Exercise) -> tuple[str, str]:
+    """What stands before an exercise's solution (the lesson's imports, what it takes over as given, its earlier
+    solutions) and the solution itself."""
     imports: list[str] = []
-    chosen: list[str] = []
+    before: list[str] = []
     for cell in lesson_of(exercise.lesson).cells:
         if cell.is_code:
             body = ast.parse(cell.source).body
             imports += [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-        if cell.role in ("given", "solution"):
-            chosen.append(cell.source)
         if cell.role == "solution" and cell.exercise == exercise.name:
-            return "\n".join([*imports, *chosen])
+            return "\n".join([*imports, *before]), cell.source
+        if cell.role in ("given", "solution"):
+            before.append(cell.source)
     raise ValueError(f"lessons/{exercise.lesson}.py has no solution of {exercise.name}")
+
+
+def model_solution(exercise: Exercise) -> str:
+    """An exercise's solution with what stands before it."""
+    return "\n".join(solution_in_context(exercise))

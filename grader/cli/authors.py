@@ -1,4 +1,4 @@
-"""The authors' commands: `grader build`, `grader new`, `grader digest` and `grader release`."""
+"""The authors' commands: `grader build`, `grader mutants`, `grader new`, `grader digest` and `grader release`."""
 
 from __future__ import annotations
 
@@ -48,6 +48,25 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> N
         authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo)
 
 
+@click.command()
+@click.argument("exercises", metavar="[EXERCISE]...", nargs=-1)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Checks run at once.  [default: cores]"
+)
+@click.option("--no-help", is_flag=True, help="List those, too, whose report has neither a name nor a hint.")
+def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
+    """Change the model solutions in small ways, and see whether the checks notice.
+
+    Prints a table and every change that passes although it isn't listed as a right answer; then the exit code is 1.
+    EXERCISE is the name of an exercise; without it, all are tried, which takes minutes.
+    """
+    _repository()  # says what is missing
+    from grader.authoring import mutants as mutation
+
+    if not mutation.report(exercises, jobs, click.echo, no_help):
+        raise SystemExit(1)
+
+
 @click.group()
 def new() -> None:
     """Write the files of a new exercise or lesson, with TODO at every place to fill in."""
@@ -65,6 +84,8 @@ def exercise(lesson: str, name: str) -> None:
     from grader.authoring.new import new_exercise
 
     _show_written(new_exercise(repository, lesson, name), lesson)
+    if not name.startswith("quiz_"):
+        click.echo(f"Once it is finished, what its check does not notice: grader mutants {name}")
 
 
 @new.command("lesson")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from grader import __version__
-from grader.cli.authors import build, digest, new, release
+from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.learners import doctor, progress
 from grader.cli.teachers import autograde, course, insights
 
@@ -16,5 +16,5 @@ def main() -> None:
     """The course's tools."""
 
 
-for command in (autograde, build, course, digest, doctor, insights, new, progress, release):
+for command in (autograde, build, course, digest, doctor, insights, mutants, new, progress, release):
     main.add_command(command)

@@ -10,6 +10,7 @@ from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
 from grader.spec.exclusions import reason
 from grader.spec.exercise import Exercise, Finding
+from grader.spec.parts import changed_settings
 from grader.spec.session import Session
 from grader.subject import Request, Subject
 from grader.subject.watch import warm_up
@@ -23,6 +24,7 @@ GENERAL_FINDINGS = frozenset(
         "wrong-shape",
         "not-finite",
         "changes-argument",
+        "changes-setting",
         "gradient-cut",
         "wrong-gradient",
         "dtype-changed",
@@ -70,6 +72,9 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
         finding = None if call is None else Finding("excluded-function", reason(call, exclusion))
         results.append(_result(f"does without {exclusion.title}", 0, finding))
+    changed = changed_settings(session.settings)
+    if changed is not None:
+        results.append(_result("leaves torch's own settings as they were", 0.5, changed))
     return tuple(results)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import torch
@@ -57,7 +57,7 @@ def _first(session: Session, cases: Names, tolerance: Tolerance | None) -> Findi
     return None
 
 
-def shape(case: str = "one sequence", weight: float = 1) -> Part:
+def shape(case: str = "one sequence", weight: float = 0.5) -> Part:
     """The call runs and returns the right number of tensors in the right shapes."""
     return Part("returns the right shape", weight, lambda s: _first(s, [case], None), compares_values=False)
 
@@ -96,6 +96,11 @@ def _wait_for(session: Session, case: str) -> Finding | None:
     return Finding("values-first", "Not judged yet: the values come first.")
 
 
+def after_values(part: Part, case: str = "one sequence") -> Part:
+    """The same part, passed only if the values on `case` are right: for what garbage could do as well."""
+    return replace(part, judge=lambda session: part.judge(session) or _wait_for(session, case))
+
+
 def float64(case: str = "float64", single: str = "one sequence", weight: float = 1) -> Part:
     """The output has the input's dtype, float32 or float64, and float64 values have float64's precision."""
 
@@ -127,6 +132,20 @@ def unchanged(case: str = "one sequence", weight: float = 1) -> Part:
     return Part("leaves its arguments as they were", weight, judge, compares_values=False)
 
 
+_SETTINGS = {
+    "gradients": "turned gradients off for all code after it. `with torch.no_grad():` ends by itself",
+    "dtype": "changed torch's default dtype. Give `dtype=` where you make a tensor",
+    "threads": "changed torch's number of threads",
+    "seed": "set torch's random seed for all code after it. A `torch.Generator()` has a seed of its own",
+}
+
+
+def changed_settings(keys: Collection[str]) -> Finding | None:
+    """What calls have changed in torch itself, if anything: `keys` are those of `grader.subject.settings`."""
+    found = [sentence for key, sentence in _SETTINGS.items() if key in keys]
+    return Finding("changes-setting", f"Your code {found[0]}.") if found else None
+
+
 def gradients(case: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT32) -> Part:
     """Gradients flow from every output back to every argument, and are right."""
 
@@ -153,9 +172,10 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
 
 
 def defaults(after: str, weight: float = 0.5) -> Part:
-    """Numbers that are defaults in the student's signature are those of the exercise's signature.
+    """Numbers that are defaults in the exercise's signature are those of the student's.
 
-    Arguments without a default (taken by `*args`, say) and defaults that are no numbers, such as None, are ignored.
+    Arguments that the student's signature doesn't name (taken by `*args`, say) and defaults that are no numbers, such
+    as None, are ignored.
     Waits for the values on the case `after`, since the starter code contains the signature.
     """
 
@@ -167,6 +187,8 @@ def defaults(after: str, weight: float = 0.5) -> Part:
         for argument in session.exercise.signature:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
+            if given and name in session.description.get("required", ()):
+                return Finding("wrong-default", f"`{name}` has no default, the exercise gives {given}.")
             if given and type(default) in (int, float) and default != float(given):
                 return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")
         return None

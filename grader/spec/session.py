@@ -22,13 +22,15 @@ FATAL = ("time-limit", "died", "not-run")
 
 
 class Session:
-    """Parts and mistakes reach a student's code only through this. `excluded_call`: the first excluded function."""
+    """Parts and mistakes reach a student's code only through this. `excluded_call`: the first excluded function.
+    `settings`: the settings of torch that calls have changed."""
 
     def __init__(self, exercise: Exercise, subject: Subject, draw: Draw, seconds: float) -> None:
         self.exercise, self.subject, self.draw = exercise, subject, draw
         self.cases = {case.name: case for case in exercise.cases(draw)}
         self.output = ""
         self.excluded_call: str | None = None
+        self.settings: set[str] = set()
         self.stopped: Outcome | None = None
         self._deadline = time.monotonic() + seconds
         self._calls: set[str] = set()
@@ -57,6 +59,7 @@ class Session:
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
         self.output = self.output or outcome.output
+        self.settings.update(outcome.settings)
         self._note_excluded(outcome)
         return outcome
 

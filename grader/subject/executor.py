@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of, words_of
@@ -41,6 +42,7 @@ class Executor:
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
         self.log = Log()
+        self.settings: tuple[str, ...] = ()
 
     def handle(self, request: Request) -> Outcome:
         """Carry out one request and restore the random state, for a notebook that continues."""
@@ -53,7 +55,7 @@ class Executor:
 
     def carry_out(self, request: Request) -> Outcome:
         """Carry out one request. Whatever the student's code raises becomes part of the outcome."""
-        self.log, output = Log(), _CappedText()
+        self.log, self.settings, output = Log(), (), _CappedText()
         facts: dict[str, Any] = {}
         try:
             with _Guarded(request, output), time_limit(request.seconds):
@@ -66,6 +68,7 @@ class Executor:
             facts = {"status": "raised", "raised": describe_exception(error)}
         return Outcome(
             **facts,
+            settings=self.settings,
             calls=self.log.calls,
             operations=self.log.operations,
             largest=self.log.largest,
@@ -104,8 +107,12 @@ class Executor:
         wanted = request.cotangents is not None
         passed = [self._prepare(arg, wanted) for arg in request.args]
         keywords = {k: self._prepare(v, False) for k, v in request.keywords.items()}
-        with watch(self.log) if request.watch else contextlib.nullcontext():
-            value = function(*passed, **keywords)
+        before = settings.read()
+        try:
+            with watch(self.log) if request.watch else contextlib.nullcontext():
+                value = function(*passed, **keywords)
+        finally:
+            self.settings = settings.put_back(before)
         facts: dict[str, Any] = {"value": plain(value)}
         if not wanted:  # otherwise torch itself raises for a change in place
             facts["changed"] = tuple(i for i, arg in enumerate(request.args) if _changed(arg, passed[i]))
@@ -162,6 +169,8 @@ class Executor:
         state = {
             "parameters": {name: plain(p) for name, p in module.named_parameters(remove_duplicate=False)},
             "buffers": {name: plain(b) for name, b in module.named_buffers(remove_duplicate=False)},
+            "saved": list(module.state_dict()),
+            "tracked": [name for name, b in module.named_buffers(remove_duplicate=False) if b.requires_grad],
             "training": module.training,
         }
         return {"value": state}
@@ -200,13 +209,21 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, the global names
-    its code uses; for a module the path of each part, with its class and base classes."""
-    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
+    """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
+    default, the global names its code uses; for a module the path of each part, with its class and base classes."""
+    facts: dict[str, Any] = {
+        "kind": _kind(thing),
+        "type": type(thing).__name__,
+        "parameters": None,
+        "defaults": {},
+        "required": [],
+    }
     with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(thing).parameters.values()
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        facts["required"] = [p.name for p in parameters if p.default is p.empty and p.kind in named]
     facts["uses"] = sorted(_names_used(thing))
     if isinstance(thing, nn.Module):
         facts["parts"] = [

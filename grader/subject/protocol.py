@@ -26,7 +26,7 @@ class Request:
     | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
     | build | make `target(*args, **keywords)` and keep it under `handle` |
     | load | copy `args[0]`, a dict of tensors, into the parameters and buffers of "@handle" |
-    | state | the parameters and buffers of "@handle" |
+    | state | the parameters and buffers of "@handle", what its state_dict holds, buffers that hold a graph |
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
     | get | the value of the name `target` |
     | describe | facts about `target`: what it is, its parameters, the names its code uses, a module's parts |
@@ -43,7 +43,7 @@ class Request:
     source: str = ""
     cotangents: tuple[Tensor | None, ...] | None = None
     watch: bool = False
-    seed: int = 0
+    seed: int = 7_310_581  # nobody's own: a call that leaves another one has set it
     seconds: float = 10.0
 
 
@@ -68,7 +68,8 @@ class Outcome:
     "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
     `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
-    has a gradient. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
+    has a gradient. `settings`: what the call changed in torch itself (the keys of `grader.subject.settings.SETTINGS`);
+    it has been put back. Of watched calls only: `calls`, the torch functions seen, named as in `grader.subject.watch`;
     `operations`, how many operators torch ran, repetitions included; `largest`, the most elements of a storage that
     torch made, and `largest_shape`, its tensor's shape.
     """
@@ -78,6 +79,7 @@ class Outcome:
     raised: Raised | None = None
     changed: tuple[int, ...] = ()
     gradients: dict[str, Tensor | None] | None = None
+    settings: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     operations: int = 0
     largest: int = 0
@@ -148,6 +150,7 @@ _SOUND: dict[str, Callable[[Any], bool]] = {
     "raised": _is_raised,
     "changed": lambda value: _all(value, int),
     "gradients": _are_gradients,
+    "settings": lambda value: _all(value, str),
     "calls": lambda value: _all(value, str),
     "operations": lambda value: isinstance(value, int),
     "largest": lambda value: isinstance(value, int),

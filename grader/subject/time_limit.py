@@ -42,7 +42,12 @@ class _BySignal:
         _signal.signal(_signal.SIGALRM, self.previous)
 
 
-def _raise(_number: int, _frame: FrameType | None) -> None:
+def _raise(_number: int, frame: FrameType | None) -> None:
+    """Not while the limit is being taken off: its timer would go on, and strike at some later code."""
+    while frame is not None:
+        if frame.f_code is _BySignal.__exit__.__code__:
+            return
+        frame = frame.f_back
     raise TimeLimit
 
 

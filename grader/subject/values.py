@@ -66,11 +66,17 @@ def _layer_norm(data: Mapping[str, Any]) -> Callable[..., Any]:
     return lambda x: nn.functional.layer_norm(x, weight.shape, weight.to(x.dtype), bias.to(x.dtype), eps)
 
 
+def _same(_data: Mapping[str, Any]) -> Callable[..., Any]:
+    """Gives back the very tensor that it gets, as `nn.Identity` does, and dropout in eval mode."""
+    return lambda x: x
+
+
 # Stateless, for float32 and float64.
 GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "linear": _linear,
     "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,
+    "same": _same,
     "translator": Translator,  # the only module: it has a mode
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -77,6 +78,7 @@ MASKS = {
     "a mask for each sequence and head": "B H Tq Tk",
 }
 
+FAR_BELOW = "a mask, and scores of -200 and below"  # what is hidden has to be lower still
 ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
 
 
@@ -116,7 +118,17 @@ def _cases(draw: Draw) -> list[Case]:
         case(
             "Tq = Tk = D", sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True
         ),  # wrong products run here
+        _far_below(case(FAR_BELOW, others, "B 1 1 Tk", double=True)),
     ]
+
+
+def _far_below(case: Case) -> Case:
+    """The case with biases that make every score about -12 * 12 * √head_dim."""
+    assert case.setup is not None
+    state = dict(case.setup.state)
+    for name, bias in (("q_proj.bias", 12.0), ("k_proj.bias", -12.0)):
+        state[name] = torch.full_like(state[name], bias)
+    return replace(case, comparable=False, setup=replace(case.setup, state=state))
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -423,12 +435,13 @@ EXERCISE = Exercise(
     parts=(
         parts.shape("two sequences"),
         parts.values("attends from one sequence to another", 4, "two sequences", "train mode"),
-        parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH),
+        parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
         Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),
         parts.float64(single="two sequences", weight=0.5),
         parts.unchanged("a mask for all", weight=0.5),
         parts.gradients("two sequences"),
+        replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
     mistakes=(
         *MASK_MISTAKES,

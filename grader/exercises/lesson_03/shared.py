@@ -31,9 +31,11 @@ def head_sizes(draw: Draw, *others: str, but: int = 1) -> dict[str, int]:
 
 
 def two_head_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different numbers of heads, so that no fixed number fits both."""
-    first = head_sizes(draw, *others)
-    return first, head_sizes(draw, *others, but=first["H"])
+    """Two draws with different numbers of heads and widths, so that no fixed number fits both."""
+    first = second = head_sizes(draw, *others)
+    while second["E"] == first["E"]:
+        second = head_sizes(draw, *others, but=first["H"])
+    return first, second
 
 
 def _one_of(draw: Draw, numbers: Sequence[int]) -> int:
@@ -487,7 +489,8 @@ def pytorch_attention(
 
 
 def drawn_mask(draw: Draw, shape: tuple[int, ...]) -> Tensor:
-    """Every row shows at least one key and hides at least one, so that inverting the mask leaves no row empty."""
+    """Every row hides at least one key, so that inverting the mask leaves no row empty, and shows at least two (of two
+    keys one): where only one is visible its weight is 1, whatever the query and the key."""
     mask = draw.uniform(shape) < 0.6
     order = draw.uniform(shape).argsort(-1)
-    return mask.scatter(-1, order[..., :1], True).scatter(-1, order[..., 1:2], False)
+    return mask.scatter(-1, order[..., :1], False).scatter(-1, order[..., 1:3], True)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
+from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
@@ -64,7 +65,11 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         *usual("splits one sequence", 3, finite=False),
-        Part("raises ValueError where num_heads does not divide d_model", 1, _refuses_misfits, compares_values=False),
+        parts.after_values(
+            Part(
+                "raises ValueError where num_heads does not divide d_model", 1, _refuses_misfits, compares_values=False
+            )
+        ),
     ),
     mistakes=(
         Mistake(

@@ -91,6 +91,12 @@ def _registers(session: Session) -> Finding | None:
                 f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
             )
             return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
+        if name not in state["saved"]:
+            return Finding(
+                "wrong-registration",
+                f"`{name}` is missing in the module's `state_dict()`, so it is lost when the model is saved. "
+                "`persistent=False` leaves a buffer out.",
+            )
         value = state[place][name]
         if not isinstance(value, Tensor) or value.shape != (6,) or not bool((value == INITIAL[name]).all()):
             shown = compare.in_words(value)
@@ -101,6 +107,26 @@ def _registers(session: Session) -> Finding | None:
                 f"`{name}` of a new module of 6 features is {shown}; expected {INITIAL[name]:g} for every feature.",
             )
     return None
+
+
+def _keeps_no_graph(session: Session) -> Finding | None:
+    """After a batch in train mode no statistic holds a graph: it would grow with every batch."""
+    case = session.cases[TRAIN]
+    assert case.setup is not None
+    outcome = session.build(case.setup, "graph")
+    args, cotangents = tuple(case.args.values()), tuple(session.cotangents(case))
+    for request in (Request("call", "@graph", args, cotangents=cotangents), Request("state", "@graph")):
+        outcome = session.ask(request) if outcome.ok else outcome
+    if not outcome.ok:
+        return Finding("values-first", "Not judged yet: it does not run where gradients are wanted.")
+    held = [name for name in STATS if name in outcome.value["tracked"]]
+    if not held:
+        return None
+    return Finding(
+        "keeps-graph",
+        f"After a batch in train mode `{held[0]}` still holds the batch's graph. With every batch it grows, and the "
+        "second `backward()` fails. Statistics are no part of what is trained: `.detach()`, or `torch.no_grad()`.",
+    )
 
 
 def _left_alone(session: Session) -> Finding | None:
@@ -329,13 +355,21 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape(TRAIN),
-        Part("owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False),
+        parts.after_values(
+            Part(
+                "owns weight and bias as parameters, the statistics as buffers", 2.5, _registers, compares_values=False
+            ),
+            TRAIN,
+        ),
         parts.values("normalises with the batch's statistics in train mode", 2.5, TRAIN, "a batch of two"),
         parts.values("normalises with the running statistics in eval mode", 2.5, EVAL),
         parts.values("has eps in its place, as given", 1, "train mode, eps of 0.1", "eval mode, eps of 0.1"),
         _several("moves the running mean in train mode", 2, ("mean",), True, 2),
         _several("moves the running variance in train mode", 2, ("var",), True, 2),
         Part("leaves the running statistics alone in eval mode", 2, _left_alone),
+        parts.after_values(
+            Part("keeps no graph in the running statistics", 0.5, _keeps_no_graph, compares_values=False), TRAIN
+        ),
         _several("does as nn.BatchNorm1d over several batches", 1.5, ("output", "mean", "var"), None),
         parts.offsets("does not mind a common offset of 1000", 1, OFFSET),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=TRAIN),

@@ -118,6 +118,7 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
 
 # The student's functions get a sub-layer and a norm as callables. The subject builds them from plain data, so gradients
 # flow through them. They keep no state, so it doesn't matter how often and in which order they are called.
+SAME = "with a sub-layer and a norm that return x itself"
 RESIDUAL_INPUT = {"x": "... E"}
 
 
@@ -142,12 +143,14 @@ def residual_cases(draw: Draw) -> list[Case]:
             comparable=not scale,
         )
 
+    same = replace(case(SAME, "T"), comparable=False)
     return [
         case("one sequence", "T"),
         case("a batch", "B", "T"),
         case("a single token"),
         case("float64", "B", "T", dtype=torch.float64),
         case("entries up to 50", "B", "T", scale=50),
+        replace(same, args={**same.args, "sublayer": Given("same"), "norm": Given("same")}),
     ]
 
 
@@ -159,5 +162,6 @@ def residual_parts(title: str) -> tuple[Part, ...]:
         parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
+        replace(parts.unchanged(SAME, weight=0.5), name=f"leaves x as it was, {SAME} too"),
         parts.gradients(),
     )

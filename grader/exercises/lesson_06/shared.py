@@ -46,18 +46,12 @@ class Refused:
 
 
 def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Sequence[Refused]]) -> Part:
-    """Every one of the calls raises ValueError. `case` has to run: a function that always raises earns nothing."""
+    """Every one of the calls raises ValueError. Judged once the values on `case` are right: garbage can raise too."""
 
     def judge(session: Session) -> Finding | None:
-        for call in calls(session):
-            finding = _refused(session, call)
-            if finding is not None:
-                return finding
-        if parts.inspect_call(session, session.cases[case], None) is not None:
-            return Finding("values-first", "Not judged yet: it has to run where nothing is to be refused.")
-        return None
+        return next((finding for call in calls(session) if (finding := _refused(session, call))), None)
 
-    return Part(title, weight, judge, compares_values=False)
+    return parts.after_values(Part(title, weight, judge, compares_values=False), case)
 
 
 REFUSED = (

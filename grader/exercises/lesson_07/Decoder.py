@@ -106,6 +106,7 @@ EXERCISE = Exercise(
         refuses_long(FULL, _longer),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),
+        parts.gradients("two layers"),
         parts.defaults("two layers"),
     ),
     mistakes=(

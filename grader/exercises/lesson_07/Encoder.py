@@ -76,6 +76,7 @@ EXERCISE = Exercise(
         refuses_long(FULL, lambda case: (one_more(case.args["tokens"]), all_visible(one_more(case.args["tokens"])))),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),
+        parts.gradients("two layers"),
         parts.defaults("two layers"),
     ),
     mistakes=(

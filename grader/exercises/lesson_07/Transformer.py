@@ -61,22 +61,29 @@ def _words(draw: Draw, batch: int, length: int, vocab: int, without: tuple[int, 
     return allowed[draw.integers((batch, length), 0, len(allowed))]
 
 
-def _padded(tokens: Tensor, pad: int, other: int) -> Tensor:
-    """Padding at the end and in the middle. The other language's padding is an ordinary token here. The first token
-    stays a token, so that no row is empty."""
+def _with_pads_of_others(tokens: Tensor, pad: int) -> Tensor:
+    """What is padding elsewhere is an ordinary token here: a fixed number in place of `pad` hides one of them."""
     tokens = tokens.clone()
+    tokens[:, 0], tokens[:, 1] = (other for other in range(3) if other != pad)
+    return tokens
+
+
+def _padded(tokens: Tensor, pad: int) -> Tensor:
+    """Padding at the end and in the middle. The first token stays a token, so that no row is empty."""
+    tokens = _with_pads_of_others(tokens, pad)
     tokens[0, -2:] = pad
     tokens[1:, 2] = pad
-    tokens[:, 1] = other
     return tokens
 
 
 def _cases(draw: Draw) -> list[Case]:
-    one_layer, two_layers = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
+    two_layers, one_layer = two_sizes(draw, "Ts", "Tt", "Vs", "Vt")
     lengths = {"Ts": max(one_layer["Ts"], 5), "Tt": max(one_layer["Tt"], 5)}
     lengths["Tt"] += lengths["Ts"] == lengths["Tt"]
     one_layer, two_layers = {**one_layer, **lengths, "L": 1}, {**two_layers, **lengths, "L": 2}
-    pads = (draw.integer(0, 2), 2)  # both ids are in both vocabularies, which have other tokens too
+    # Ids of both vocabularies, which have other tokens too. In the two cases with padding each language's is another.
+    one, two, three = torch.randperm(3, generator=draw.generator).tolist()
+    pads_of = {SOURCE: (two, three), TARGET: (three, one)}
 
     def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         vocabs = tuple(max(sizes[name], 5) for name in ("Vs", "Vt"))
@@ -84,12 +91,12 @@ def _cases(draw: Draw) -> list[Case]:
         longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
         state = stack_state(draw, "encoder.", sizes, "Vs", longest, decoder=False)
         state |= stack_state(draw, "decoder.", sizes, "Vt", longest, decoder=True)
+        pads = pads_of.get(name, (one, two))
         init = (sizes["Vs"], sizes["Vt"], *pads, *(sizes[axis] for axis in "ELHF"), *extra)
         src, trg = (_words(draw, sizes["B"], sizes[f"T{s}"], sizes[f"V{s}"], pads) for s in "st")
-        if name in (SOURCE, TRAIN, EQUAL):
-            src = _padded(src, *pads)
-        if name in (TARGET, TRAIN, EQUAL):
-            trg = _padded(trg, *pads[::-1])
+        if name in (SOURCE, TARGET, TRAIN, EQUAL):
+            src = (_with_pads_of_others if name == TARGET else _padded)(src, pads[0])
+            trg = (_with_pads_of_others if name == SOURCE else _padded)(trg, pads[1])
         setup = Setup(init, state, training=name == TRAIN)
         return with_setup(name, {"src": src, "trg": trg}, sizes, setup, double)
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
+from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -100,16 +101,21 @@ def to_dtype(setup: Setup, dtype: torch.dtype) -> Setup:
 
 
 def model_sizes(draw: Draw, *others: str, but: int = 1, **fixed: int) -> dict[str, int]:
-    """Sizes that are all distinct, with a small batch; F is d_ff, L the number of layers."""
+    """Sizes that are all distinct, with a small batch and no length of two: where a mask hides one of two keys, nothing
+    tells query from key. F is d_ff, L the number of layers."""
     sizes = head_sizes(draw, "F", *others, but=but)
+    while any(sizes[name] == 2 for name in others):
+        sizes = head_sizes(draw, "F", *others, but=but)
     taken = set(sizes.values()) - {sizes["B"]}
     return {**sizes, "B": next(n for n in (2, 3, 4, 5, 6) if n not in taken), **fixed}
 
 
 def two_sizes(draw: Draw, *others: str, **fixed: int) -> tuple[dict[str, int], dict[str, int]]:
-    """Two draws with different numbers of heads."""
-    first = model_sizes(draw, *others, **fixed)
-    return first, model_sizes(draw, *others, but=first["H"], **fixed)
+    """Two draws with different heads and widths, the first not with two heads: it may have two layers."""
+    first = second = model_sizes(draw, *others, but=2, **fixed)
+    while second["E"] == first["E"] or second["F"] == first["F"]:
+        second = model_sizes(draw, *others, but=first["H"], **fixed)
+    return first, second
 
 
 def mask_of(draw: Draw, axes: str, sizes: Mapping[str, int]) -> Tensor:
@@ -165,7 +171,8 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
             return wrong_error(f"{asked}. The message should name both, {length} and {longest}; {message}")
         return None
 
-    return Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
+    refuses = Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
+    return parts.after_values(refuses, case)
 
 
 def one_more(tokens: Tensor) -> Tensor:

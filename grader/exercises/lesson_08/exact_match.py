@@ -45,9 +45,9 @@ def _unchanged(names: tuple[str, ...], weight: float = 0.5) -> Part:
 class _RowDrawer:
     """Draws rows that hold eos only where it is put."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, eos: int) -> None:
         self.draw = draw
-        self.eos = draw.integer(2, 6)
+        self.eos = eos
 
     def words(self, count: int) -> list[int]:
         """Tokens other than eos, no two neighbours equal."""
@@ -68,14 +68,25 @@ class _RowDrawer:
 
 
 def _cases(draw: Draw) -> list[Case]:
-    make = _RowDrawer(draw)
-    eos = make.eos
+    eos = draw.integer(2, 6)
+    make = _RowDrawer(draw, eos)
     a, b, c, d, e = (make.words(n) for n in (5, 4, 6, 3, 5))
     other = [*b[:2], b[2] + 1, *b[3:]]
     full, again, same_width = make.words(9), make.words(9), (9, 9)
     padded = [[*row, eos] + [eos] * (8 - len(row)) for row in (a, b, c, d)]
-    plain = [(row, row) for row in padded] + [([*other, eos] + [eos] * 4, padded[1])] * 2
+    turned = [a[1], a[0], *a[2:], eos]  # the same tokens in another order
+    last = [*a[:4], a[4] + 1, eos]  # only the last word is another one
+    differing = [
+        ([*other, eos] + [eos] * 4, padded[1]),
+        *(([*row, eos, eos, eos], padded[0]) for row in (turned, last)),
+    ]
+    plain = [(row, row) for row in padded] + differing
     ending = [([*row, eos], [*row, eos]) for row in (a, b, c, d, e)]
+    another = 1 if eos != 1 else 2
+    with_another = [
+        ([*mine[: mine.index(eos)], another], [*right[: right.index(eos)], another])
+        for mine, right in differing + ending
+    ]
     return [
         make.case("some rows differ before their eos", plain, same_width),
         make.case("words after eos", [*ending, ([*other, eos], [*b, eos]), ([*other, eos], [*b, eos])], same_width),
@@ -91,13 +102,14 @@ def _cases(draw: Draw) -> list[Case]:
                 (again, again),
                 (full, [*full[:8], eos]),
                 ([*full[:8], eos], full),
-                *ending[:1],
+                *ending[:2],
                 (full, [*full[:8], full[8] + 1]),
             ],
             same_width,
         ),
         make.case("a wider target", [*ending[:3], ([*c[:6], 7], [*c, 7, eos]), ([*other, eos], [*b, eos])], (7, 10)),
         make.case("a wider prediction", [*ending[1:4], ([*c, 7, eos], [*c[:6], 7]), ([*full, 9], full[:7])], (10, 7)),
+        _RowDrawer(draw, another).case("another eos", with_another, same_width),
         make.case("no row right", [([*other, eos], [*b, eos]), ([*c, eos], [*a, eos])], (8, 8)),
         make.case("every row right", ending, (8, 11)),
     ]
@@ -246,7 +258,13 @@ EXERCISE = Exercise(
     cases=_cases,
     reference=share_of_right_rows,
     parts=(
-        numbers("counts the rows that are right as a whole", 2, "some rows differ before their eos", "no row right"),
+        numbers(
+            "counts the rows that are right as a whole",
+            2,
+            "some rows differ before their eos",
+            "no row right",
+            "another eos",
+        ),
         numbers("minds nothing after eos", 2, "words after eos"),
         numbers("minds where eos stands", 1, "eos too early or too late"),
         numbers("takes a row without eos to its last column", 1, "rows without eos"),

@@ -176,14 +176,16 @@ class _ModelAndSources:
 
 
 def cases(draw: Draw) -> list[Case]:
-    make = _ModelAndSources(draw)
+    make = other = _ModelAndSources(draw)
     while not make.suits():
         make = _ModelAndSources(draw)
+    while not other.suits() or other.bos == make.bos or other.eos == make.eos:
+        other = _ModelAndSources(draw)
     batch = draw.integer(4, 6)
     return [
         make.case(ENDING, draw.integer(10, LONGEST), batch),
         make.case(TALKING, draw.integer(7, 9), batch - 1, 2, watched="gradient"),
-        make.case(TRAINING, draw.integer(10, LONGEST), batch, training=True),
+        other.case(TRAINING, draw.integer(10, LONGEST), batch, training=True),
         make.case(SINGLE, 10, 1),
         make.case(SHORT, 1, 0, batch),
     ]

@@ -66,9 +66,10 @@ def _cases(draw: Draw) -> list[Case]:
         case("a batch", ragged),
         case("padding with id 0", ragged[::-1], pad=0),
         case("a sequence of padding only", [2, 0, width - 1]),
+        case("one label that is not padding", [0, 1, 0]),
         case("all padding", [0] * batch),
         case("float64", ragged, dtype=torch.float64),
-        case("entries up to 50", ragged, scale=50, comparable=False),
+        case("entries up to 200", ragged, scale=200, comparable=False),
         case("offsets of 1000", ragged, offset=1000, comparable=False),
     ]
 
@@ -231,9 +232,11 @@ EXERCISE = Exercise(
         parts.shape("nothing padded"),
         parts.values("is the mean cross-entropy where nothing is padded", 2, "nothing padded"),
         parts.values("counts no padding, whatever its id", 3, "a batch", "padding with id 0"),
-        parts.values("takes a sequence that is padding only", 1, "a sequence of padding only"),
+        parts.values(
+            "takes a sequence that is padding only", 1, "a sequence of padding only", "one label that is not padding"
+        ),
         _no_padding_no_loss(1),
-        parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="a batch"),
+        parts.finite("stays finite at large entries", 0.5, "entries up to 200", after="a batch"),
         parts.offsets("minds no common offset of a row", 0.5, "offsets of 1000"),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", 0.5),

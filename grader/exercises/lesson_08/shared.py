@@ -19,8 +19,15 @@ Number = Callable[..., float]
 def number(session: Session, case: Case) -> float | None:
     """The number that was returned; None for anything else, also for a tensor or a bool."""
     outcome = session.call(case)
-    value = outcome.value if outcome.ok else None
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return plain_number(outcome.value) if outcome.ok else None
+
+
+def plain_number(value: object) -> float | None:
+    """A number as it is, None for anything else. A whole number too large for a float, such as 2 ** 5000, is infinite:
+    Python refuses to compare it with one and to write it out."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if isinstance(value, float) or value.bit_length() < 1000 else math.inf
 
 
 def right(session: Session, case: Case) -> float:

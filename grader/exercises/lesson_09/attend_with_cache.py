@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from grader.tolerance import FLOAT32, FLOAT64, Tolerance
 
 PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
 
+FAR_BELOW = "scores of -200 and below"  # what is hidden has to be lower still
 OUTPUTS = (
     Output("output", "B H T D"),
     Output("the key of the cache", "B H S D"),
@@ -180,12 +182,14 @@ def _cases(draw: Draw) -> list[Case]:
 
     heads = one_of(draw, 2, 3)
     past, new = one_of(draw, 7, 8), one_of(draw, 5, 6)
+    low = _case(draw, FAR_BELOW, new, 0, heads, draw.normal, dtype=torch.float64, comparable=False)
     return [
         _case(draw, PROMPT, new, 0, heads, draw.normal),
         _case(draw, ONE, 1, past, heads, draw.normal),
         _case(draw, SEVERAL, new, past, 5 - heads, draw.normal),
         _case(draw, "float64", 3, past, heads, draw.normal, dtype=torch.float64),
         _case(draw, "entries up to 50", 3, past, heads, fifty, comparable=False),
+        replace(low, args={**low.args, "query": low.args["query"] + 12, "key": low.args["key"] - 12}),
         _case(draw, "as many new tokens as old ones", new, new, heads, draw.normal, diagnostic=True),
     ]
 
@@ -347,7 +351,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
-        part("attends causally in a prompt", 3, OUTPUT, PROMPT),
+        part("attends causally in a prompt", 3, OUTPUT, PROMPT, FAR_BELOW),
         part("attends to all that came before, one token at a time", 3, OUTPUT, ONE),
         part("attends causally with several tokens behind a cache", 3, OUTPUT, SEVERAL),
         part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL),

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_03.shared import with_leading_axes
+from grader.exercises.lesson_08.shared import plain_number
 from grader.spec import compare, parts
 from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
@@ -47,9 +48,8 @@ def piece_cases(draw: Draw, cut: str, name: str) -> list[Case]:
     size = one_of(draw, 3, 5)
     even = draw.sizes(*_axes(cut), B=size + 1, G=2, **{cut: 2 * size, "c": size})
     usual_cases = with_leading_axes(draw, ATTEND, (uneven, even), numbers={name: "c"})
-    short = draw.sizes(Tq=one_of(draw, 13, 14), Tk=one_of(draw, 17, 19), D=2, d_v=3)
-    if cut == "Tk":
-        short |= {"Tq": short["Tk"], "Tk": 6}
+    # More queries than keys; the long cases have fewer.
+    short = draw.sizes(Tq=one_of(draw, 17, 19), Tk=6 if cut == "Tk" else one_of(draw, 13, 14), D=2, d_v=3)
     return [
         *usual_cases,
         cut_into(tensors(draw, LARGER, ATTEND, uneven), name, length + 3),
@@ -247,8 +247,7 @@ def bytes_of(bytes_per_element: int, *shape: int) -> int:
 
 def number(session: Session, name: str) -> float | None:
     """The number that was returned, whole or not; None for anything else."""
-    value = session.call(session.cases[name]).value
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return plain_number(session.call(session.cases[name]).value)
 
 
 def _right(session: Session, case: Case) -> int:

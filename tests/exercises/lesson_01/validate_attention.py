@@ -695,3 +695,13 @@ def validate_attention(weights):
                 raise ValueError("within")
         if abs(sum(row) - 1) > 1e-4:
             raise ValueError("sum")
+
+
+# %% wrong -: tolerances ten times too wide
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError("not finite")
+    if (weights < -1e-3).any() or (weights > 1 + 1e-3).any():
+        raise ValueError("not within [0, 1]")
+    if ((weights.sum(-1) - 1).abs() > 1e-3).any():
+        raise ValueError("the sum is not one")

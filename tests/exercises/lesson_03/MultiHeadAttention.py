@@ -1185,3 +1185,22 @@ class MultiHeadAttention(Attention):
     def weigh(self, scores, mask):
         weights = scores.softmax(-1)
         return weights if mask is None else weights.masked_fill(~mask, -math.inf)
+
+
+# %% wrong -: -100 where nothing may be seen
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask, -100.0)
+
+
+# %% wrong -: no gradient through masked scores
+class MultiHeadAttention(Attention):
+    def hide(self, scores, mask):
+        return scores.masked_fill(~mask, -math.inf).detach()
+
+
+# %% wrong -: a width of 15, whatever it is asked for
+class MultiHeadAttention(Attention):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.out_proj = nn.Linear(15, 15)

@@ -97,20 +97,6 @@ def forward(self, x):
 BatchNorm = make("BatchNorm", forward=forward)
 
 
-# %% right: no detach at all
-def forward(self, x):
-    if self.training:
-        mean, var = x.mean(0), x.var(0, unbiased=False)
-        self.running_mean = torch.lerp(self.running_mean, mean, self.momentum)
-        self.running_var = torch.lerp(self.running_var, x.var(0, unbiased=True), self.momentum)
-    else:
-        mean, var = self.running_mean, self.running_var
-    return (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
-
-
-BatchNorm = make("BatchNorm", forward=forward)
-
-
 # %% right: its own batch_norm in train mode
 def batch_norm(x, gamma, beta, eps=1e-5):
     return (x - x.mean(0)) / torch.sqrt(x.var(0, correction=0) + eps) * gamma + beta
@@ -964,4 +950,38 @@ class BatchNorm(nn.Module):
             mean, var = x.mean(0), x.var(0, unbiased=False)
             self.running_mean = torch.lerp(self.running_mean, mean.detach(), self.momentum)
             self.running_var = torch.lerp(self.running_var, x.var(0).detach(), self.momentum)
+        return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+# %% wrong -: no detach at all
+def forward(self, x):
+    if self.training:
+        mean, var = x.mean(0), x.var(0, unbiased=False)
+        self.running_mean = torch.lerp(self.running_mean, mean, self.momentum)
+        self.running_var = torch.lerp(self.running_var, x.var(0, unbiased=True), self.momentum)
+    else:
+        mean, var = self.running_mean, self.running_var
+    return (x - mean) / torch.sqrt(var + self.eps) * self.weight + self.bias
+
+
+BatchNorm = make("BatchNorm", forward=forward)
+
+
+# %% wrong -: the running statistics are not saved
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features), persistent=False)
+        self.register_buffer("running_var", torch.ones(num_features), persistent=False)
+
+    def forward(self, x):
+        if self.training:
+            mean, var = x.mean(0), x.var(0, correction=0)
+            self.running_mean += self.momentum * (mean.detach() - self.running_mean)
+            self.running_var += self.momentum * (x.detach().var(0) - self.running_var)
+        else:
+            mean, var = self.running_mean, self.running_var
         return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias

@@ -11,7 +11,7 @@ def post_norm_residual(x, sublayer, norm):
     return norm(total)
 
 
-# %% right: in place on what the sub-layer made
+# %% wrong -: in place on what the sub-layer returned
 def post_norm_residual(x, sublayer, norm):
     out = sublayer(x)
     out += x

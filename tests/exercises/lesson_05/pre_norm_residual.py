@@ -11,7 +11,7 @@ def pre_norm_residual(x, sublayer, norm):
     return residual + x
 
 
-# %% right: added in place to what the sub-layer made
+# %% wrong -: added in place to what the sub-layer returned
 def pre_norm_residual(x, sublayer, norm):
     out = sublayer(norm(x))
     out += x

@@ -884,3 +884,17 @@ class Decoder(nn.Module):
         for layer in self.layers:
             x = layer(x, memory, src_mask, trg_mask)
         return self.fc_out(x)
+
+
+# %% wrong -: no gradient reaches the memory
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(x, memory.detach(), src_mask, trg_mask)
+        return x
+
+
+# %% wrong -: no gradient reaches the embeddings
+class Decoder(Stack):
+    def embed(self, tokens):
+        return super().embed(tokens).detach()

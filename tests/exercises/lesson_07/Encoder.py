@@ -905,3 +905,18 @@ class Encoder(nn.Module):
         for layer in self.layers:
             x = layer(x, x, x, mask)
         return x
+
+
+# %% wrong -: each layer is cut off from the ones before it
+class Encoder(Stack):
+    def walk(self, x, mask):
+        for layer in self.layers:
+            x = layer(x.detach(), x.detach(), x.detach(), mask)
+        return x
+
+
+# %% wrong -: a width of 11 in every feed-forward network
+class Encoder(Stack):
+    def make_layers(self):
+        d_model, num_heads, _, dropout = self.sizes
+        return nn.ModuleList([TransformerBlock(d_model, num_heads, 11, dropout) for _ in range(self.num_layers)])

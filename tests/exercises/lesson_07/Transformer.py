@@ -1151,3 +1151,57 @@ class Transformer(nn.Module):
         trg_mask = (trg != self.trg_pad_idx)[:, None, None, :] & causal
         memory = self.encoder(src, src_mask)
         return self.decoder(trg, memory, src_mask, trg_mask)
+
+
+# %% wrong -: lesson 07's ids of padding, whatever it is made with
+class Transformer(Model):
+    def make_src_mask(self, src):
+        return (src != 1).unsqueeze(1).unsqueeze(2)
+
+    def make_trg_mask(self, trg):
+        return (trg != 2).unsqueeze(1).unsqueeze(2) & self.future(trg)
+
+
+# %% wrong -: padding is 0 in both languages
+class Transformer(Model):
+    def make_src_mask(self, src):
+        return (src != 0).unsqueeze(1).unsqueeze(2)
+
+    def make_trg_mask(self, trg):
+        return (trg != 0).unsqueeze(1).unsqueeze(2) & self.future(trg)
+
+
+# %% wrong -: the encoder is cut off from the loss
+class Transformer(Model):
+    def forward(self, src, trg):
+        src_mask, trg_mask = self.make_src_mask(src), self.make_trg_mask(trg)
+        return self.decoder(trg, self.encoder(src, src_mask).detach(), src_mask, trg_mask)
+
+
+# %% wrong -: defaults left out
+class Transformer(Model):
+    def __init__(
+        self,
+        src_vocab_size,
+        trg_vocab_size,
+        src_pad_idx,
+        trg_pad_idx,
+        d_model,
+        num_layers,
+        num_heads,
+        d_ff,
+        dropout=0.1,
+        max_length=100,
+    ):
+        super().__init__(
+            src_vocab_size,
+            trg_vocab_size,
+            src_pad_idx,
+            trg_pad_idx,
+            d_model,
+            num_layers,
+            num_heads,
+            d_ff,
+            dropout,
+            max_length,
+        )

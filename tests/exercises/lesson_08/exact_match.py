@@ -440,3 +440,21 @@ def exact_match(predicted, target, eos_idx):
     p = p.masked_fill(after_p, eos_idx)
     t = t.masked_fill(after_t, eos_idx)
     return (p == t).all(1).float().mean().item()
+
+
+# %% wrong -: the same tokens, in any order
+def exact_match(predicted, target, eos_idx):
+    def spoken(row):
+        row = row.tolist()
+        return sorted(row[: row.index(eos_idx)] if eos_idx in row else [*row, -1])
+
+    return sum(spoken(p) == spoken(t) for p, t in zip(predicted, target)) / len(predicted)
+
+
+# %% wrong -: the last word counts for nothing
+def exact_match(predicted, target, eos_idx):
+    def spoken(row):
+        row = row.tolist()
+        return (row[: row.index(eos_idx) - 1], row.index(eos_idx)) if eos_idx in row else (row, len(row))
+
+    return sum(spoken(p) == spoken(t) for p, t in zip(predicted, target)) / len(predicted)

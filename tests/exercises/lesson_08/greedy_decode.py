@@ -874,3 +874,34 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
             out = torch.cat([out, nxt], 1)
     model.train(was)
     return out
+
+
+# %% wrong -: turns gradients off and leaves them off
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    torch.set_grad_enabled(False)
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    while tokens.shape[1] < max_length and not ended.all():
+        likeliest = model(src, tokens)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
+        tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
+        ended |= likeliest == eos_idx
+    model.train(was_training)
+    return tokens
+
+
+# %% wrong -: sets the random seed for everyone
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    torch.manual_seed(0)
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    with torch.no_grad():
+        while tokens.shape[1] < max_length and not ended.all():
+            likeliest = model(src, tokens)[:, -1].argmax(-1).masked_fill(ended, eos_idx)
+            tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
+            ended |= likeliest == eos_idx
+    model.train(was_training)
+    return tokens

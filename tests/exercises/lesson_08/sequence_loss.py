@@ -453,3 +453,17 @@ def sequence_loss(logits, labels, pad_idx):
         real = right != pad_idx
         total = total + F.cross_entropy(row[real], right[real], reduction="sum")
     return total / len(logits)
+
+
+# %% wrong -: the logarithm of a softmax
+def sequence_loss(logits, labels, pad_idx):
+    log_probabilities = torch.log(torch.softmax(logits, -1))
+    of_labels = log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    keep = labels != pad_idx
+    return -of_labels[keep].sum() / keep.sum().clamp(min=1)
+
+
+# %% wrong -: divides by two at least
+def sequence_loss(logits, labels, pad_idx):
+    total = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum")
+    return total / (labels != pad_idx).sum().clamp(min=2)

@@ -155,3 +155,8 @@ def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
 # %% wrong bytes-fixed: two
 def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
     return batch * num_heads * seq_len * seq_len * 2
+
+
+# %% wrong -: two to the length, in place of its square
+def attention_matrix_bytes(batch, num_heads, seq_len, bytes_per_element):
+    return batch * num_heads * 2**seq_len * bytes_per_element

@@ -516,3 +516,18 @@ def chunked_attention(query, key, value, chunk_size):
         q = query[..., i : i + chunk_size, :]
         out.append(torch.softmax(q @ key.mT / q.shape[-1] ** 0.5, 1) @ value)
     return torch.cat(out, -2)
+
+
+# %% wrong -: the loop over the queries ends with the keys
+def chunked_attention(query, key, value, chunk_size):
+    outputs = []
+    for start in range(0, key.shape[-2], chunk_size):
+        q = query[..., start : start + chunk_size, :]
+        outputs.append(torch.softmax(q @ key.mT / math.sqrt(query.shape[-1]), -1) @ value)
+    return torch.cat(outputs, -2)
+
+
+# %% wrong -: three queries at a time, whatever chunk_size says
+def chunked_attention(query, key, value, chunk_size):
+    scale = math.sqrt(query.shape[-1])
+    return torch.cat([torch.softmax(q @ key.mT / scale, -1) @ value for q in query.split(3, -2)], -2)
