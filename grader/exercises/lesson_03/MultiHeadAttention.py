@@ -79,6 +79,7 @@ MASKS = {
 }
 
 FAR_BELOW = "a mask, and scores of -200 and below"  # what is hidden has to be lower still
+SQUARE = "as many queries and keys as a head is wide"  # factors in the wrong order run here
 ONE_LENGTH = "a mask for each sequence, as many keys as queries"  # code that confuses query and key runs here
 
 
@@ -115,10 +116,8 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
-        case(
-            "Tq = Tk = D", sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True
-        ),  # wrong products run here
         _far_below(case(FAR_BELOW, others, "B 1 1 Tk", double=True)),
+        case(SQUARE, sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True),
     ]
 
 
