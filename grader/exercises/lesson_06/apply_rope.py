@@ -97,6 +97,11 @@ def _by_column(exponent: Callable[[int, int], float]) -> Variant:
     return variant
 
 
+def _divided_by(axis: int) -> Angles:
+    """The exponents divided by the size of an axis of x."""
+    return lambda x, positions, base: _angles(lambda i, _: 2 * i / x.shape[axis])(x, positions, base)
+
+
 def _mixed(mix: Callable[..., tuple[Tensor, Tensor]]) -> Variant:
     """The two numbers of a pair mixed in another way."""
 
@@ -347,12 +352,7 @@ EXERCISE = Exercise(
                 "Print the number that you divide 2i by, for an x with a batch in front.",
                 "D is the last axis of x. Count it from the end.",
             ),
-            (
-                *(
-                    _turned(lambda x, p, base, axis=axis: _angles(lambda i, d: 2 * i / x.shape[axis])(x, p, base))
-                    for axis in (0, 1)
-                ),
-            ),
+            (_turned(_divided_by(0)), _turned(_divided_by(1))),
         ),
         Mistake(
             "positions-without-axis",

@@ -45,6 +45,11 @@ class SinusoidVariant:
         return self.waves[column % 2](position * rate)
 
 
+def _times(factor: float) -> Exponent:
+    """The exponent times a factor, as another base has it."""
+    return lambda column, d_model: factor * pairwise(column, d_model)
+
+
 def _rounded(column: int, d_model: int) -> float:
     """-log(10000) * 2i / d_model // 2, as Python reads it."""
     return -(-2 * (column // 2) * math.log(10000.0) / d_model // 2) / math.log(10000.0)
@@ -192,8 +197,13 @@ EXERCISE = Exercise(
                 "If you use `exp` and `log`: is it the natural logarithm, of 10000?",
             ),
             tuple(
-                SinusoidVariant(lambda j, d, f=f: f * pairwise(j, d))
-                for f in (0.25, math.log(1000, 10000), math.log(100_000, 10000), math.log10(10000) / math.log(10000))
+                SinusoidVariant(_times(factor))
+                for factor in (
+                    0.25,
+                    math.log(1000, 10000),
+                    math.log(100_000, 10000),
+                    math.log10(10000) / math.log(10000),
+                )
             ),
         ),
         Mistake(
