@@ -183,11 +183,11 @@ def defaults(after: str, weight: float = 0.5) -> Part:
         finding = inspect_call(session, session.cases[after], None) or _wait_for(session, after)
         if finding is not None:
             return finding
-        defaults = session.description.get("defaults")
+        defaults, required = session.description.get("defaults"), session.description.get("required")
         for argument in session.exercise.signature:
             name, _, given = argument.partition("=")
             default = defaults.get(name) if isinstance(defaults, dict) else None
-            if given and name in session.description.get("required", ()):
+            if given and isinstance(required, list) and name in required:
                 return Finding("wrong-default", f"`{name}` has no default, the exercise gives {given}.")
             if given and type(default) in (int, float) and default != float(given):
                 return Finding("wrong-default", f"The default of `{name}` is {default}, the exercise gives {given}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -20,7 +19,6 @@ from grader.exercises.lesson_09.shared import (
     Attend,
     attention,
     blocks_apart,
-    cut_into,
     full_table,
     long_case,
     no_scaling,
@@ -34,20 +32,15 @@ from grader.exercises.lesson_09.shared import (
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
-
-LARGER_IN_ONES = f"{LARGER}, cut into ones"
 
 
 def _cases(draw: Draw) -> list[Case]:
     sizes = draw.sizes(Tq=one_of(draw, 67, 71, 79), Tk=one_of(draw, 83, 89, 97), D=3, d_v=2)
     short = draw.sizes(Tq=one_of(draw, 19, 20), Tk=one_of(draw, 23, 29), D=2, d_v=3)
-    pieces = piece_cases(draw, "Tq", "chunk_size")
-    larger = next(case for case in pieces if case.name == LARGER)
     return [
-        *pieces,
-        replace(cut_into(larger, "chunk_size", 1), name=LARGER_IN_ONES),
+        *piece_cases(draw, "Tq", "chunk_size"),
         long_case(draw, LONG, "chunk_size", sizes, one_of(draw, 18, 20)),
         long_case(draw, LONG_BATCH, "chunk_size", short, one_of(draw, 5, 6), (2, 3)),
     ]
@@ -172,18 +165,6 @@ def _full(session: Session) -> bool:
     return right and any(full_table(session, name) for name in (LONG, LONG_BATCH, ONES))
 
 
-def _uses_chunk_size(session: Session) -> Finding | None:
-    """Whether pieces of one take more operations than one piece for all: code with a size of its own gives the same."""
-    whole, ones = (session.call(session.cases[name]).operations for name in (LARGER, LARGER_IN_ONES))
-    if ones > whole:
-        return None
-    size = session.cases[LARGER].args["chunk_size"]
-    return Finding(
-        "argument-ignored",
-        f"With chunk_size = 1 your code asks torch for as many operations as with chunk_size = {size}: does it use it?",
-    )
-
-
 EXERCISE = Exercise(
     name="chunked_attention",
     lesson=LESSON,
@@ -195,7 +176,6 @@ EXERCISE = Exercise(
     parts=(
         *usual("gives what attention at once gives", 4, leading=1.5),
         parts.values("works for chunks of any size", 1.5, LARGER, ONES, LONG),
-        parts.after_values(Part("works on chunk_size queries at a time", 0.5, _uses_chunk_size), LARGER),
         small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, ONES),
     ),
     mistakes=(

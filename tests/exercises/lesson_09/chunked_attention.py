@@ -525,9 +525,3 @@ def chunked_attention(query, key, value, chunk_size):
         q = query[..., start : start + chunk_size, :]
         outputs.append(torch.softmax(q @ key.mT / math.sqrt(query.shape[-1]), -1) @ value)
     return torch.cat(outputs, -2)
-
-
-# %% wrong -: three queries at a time, whatever chunk_size says
-def chunked_attention(query, key, value, chunk_size):
-    scale = math.sqrt(query.shape[-1])
-    return torch.cat([torch.softmax(q @ key.mT / scale, -1) @ value for q in query.split(3, -2)], -2)
