@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.spec.exercise import Exercise, Finding, Part
+from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.subject import Opaque, Outcome, Request
 
@@ -119,7 +119,7 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
             return Finding("missing-answer", f'The key "{question.key}" is missing from `{session.exercise.name}`.')
         answer = answers[question.key]
         if answer is None or answer == Opaque("ellipsis"):
-            return Finding("not-written", f'"{question.key}" is not answered yet.')
+            return not_judged("not-answered")
         verdict = question.right(answer)
         if verdict is True:
             return None

@@ -6,11 +6,13 @@ It knows no expected values and judges nothing.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import io
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 import torch
@@ -18,7 +20,7 @@ from torch import Tensor, nn
 
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
-from grader.subject.names import names_of, words_of
+from grader.subject.names import attributes_set, does_nothing, has_loop, names_of, words_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
 from grader.subject.time_limit import TimeLimit, time_limit
@@ -26,6 +28,11 @@ from grader.subject.translator import Translator
 from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
+
+
+# What a notebook's cells leave behind besides functions, classes and modules.
+DATA = (Tensor, int, float, str, tuple, list, dict)
+SHOWN = 6  # names of a module's parameters in a message
 
 
 class Missing(Exception):
@@ -176,7 +183,7 @@ class Executor:
         return {"value": plain(self._find(request.target))}
 
     def _describe(self, request: Request) -> dict[str, Any]:
-        return {"value": describe(self._find(request.target))}
+        return {"value": describe(self._find(request.target), self.namespace)}
 
 
 def _changed(before: Any, after: Any) -> bool:
@@ -190,24 +197,33 @@ def _changed(before: Any, after: Any) -> bool:
 
 def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
     """Why a state can't be copied into a module, in words; empty if it can."""
-    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(tensors.items())[:12]) or "none at all"
     for name, tensor in state.items():
         if name not in tensors:
-            return f"The module has no parameter or buffer `{name}`; it has {has}."
+            near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
+            has = ", ".join(f"`{one}` {tuple(tensors[one].shape)}" for one in near) or "none at all"
+            more = f", and {len(tensors) - len(near)} more" if len(near) < len(tensors) else ""
+            return f"The module has no parameter or buffer `{name}`; it has {has}{more}."
         if tensors[name].shape != tensor.shape:
             return f"`{name}` has shape {tuple(tensors[name].shape)}, expected {tuple(tensor.shape)}."
     return ""
 
 
-def describe(thing: Any) -> dict[str, Any]:
+def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, the global names
-    its code uses; for a module the path of each part, with its class and base classes."""
+    its code uses, those among them that are data in `namespace`, the attributes that its methods set, whether its code
+    has a loop and whether it does nothing; for a module the path of each part, with its class and base classes."""
     facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
     with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(thing).parameters.values()
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
-    facts["uses"] = sorted(_names_used(thing))
+    codes = _codes(thing)
+    uses = {name for code in codes for name in names_of(code).uses}
+    facts["uses"] = sorted(uses)
+    facts["data"] = sorted(name for name in uses if isinstance((namespace or {}).get(name), DATA))
+    facts["sets"] = sorted({name for code in codes for name in attributes_set(code)})
+    facts["loops"] = any(has_loop(code) for code in codes)
+    facts["empty"] = (bool(codes) or isinstance(thing, type)) and all(does_nothing(code) for code in codes)
     if isinstance(thing, nn.Module):
         facts["parts"] = [
             [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
@@ -225,10 +241,11 @@ def _kind(thing: object) -> str:
     return "dict" if isinstance(thing, dict) else "value"
 
 
-def _names_used(thing: object) -> set[str]:
+def _codes(thing: object) -> list[CodeType]:
+    """The code of a function, or of each method of a class."""
     members = vars(thing).values() if isinstance(thing, type) else (thing,)
     codes = [getattr(member, "__code__", None) for member in members]
-    return {name for code in codes if inspect.iscode(code) for name in names_of(code).uses}
+    return [code for code in codes if inspect.iscode(code)]
 
 
 def _gradients(

@@ -45,6 +45,27 @@ def names_of(code: CodeType) -> Names:
     return Names(frozenset(uses), frozenset(binds))
 
 
+def attributes_set(code: CodeType) -> set[str]:
+    """The names that are assigned behind a dot, as in `self.num_heads = num_heads`."""
+    return {i.argval for inner in _all_codes(code) for i in dis.get_instructions(inner) if i.opname == "STORE_ATTR"}
+
+
+def has_loop(code: CodeType) -> bool:
+    """Whether a piece of code has a `for` loop or a comprehension."""
+    return any(i.opname == "FOR_ITER" for inner in _all_codes(code) for i in dis.get_instructions(inner))
+
+
+def does_nothing(code: CodeType) -> bool:
+    """Whether a function's body is `...`, `pass` or a docstring alone.
+
+    >>> does_nothing((lambda x: None).__code__), does_nothing((lambda x: x).__code__)
+    (True, False)
+    """
+    idle, answer = ("RESUME", "NOP"), ("LOAD_CONST", "RETURN_CONST", "RETURN_VALUE")
+    instructions = list(dis.get_instructions(code))
+    return all(i.opname in idle or (i.opname in answer and i.argval is None) for i in instructions)
+
+
 def words_of(code: CodeType) -> set[str]:
     """Every name in a piece of code, global or behind a dot: more than it uses, but found a hundred times faster."""
     return {name for inner in _all_codes(code) for name in inner.co_names}

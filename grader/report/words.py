@@ -1,0 +1,65 @@
+"""The words that a report and a student's feedback share. Without torch: the teacher's commands import it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+# Kinds of findings that say that there is nothing to judge yet.
+UNWRITTEN = frozenset({"not-written", "missing"})
+NOT_JUDGED = "not judged yet"
+MARKS = {"passed": "ok  ", "failed": "FAIL", NOT_JUDGED: "    "}
+
+
+class JudgedPart(Protocol):
+    """A part of a learner's report or of a judge's result."""
+
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def judged(self) -> bool: ...
+    @property
+    def kind(self) -> str: ...
+
+
+P = TypeVar("P", bound=JudgedPart)
+
+
+def state_of(passed: bool, judged: bool) -> str:
+    """The state of a part: "passed", "failed" or "not judged yet"."""
+    return "passed" if passed else "failed" if judged else NOT_JUDGED
+
+
+def first_failure(parts: Sequence[P]) -> P | None:
+    """The first part that failed; where nothing has failed yet, the first that did not pass."""
+    waiting = [part for part in parts if not part.passed]
+    return next((part for part in waiting if part.judged), waiting[0] if waiting else None)
+
+
+def unwritten(parts: Sequence[P]) -> P | None:
+    """The part that says that the code is not written or not defined, if that is all that there is to say."""
+    first = first_failure(parts)
+    if first is None or first.kind not in UNWRITTEN:
+        return None
+    return None if any(part.passed or (part.judged and part is not first) for part in parts) else first
+
+
+def row(name: str, state: str, message: str) -> str:
+    """A part in one line; one that is not judged yet with what comes first."""
+    return f"  {MARKS[state]}  {name}" + (f": {state}, {comes_first(message)}" if state == NOT_JUDGED else "")
+
+
+def comes_first(message: str) -> str:
+    """Why a part is not judged yet, without the words that say so.
+
+    >>> comes_first("Not judged yet: the values come first.")
+    'the values come first.'
+    """
+    return re.sub(r"^Not judged( yet)?: ", "", message)
+
+
+def first_fix(exercise: str, first: str, why: str) -> str:
+    """The sentence that names the earlier exercise that comes first."""
+    steps = {"is not defined": "Run its cell, then check again.", "is not written yet": "Write it first."}
+    return f"`{exercise}` calls `{first}`, which {why}. {steps.get(why, f'First fix `{first}`.')}"

@@ -1,0 +1,267 @@
+"""Help where no known mistake fits: what is right and what is wrong, never how to put it right.
+
+Read from what a check has anyway: which cases are right, which outputs, and how the wrong numbers differ from the right
+ones.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.report import PartReport
+from grader.spec import compare
+from grader.spec.diagnose import right
+from grader.spec.exercise import Case, letter_in_words, letters
+from grader.spec.session import Session
+from grader.subject.values import tensors_in
+from grader.tolerance import FLOAT32
+
+# What else to look at, by the kind of the first failure.
+BY_KIND = {
+    "returns-nothing": "Does every way through the function end in a `return` line?",
+    "wrong-type": "Print `type(...)` of what stands behind `return`.",
+    "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
+    "changes-argument": "Which of your lines writes into a tensor that it didn't make?",
+    "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
+    "wrong-gradient": "The values are right, so a step on the way is there for the values but not for the gradient.",
+    "dtype-changed": "Print `.dtype` after every line: after which one is it another?",
+    "time-limit": "Print something inside each loop: which one goes on for ever?",
+    "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
+    "raised": "Print the shapes just above the line that the message names.",
+    "helper-not-written": "Go back to that function's cell, and check it first.",
+    "died": "Does the code need much memory, or does it end the process?",
+}
+CLOSE = 0.05  # a relative error that can come from a detail, such as another variance
+
+
+def narrow(session: Session, first: PartReport) -> tuple[str, ...]:
+    """Hints on a check whose first failure is `first`, the most telling first; at least one."""
+    hints = list(_hints(session, first))
+    if first.kind in BY_KIND:
+        hints.append(BY_KIND[first.kind])
+    return tuple(hints[:3]) or (f"Look at “{first.name}” alone: take its smallest case, and work it out by hand.",)
+
+
+def _hints(session: Session, first: PartReport) -> Iterator[str]:
+    if first.kind == "raised":
+        yield from _sizes_in(first.message, session)
+    for case, outcome in session.called() if session.exercise.outputs else ():
+        values = compare.leaves(outcome.value, len(session.exercise.outputs)) if outcome.ok else None
+        if values is None or right(session, case):
+            continue
+        yield from _outputs(session, case, values)
+        break
+    yield from _cases(session)
+
+
+def _sizes_in(message: str, session: Session) -> Iterator[str]:
+    """The letters of the sizes that torch's message names."""
+    case = next((case for case, outcome in session.called() if outcome.raised is not None), None)
+    if case is None:
+        return
+    sizes = {**case.sizes, **({} if "B" in case.sizes or not case.leading else {"B": case.leading[0]})}
+    named = {int(number) for number in re.findall(r"\d+", message.partition("It was called")[0])}
+    known = [f"{n} is {letter_in_words(letter)}" for letter, n in sizes.items() if n in named and n > 1]
+    if known:
+        yield f"Here {', '.join(known)}. Which axes meet in that line, and which should?"
+
+
+def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str]:
+    """Which of several outputs is wrong first, and in which way."""
+    outputs, expected = session.exercise.outputs, session.expected(case)
+    close = [FLOAT32.all_close(v, e) if v.shape == e.shape else False for v, e in zip(values, expected, strict=True)]
+    good = [f"`{output.name}`" for output, fine in zip(outputs, close, strict=True) if fine]
+    # Weights are made before what they weigh.
+    order = sorted(range(len(values)), key=lambda i: outputs[i].name != "weights")
+    worst = next((i for i in order if not close[i]), None)
+    if worst is None:
+        return
+    name = f"`{outputs[worst].name}`" if len(outputs) > 1 else "The result"
+    pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
+    if good:
+        yield f"{' and '.join(good)} is right, so look at the steps after it. {pattern}".strip()
+    elif len(outputs) > 1:
+        yield f"{name} is wrong already, so start there. {pattern}".strip()
+    elif pattern:
+        yield pattern
+    if not pattern:
+        yield from _unused(session, case)
+
+
+def _cases(session: Session) -> Iterator[str]:
+    """What kind of input is right and what isn't."""
+    verdicts = {case.name: right(session, case) for case, _ in session.called() if case.comparable}
+    fine = [name for name, good in verdicts.items() if good]
+    wrong = [name for name, good in verdicts.items() if not good]
+    if fine and wrong:
+        yield f"Right: {', '.join(fine[:4])}. Not right: {', '.join(wrong[:4])}. What is different there?"
+
+
+def _unused(session: Session, case: Case) -> Iterator[str]:
+    """The arguments that make no difference to the student's result, though they should."""
+    for name, arg in case.args.items():
+        if not isinstance(arg, Tensor) or not arg.is_floating_point():
+            continue
+        other = replace(case, name=f"{case.name}, another {name}", args={**case.args, name: 0.5 * arg.flip(0) + 0.25})
+        before, after = session.call(case), session.call(other)
+        if not after.ok or all(map(torch.equal, session.expected(case), session.expected(other))):
+            continue
+        same = [a.shape == b.shape and torch.equal(a, b) for a, b in zip(*map(_tensors, (before, after)), strict=False)]
+        if same and all(same):
+            yield f"Another `{name}` gives the same result: it isn't used."
+
+
+def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
+    """How a wrong tensor differs from the right one, in a sentence; empty if nothing stands out.
+
+    `axes` are the letters of its axes, `name` what it is called.
+    """
+    if got.shape != expected.shape:
+        return _shape(got, expected, axes, case, name)
+    if not got.numel():
+        return ""
+    got, expected = got.to(torch.float64), expected.to(torch.float64)
+    bad = ~torch.isfinite(got) & torch.isfinite(expected)
+    if bool(bad.any()):
+        place = _where(bad, axes)
+        return f"{name} has no finite number {place}." if place else ""
+    for argument, arg in case.args.items():
+        if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
+            return f"{name} is the argument `{argument}` as it came."
+    if got.numel() > 1 and bool((got == got.flatten()[0]).all()):
+        return f"{name} has the same number everywhere."
+    factor = _factor(got, expected)
+    if factor is not None:
+        size = _as_size(factor, case.sizes)
+        if got.numel() == 1 and not size:  # every number is some other number's multiple
+            return ""
+        return f"Every number of {_lower(name)} is {factor:.4g} times the expected one{size}."
+    return _by_rows(got, expected, name) or _moved(got, expected, name) or _part(got, expected, axes, name)
+
+
+def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
+    if sorted(got.shape) == sorted(expected.shape):
+        by_size = dict(zip(expected.shape, axes, strict=True))
+        order = ", ".join(by_size[size] for size in got.shape)
+        values = ", with the right numbers" if got.dim() > 1 and _transposed(got, expected) else ""
+        return f"The sizes are right, but in another order: ({order}){values}."
+    if got.squeeze().shape == expected.squeeze().shape:
+        return "The sizes are right but for an axis of length 1 too many or too few."
+    if got.dim() != expected.dim():
+        few = "few" if got.dim() < expected.dim() else "many"
+        return f"{name} has {got.dim()} axes, expected {expected.dim()}: too {few}."
+    off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
+    is_size = {n: letter for letter, n in case.sizes.items()}
+    said = [
+        f"where {letter_in_words(axes[i])} belongs stands {letter_in_words(is_size.get(n, str(n)))}"
+        for i in off
+        for n in [got.shape[i]]
+    ]
+    return f"{said[0][0].upper()}{'; '.join(said)[1:]}."
+
+
+def _transposed(got: Tensor, expected: Tensor) -> bool:
+    pairs = ((i, j) for i in range(got.dim()) for j in range(i))
+    turned = (got.transpose(*pair) for pair in pairs)
+    return any(one.shape == expected.shape and FLOAT32.all_close(one, expected) for one in turned)
+
+
+def _factor(got: Tensor, expected: Tensor) -> float | None:
+    """The factor between two tensors, if there is one for all entries."""
+    largest = expected.abs().argmax()
+    if float(expected.flatten()[largest]) == 0:
+        return None
+    factor = float(got.flatten()[largest] / expected.flatten()[largest])
+    return factor if math.isfinite(factor) and FLOAT32.all_close(got, factor * expected) else None
+
+
+def _as_size(factor: float, sizes: Mapping[str, int]) -> str:
+    """A size that a factor comes from, in words."""
+    size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
+    for letter, n in sizes.items():
+        if n > 1 and math.isclose(size, n, rel_tol=1e-3):
+            return f"; {letter_in_words(letter)} is {n} here"
+        if n > 1 and math.isclose(size * size, n, rel_tol=1e-3):
+            return f"; {letter_in_words(letter)} is {n} here, and {size:.4g} its square root"
+    return ""
+
+
+def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
+    """Rows that are right but for a factor or a number added, or that should sum to one."""
+    if got.dim() < 2 or got.shape[-1] < 2:
+        return ""
+    sums, right_sums = got.sum(-1), expected.sum(-1)
+    if FLOAT32.all_close(right_sums, torch.ones_like(right_sums)) and bool((expected >= 0).all()):
+        if not FLOAT32.all_close(sums, right_sums):
+            return f"The rows of {_lower(name)} should sum to one; one of them sums to {float(_worst(sums)):.3g}."
+        if bool((got >= 0).all()):
+            return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
+    for dim, one in ((-1, "row"), (-2, "column")):
+        if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
+            return f"Each {one} of {_lower(name)} is right but for one number added to it."
+        scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
+        if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
+            return f"Each {one} of {_lower(name)} is right but for a factor of its own."
+    return ""
+
+
+def _worst(sums: Tensor) -> Tensor:
+    return sums.flatten()[(sums - 1).abs().argmax()]
+
+
+def _moved(got: Tensor, expected: Tensor, name: str) -> str:
+    """The right numbers in wrong places."""
+    if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
+        return ""
+    if got.dim() > 1 and _transposed(got, expected):
+        return f"The numbers of {_lower(name)} are right, but two of its axes have changed places."
+    if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
+        return f"The numbers of {_lower(name)} are right and in the right row, but in another order there."
+    return f"The numbers of {_lower(name)} are the right ones, but in other places: which step moves them?"
+
+
+def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
+    """Which part of a tensor is wrong, or that all of it is nearly right."""
+    wrong = ~FLOAT32.close(got, expected)
+    place = _where(wrong, axes)
+    if place:
+        return f"{name} is wrong only {place}."
+    scale = float(expected.abs().max())
+    error = float((got - expected).abs().max()) / scale if scale else math.inf
+    return f"{name} is nearly right everywhere: off by {error:.1%} at most. A detail is different." * (error < CLOSE)
+
+
+def _where(wrong: Tensor, axes: list[str]) -> str:
+    """The place of what is wrong: on one side of the diagonal, or at some indices of one axis; empty if all over."""
+    if len(axes) > 1 and axes[-1][0] == axes[-2][0] == "T" and min(wrong.shape[-2:]) > 1:  # tokens against tokens
+        rows, columns = wrong.nonzero()[:, -2], wrong.nonzero()[:, -1]
+        for there, words in ((columns > rows, "above"), (columns < rows, "below"), (columns == rows, "on")):
+            if bool(there.all()):
+                return f"{words} the diagonal of the last two axes"
+    for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
+        hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
+        if len(hit) < size:
+            return f"at {_indices(hit, size)} of {letter_in_words(letter)}"
+    return ""
+
+
+def _indices(hit: list[int], size: int) -> str:
+    if hit == list(range(hit[0], size)) and len(hit) > 1:
+        return f"index {hit[0]} and after"
+    if len(hit) == 1:
+        return "the last index" if hit[0] == size - 1 else f"index {hit[0]}"
+    return f"indices {', '.join(map(str, hit[:5]))}{', …' if len(hit) > 5 else ''}"
+
+
+def _lower(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def _tensors(outcome: object) -> list[Tensor]:
+    return tensors_in(getattr(outcome, "value", None))
