@@ -11,12 +11,14 @@ from difflib import get_close_matches
 from itertools import permutations
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from grader.spec.diagnose import explains, right
 from grader.spec.exercise import Mistake
 from grader.spec.session import Session
 from grader.subject import Raised
+from grader.subject.values import tensors_in
 
 # Kinds of findings that a name from another cell can cause.
 WRONG = frozenset({"raised", "wrong-type", "wrong-shape", "not-finite", "wrong-values"})
@@ -39,7 +41,7 @@ def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
     if mistake.recognise is not None:  # not by its numbers
         found = [*(one for raised in session.raised[:1] for one in _unpacked(raised)), *_first_axis(session)]
         yield from found[:1]
-    elif session.exercise.builds_on:  # which it calls with several arguments
+    elif session.exercise.kind == "function" and session.exercise.builds_on:  # perhaps in a call of its own
         yield from swapped(session)
 
 
@@ -120,17 +122,22 @@ def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
 
 
 def _first_axis(session: Session) -> Iterator[Mistake]:
-    """A Python loop whose axis is the tokens in one sequence, and something else in a batch."""
+    """A Python loop that is right for one sequence, and takes another axis in a batch."""
     if not session.description.get("loops"):
         return
-    verdicts = {bool(case.leading): right(session, case) for case, _ in session.called() if case.comparable}
-    if verdicts == {False: True, True: False}:
+    called = [(case, outcome) for case, outcome in session.called() if case.comparable]
+    alone = [right(session, case) for case, _ in called if not case.leading]
+    batches = [(right(session, case), outcome) for case, outcome in called if case.leading]
+    finite = (bool(torch.isfinite(t).all()) for _, outcome in batches for t in tensors_in(outcome.value))
+    if alone and batches and all(alone) and not any(good for good, _ in batches) and all(finite):
         yield Mistake(
-            "loop-over-first-axis",
-            "one sequence is right and a batch isn't: in a batch the Python loop walks over another axis.",
+            "loop-axis-from-the-front",
+            "one sequence is right and a batch isn't: the Python loop, or what joins its results, counts an axis from "
+            "the front.",
             (
-                "`for row in x`, `range(len(x))` and `x.shape[0]` mean the first axis. Which one is it in a batch?",
-                "Count the loop's axis from the end. Or can one operation on the whole tensor take its place?",
+                "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` mean the first axis. Which one is it in "
+                "a batch?",
+                "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
             ),
         )
 

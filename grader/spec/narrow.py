@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -19,7 +19,6 @@ from grader.spec import compare
 from grader.spec.diagnose import right
 from grader.spec.exercise import Case, letter_in_words, letters
 from grader.spec.session import Session
-from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
 # What else to look at, by the kind of the first failure.
@@ -33,6 +32,9 @@ BY_KIND = {
     "dtype-changed": "Print `.dtype` after every line: after which one is it another?",
     "time-limit": "Print something inside each loop: which one goes on for ever?",
     "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
+    "wrong-verdict": "Call your function on such an input yourself, and follow it line by line.",
+    "wrong-error": "Which line should notice it? Print what that line compares.",
+    "wrong-default": "Only the `def` line has to change.",
     "raised": "Print the shapes just above the line that the message names.",
     "helper-not-written": "Go back to that function's cell, and check it first.",
     "died": "Does the code need much memory, or does it end the process?",
@@ -45,7 +47,7 @@ def narrow(session: Session, first: PartReport) -> tuple[str, ...]:
     hints = list(_hints(session, first))
     if first.kind in BY_KIND:
         hints.append(BY_KIND[first.kind])
-    return tuple(hints[:3]) or (f"Look at “{first.name}” alone: take its smallest case, and work it out by hand.",)
+    return tuple(hints[:3]) or (f"Start with “{first.name}”: take one small input, work the result out by hand, and follow it in your code.",)
 
 
 def _hints(session: Session, first: PartReport) -> Iterator[str]:
@@ -84,14 +86,13 @@ def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str
         return
     name = f"`{outputs[worst].name}`" if len(outputs) > 1 else "The result"
     pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
+    pattern = pattern or _reach(session, case, worst, name)
     if good:
-        yield f"{' and '.join(good)} is right, so look at the steps after it. {pattern}".strip()
+        yield f"{' and '.join(good)} is right, {name} isn't. {pattern}".strip()
     elif len(outputs) > 1:
         yield f"{name} is wrong already, so start there. {pattern}".strip()
     elif pattern:
         yield pattern
-    if not pattern:
-        yield from _unused(session, case)
 
 
 def _cases(session: Session) -> Iterator[str]:
@@ -103,18 +104,35 @@ def _cases(session: Session) -> Iterator[str]:
         yield f"Right: {', '.join(fine[:4])}. Not right: {', '.join(wrong[:4])}. What is different there?"
 
 
-def _unused(session: Session, case: Case) -> Iterator[str]:
-    """The arguments that make no difference to the student's result, though they should."""
+def _reach(session: Session, case: Case, output: int, name: str) -> str:
+    """An argument that changes the result where it shouldn't, or doesn't change it and should."""
+    for words, other in _changes(case):
+        got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]
+        if got[0] is None or got[1] is None or got[0][output].shape != got[1][output].shape:
+            continue
+        moves = got[0][output] != got[1][output]
+        should = ~FLOAT32.close(session.expected(other)[output], session.expected(case)[output])
+        if bool(should.any()) and not bool(moves.any()):
+            return f"Change {words}: {_lower(name)} stays as it was, and should change."
+        if bool((moves & ~should).any()):
+            return f"Change {words}: {_lower(name)} changes in places where it shouldn't."
+    return ""
+
+
+def _changes(case: Case) -> Iterator[tuple[str, Case]]:
+    """The case with the last column or row of an argument changed, in words and as a case; a number is one larger
+    where there are only numbers (a number beside a tensor can't change alone)."""
+    only_numbers = all(type(arg) is int for arg in case.args.values())
     for name, arg in case.args.items():
+        if only_numbers:
+            yield f"`{name}`", replace(case, name=f"{case.name}, {name} + 1", args={**case.args, name: arg + 1})
         if not isinstance(arg, Tensor) or not arg.is_floating_point():
             continue
-        other = replace(case, name=f"{case.name}, another {name}", args={**case.args, name: 0.5 * arg.flip(0) + 0.25})
-        before, after = session.call(case), session.call(other)
-        if not after.ok or all(map(torch.equal, session.expected(case), session.expected(other))):
-            continue
-        same = [a.shape == b.shape and torch.equal(a, b) for a, b in zip(*map(_tensors, (before, after)), strict=False)]
-        if same and all(same):
-            yield f"Another `{name}` gives the same result: it isn't used."
+        for axis, part in zip(range(-1, -1 - min(arg.dim(), 2), -1), ("column", "row"), strict=False):
+            changed = arg.clone()
+            changed.select(axis, -1).mul_(0.5).add_(0.25)
+            args = {**case.args, name: changed}
+            yield f"the last {part} of `{name}`", replace(case, name=f"{case.name}, {part} of {name}", args=args)
 
 
 def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
@@ -138,11 +156,29 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
         return f"{name} has the same number everywhere."
     factor = _factor(got, expected)
     if factor is not None:
-        size = _as_size(factor, case.sizes)
-        if got.numel() == 1 and not size:  # every number is some other number's multiple
-            return ""
-        return f"Every number of {_lower(name)} is {factor:.4g} times the expected one{size}."
-    return _by_rows(got, expected, name) or _moved(got, expected, name) or _part(got, expected, axes, name)
+        size = _as_size(factor, case)
+        whole = math.isclose(factor, round(factor)) or math.isclose(1 / factor, round(1 / factor)) if factor else False
+        if got.numel() > 1 or size or whole:  # any number is some multiple of any other
+            return f"Every number of {_lower(name)} is {factor:.4g} times the expected one{size}."
+        return ""
+    if not got.is_floating_point() or set(expected.flatten().tolist()) <= {0.0, 1.0}:
+        return _moved(got, expected, name) or _part(got, expected, axes, name)
+    return (
+        _moved(got, expected, name)
+        or _by_rows(got, expected, name)
+        or _part(got, expected, axes, name)
+        or _ranks(got, expected, name)
+    )
+
+
+def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
+    """Numbers in the right order of size."""
+    if not got.dim() or got.shape[-1] < 4:
+        return ""
+    orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
+    if not torch.equal(*orders):
+        return ""
+    return f"In each row of {_lower(name)} the largest, the second largest, … stand in the right places, with wrong sizes."
 
 
 def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
@@ -181,13 +217,16 @@ def _factor(got: Tensor, expected: Tensor) -> float | None:
     return factor if math.isfinite(factor) and FLOAT32.all_close(got, factor * expected) else None
 
 
-def _as_size(factor: float, sizes: Mapping[str, int]) -> str:
-    """A size that a factor comes from, in words."""
+def _as_size(factor: float, case: Case) -> str:
+    """A size of the call that a factor comes from, in words."""
     size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
-    for letter, n in sizes.items():
-        if n > 1 and math.isclose(size, n, rel_tol=1e-3):
+    met = {n for arg in case.args.values() for n in (arg.shape if isinstance(arg, Tensor) else (arg,))}
+    for letter, n in case.sizes.items():
+        if n not in met or n == 1:
+            continue
+        if math.isclose(size, n, rel_tol=1e-3):
             return f"; {letter_in_words(letter)} is {n} here"
-        if n > 1 and math.isclose(size * size, n, rel_tol=1e-3):
+        if math.isclose(size * size, n, rel_tol=1e-3):
             return f"; {letter_in_words(letter)} is {n} here, and {size:.4g} its square root"
     return ""
 
@@ -202,6 +241,8 @@ def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
             return f"The rows of {_lower(name)} should sum to one; one of them sums to {float(_worst(sums)):.3g}."
         if bool((got >= 0).all()):
             return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
+    if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
+        return f"Every number of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
     for dim, one in ((-1, "row"), (-2, "column")):
         if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
             return f"Each {one} of {_lower(name)} is right but for one number added to it."
@@ -261,7 +302,3 @@ def _indices(hit: list[int], size: int) -> str:
 
 def _lower(name: str) -> str:
     return name[0].lower() + name[1:]
-
-
-def _tensors(outcome: object) -> list[Tensor]:
-    return tensors_in(getattr(outcome, "value", None))

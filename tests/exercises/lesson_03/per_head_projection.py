@@ -135,7 +135,7 @@ def per_head_projection(x, u):
     return torch.stack([x[..., :width] @ m[:, :width].T for m in u], -3)
 
 
-# %% wrong wrong-shape: heads first of all axes
+# %% wrong loop-axis-from-the-front: heads first of all axes
 def per_head_projection(x, u):
     return torch.stack([x @ m.T for m in u])
 
