@@ -10,7 +10,7 @@ import nh3
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.markup import inline
-from grader.report.words import NOT_JUDGED, comes_first, first_failure, first_fix, row, unwritten
+from grader.report.words import NOT_JUDGED, comes_first, first_failure, first_fix, grouped, row, unwritten
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
@@ -26,8 +26,9 @@ def as_text(result: ExerciseResult) -> str:
     nothing = unwritten(result.parts)
     if nothing is not None:
         lines.append(nothing.message)
-    for part in result.parts if nothing is None else ():
-        lines.append(row(part.name, part.state, part.message))
+    for group in grouped(result.parts) if nothing is None else ():
+        part = group[0]
+        lines.append(row(group))
         if part.state == "failed" and part.message not in told:
             told.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
@@ -62,14 +63,15 @@ def as_html(result: ExerciseResult) -> str:
 
 def _rows(result: ExerciseResult) -> str:
     rows, told = [], {""}
-    for part in result.parts:
+    for group in grouped(result.parts):
+        part, names = group[0], "; ".join(one.name for one in group)
         message = ""
         if part.state == NOT_JUDGED:
-            message = f": {inline(comes_first(part.message))}"
+            message = f" ({inline(comes_first(part.message)[:-1])})"
         elif part.message not in told:
             message = f"<p>{inline(part.message)}</p>"
             told.add(part.message)
-        rows.append(f"<li><strong>{part.state}</strong> {inline(part.name)}{message}</li>")
+        rows.append(f"<li><strong>{part.state}</strong> {inline(names)}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.report.words import first_failure, state_of, unwritten
+from grader.report.words import first_failure, first_fix, state_of, unwritten
 
 if TYPE_CHECKING:  # the teacher's commands read results without torch
     from torch import Tensor
@@ -82,6 +82,12 @@ class Report:
     def unwritten(self) -> PartReport | None:
         """The part that says that the code is not written or not defined, if that is all that there is to say."""
         return unwritten(self.results)
+
+    @property
+    def first_fix_sentence(self) -> str:
+        """Which earlier exercise comes first, and why; empty if none does or if the first failure says it already."""
+        said = first_fix(self.exercise, self.first_fix, self.first_fix_why) if self.first_fix else ""
+        return "" if any(result.message == said for result in self.results) else said
 
     def hint(self, number: int = 1) -> str:
         """Hint `number`, from 1; each says more than the one before."""

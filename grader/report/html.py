@@ -14,7 +14,7 @@ from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, headline, matrix_rows, points
-from grader.report.words import NOT_JUDGED, comes_first, first_fix
+from grader.report.words import NOT_JUDGED, comes_first, grouped
 from grader.tolerance import FLOAT32
 
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
@@ -57,14 +57,15 @@ def _head(report: Report, state: str) -> str:
 def _results(report: Report) -> str:
     failure, with_message = report.first_failure, explained(report)
     rows = []
-    for result in report.results:
+    for group in grouped(report.results):
+        result, names = group[0], "; ".join(part.name for part in group)
         kind = "waiting" if result.state == NOT_JUDGED else result.state
         message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
         if result.state == NOT_JUDGED:
-            message = f": {inline(comes_first(result.message))}"
+            message = f" ({inline(comes_first(result.message)[:-1])})"
         picture = _pair(result) if result is failure else ""
         rows.append(
-            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(result.name)}'
+            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}'
             f"{message}{picture}</li>"
         )
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
@@ -72,8 +73,8 @@ def _results(report: Report) -> str:
 
 def _mistake(report: Report) -> str:
     parts = []
-    if report.first_fix:
-        parts.append(f"<p>{inline(first_fix(report.exercise, report.first_fix, report.first_fix_why))}</p>")
+    if report.first_fix_sentence:
+        parts.append(f"<p>{inline(report.first_fix_sentence)}</p>")
     if report.symptom:
         parts.append(f"<p>It looks like <code>{escape(report.diagnosis or '')}</code>: {inline(report.symptom)}</p>")
     return f'<div class="grader-mistake">{"".join(parts)}</div>' if parts else ""

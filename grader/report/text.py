@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from grader.report.data import PartReport, Report
-from grader.report.words import first_fix, row
+from grader.report.words import grouped, row
 
 
 def headline(report: Report) -> str:
@@ -34,14 +34,15 @@ def as_text(report: Report) -> str:
     if report.unwritten is not None:
         return lines[0]
     failure, with_message = report.first_failure, explained(report)
-    for result in report.results:
-        lines.append(row(result.name, result.state, result.message))
+    for group in grouped(report.results):
+        result = group[0]
+        lines.append(row(group))
         if result in with_message:
             lines += _indented(result.message, 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
-    if report.first_fix:
-        lines.append(first_fix(report.exercise, report.first_fix, report.first_fix_why))
+    if report.first_fix_sentence:
+        lines.append(report.first_fix_sentence)
     if report.symptom:
         lines.append(f"It looks like {report.diagnosis}: {report.symptom}")
     if report.hints:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 # Kinds of findings that say that there is nothing to judge yet.
 UNWRITTEN = frozenset({"not-written", "missing"})
 NOT_JUDGED = "not judged yet"
-MARKS = {"passed": "ok  ", "failed": "FAIL", NOT_JUDGED: "    "}
+MARKS = {"passed": "ok  ", "failed": "FAIL"}
 
 
 class JudgedPart(Protocol):
@@ -21,6 +21,10 @@ class JudgedPart(Protocol):
     def judged(self) -> bool: ...
     @property
     def kind(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def name(self) -> str: ...
 
 
 P = TypeVar("P", bound=JudgedPart)
@@ -45,9 +49,25 @@ def unwritten(parts: Sequence[P]) -> P | None:
     return None if any(part.passed or (part.judged and part is not first) for part in parts) else first
 
 
-def row(name: str, state: str, message: str) -> str:
-    """A part in one line; one that is not judged yet with what comes first."""
-    return f"  {MARKS[state]}  {name}" + (f": {state}, {comes_first(message)}" if state == NOT_JUDGED else "")
+def grouped(parts: Sequence[P]) -> list[list[P]]:
+    """Each part by itself, but neighbours that wait for the same thing together."""
+    groups: list[list[P]] = []
+    for part in parts:
+        waits = not part.passed and not part.judged
+        if waits and groups and not groups[-1][0].judged and groups[-1][0].message == part.message:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return groups
+
+
+def row(parts: Sequence[P]) -> str:
+    """One line for a part, or for several that wait for the same thing."""
+    first, names = parts[0], "; ".join(part.name for part in parts)
+    state = state_of(first.passed, first.judged)
+    if state == NOT_JUDGED:
+        return f"        {state}, {comes_first(first.message)[:-1]}: {names}"
+    return f"  {MARKS[state]}  {names}"
 
 
 def comes_first(message: str) -> str:

@@ -135,8 +135,7 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
             "one sequence is right and a batch isn't: the Python loop, or what joins its results, counts an axis from "
             "the front.",
             (
-                "`for row in x`, `len(x)`, `x.shape[0]` and `torch.stack(rows)` mean the first axis. Which one is it in "
-                "a batch?",
+                "`for row in x`, `len(x)`, `x.shape[0]`, `torch.stack(rows)` mean the first axis, whichever it is.",
                 "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
             ),
         )

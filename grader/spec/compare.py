@@ -4,13 +4,15 @@ finite, values."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, shape_of
+from grader.report.words import first_fix
+from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, not_judged, shape_of
 from grader.subject import Opaque, Outcome, Raised
 from grader.tolerance import Tolerance
 
@@ -51,7 +53,7 @@ def _raised(outcome: Outcome, name: str) -> Finding:
     if is_unwritten(raised):
         helper = helper_of(raised, name)
         if helper:
-            return Finding("helper-not-written", f"`{name}` calls `{helper}`, which is not written yet. Write it first.")
+            return Finding("helper-not-written", first_fix(name, helper, "is not written yet"))
         method = short(raised.function).partition(".")[2]
         part = f"`{name}`" if method in ("", "__init__") else f"The `{method}` of `{name}`"
         return Finding(
@@ -61,7 +63,8 @@ def _raised(outcome: Outcome, name: str) -> Finding:
         )
     if raised.name == "KeyboardInterrupt":
         return Finding("interrupted", "The check was interrupted before it was done.")
-    return Finding("raised", f"`{name}` raised {raised.name}{place(raised, name)}{said(raised)}")
+    message = f": {raised.message}" if raised.message else ""
+    return Finding("raised", f"`{name}` raised {raised.name}{place(raised, name)}{message}")
 
 
 def is_unwritten(raised: Raised) -> bool:
@@ -90,11 +93,31 @@ def place(raised: Raised, name: str) -> str:
         return ""
     function = short(raised.function)
     inside = "" if function == name or function.startswith("<") else f" in `{function}`,"
-    return f"{inside} at line {raised.line_number} of {f'`{raised.file}`' if raised.file else 'its cell'}: `{raised.line}`"
+    cell = f"`{raised.file}`" if raised.file else "its cell"
+    return f"{inside} at line {raised.line_number} of {cell}: `{raised.line}`"
 
 
-def said(raised: Raised) -> str:
-    return f": {raised.message}" if raised.message else ""
+def refused(outcome: Outcome, call: str, numbers: Sequence[int] = ()) -> Finding | None:
+    """Why a call that has to raise a ValueError with `numbers` in its message did something else; None if it did so.
+
+    `call` is the call in words, a sentence without its full stop.
+    """
+    raised = outcome.raised
+    if raised is None:
+        got = Finding("wrong-error", f"{call}. Expected a ValueError, got a result.")
+        return got if outcome.ok else not_judged("runs-first")
+    if is_unwritten(raised):
+        return not_judged("written-first")
+    said = raised.message[:120]
+    if "ValueError" not in raised.types:
+        by_assert = " `assert` raises that." if "AssertionError" in raised.types and raised.deliberate else ""
+        return Finding("wrong-error", f"{call}. Expected a ValueError, got {raised.name}: {said}{by_assert}")
+    if {str(number) for number in numbers} <= set(re.findall(r"\d+", raised.message)):
+        return None
+    if not raised.deliberate:
+        return Finding("wrong-error", f"{call}. Expected a ValueError that you raise, got Python's own: {said}")
+    named = " and ".join(str(number) for number in numbers)
+    return Finding("wrong-error", f"{call}. The message should name both numbers, {named}; it says: {said}")
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:

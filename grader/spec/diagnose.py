@@ -37,7 +37,7 @@ def diagnose(session: Session) -> Mistake | None:
 
 
 def explains(session: Session, variant: Callable[..., Any]) -> bool:
-    """Whether the student's outputs are those of `variant`, on the cases that earn points or else on diagnostic ones."""
+    """Whether the student's outputs are those of `variant`, on the cases that earn points or on diagnostic ones."""
     real = _real(session)
     return matches(session, variant, real) or _where_it_runs(session, variant, real)
 

@@ -69,7 +69,7 @@ NOT_JUDGED: Mapping[str, str] = {
     "not-run": "Not judged yet: an earlier call did not come to an end.",
     "written-first": "Not judged yet: the code comes first.",
     "runs-first": "Not judged yet: it has to run first.",
-    "shape-first": "Not judged yet: what comes back, and in which shape, comes first.",
+    "shape-first": "Not judged yet: the shape of the result comes first.",
     "values-first": "Not judged yet: the values come first.",
     "not-answered": "Not judged yet: it has no answer.",
     "not-judged": "Not judged yet: something else comes first.",

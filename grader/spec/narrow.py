@@ -47,7 +47,8 @@ def narrow(session: Session, first: PartReport) -> tuple[str, ...]:
     hints = list(_hints(session, first))
     if first.kind in BY_KIND:
         hints.append(BY_KIND[first.kind])
-    return tuple(hints[:3]) or (f"Start with “{first.name}”: take one small input, work the result out by hand, and follow it in your code.",)
+    start = f"Start with “{first.name}”: take one small input, work it out by hand, and follow it in your code."
+    return tuple(hints[:3]) or (start,)
 
 
 def _hints(session: Session, first: PartReport) -> Iterator[str]:
@@ -67,9 +68,8 @@ def _sizes_in(message: str, session: Session) -> Iterator[str]:
     case = next((case for case, outcome in session.called() if outcome.raised is not None), None)
     if case is None:
         return
-    sizes = {**case.sizes, **({} if "B" in case.sizes or not case.leading else {"B": case.leading[0]})}
     named = {int(number) for number in re.findall(r"\d+", message.partition("It was called")[0])}
-    known = [f"{n} is {letter_in_words(letter)}" for letter, n in sizes.items() if n in named and n > 1]
+    known = [f"{n} is {letter_in_words(letter)}" for letter, n in _sizes(case).items() if n in named]
     if known:
         yield f"Here {', '.join(known)}. Which axes meet in that line, and which should?"
 
@@ -178,7 +178,7 @@ def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
     orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
     if not torch.equal(*orders):
         return ""
-    return f"In each row of {_lower(name)} the largest, the second largest, … stand in the right places, with wrong sizes."
+    return f"In each row of {_lower(name)} the largest, the second largest, … are in the right places, but differ."
 
 
 def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
@@ -220,15 +220,19 @@ def _factor(got: Tensor, expected: Tensor) -> float | None:
 def _as_size(factor: float, case: Case) -> str:
     """A size of the call that a factor comes from, in words."""
     size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
-    met = {n for arg in case.args.values() for n in (arg.shape if isinstance(arg, Tensor) else (arg,))}
-    for letter, n in case.sizes.items():
-        if n not in met or n == 1:
-            continue
+    for letter, n in _sizes(case).items():
         if math.isclose(size, n, rel_tol=1e-3):
             return f"; {letter_in_words(letter)} is {n} here"
         if math.isclose(size * size, n, rel_tol=1e-3):
             return f"; {letter_in_words(letter)} is {n} here, and {size:.4g} its square root"
     return ""
+
+
+def _sizes(case: Case) -> dict[str, int]:
+    """The sizes that a case's arguments have, by letter."""
+    shapes = [arg.shape if isinstance(arg, Tensor) else (arg,) for arg in case.args.values()]
+    met = {n for shape in shapes for n in shape if type(n) is int}
+    return {letter: n for letter, n in case.sizes.items() if n in met and n > 1}
 
 
 def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:

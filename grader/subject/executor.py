@@ -11,6 +11,7 @@ import inspect
 import io
 import random
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
@@ -22,13 +23,12 @@ from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
 from grader.subject.names import attributes_set, does_nothing, has_loop, names_of, words_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
-from grader.subject.raised import describe_exception
+from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Translator
 from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
-
 
 # What a notebook's cells leave behind besides functions, classes and modules.
 DATA = (Tensor, int, float, str, tuple, list, dict)
@@ -278,6 +278,7 @@ class _Guarded:
         self.seed, self.output = request.seed, output
 
     def __enter__(self) -> None:
+        self.warn, warnings.showwarning = warnings.showwarning, show_warning
         self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
         self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
         self.inference.__enter__()
@@ -289,6 +290,7 @@ class _Guarded:
         self.gradients.__exit__(*error)
         self.inference.__exit__(*error)
         sys.stdout, sys.stderr = self.streams
+        warnings.showwarning = self.warn
 
 
 class _CappedText(io.StringIO):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dis
 import linecache
 import os
+import re
+import sys
 import sysconfig
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 import torch
 
@@ -51,7 +53,26 @@ def describe_exception(error: BaseException) -> Raised:
     )
 
 
-def is_foreign(filename: str) -> bool:
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning with the student's line that led to it: the grader watches the calls, and is no cause of any."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_foreign(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is not None:
+        filename, lineno = frame.f_code.co_filename, frame.f_lineno
+    text = re.sub(r" ?\(Triggered internally at [^)]*\)", "", str(message))
+    line = linecache.getline(filename, lineno).strip()
+    print(f"{category.__name__} at line {lineno}{f', `{line}`' if line else ''}: {text}", file=sys.stderr)
+
+
+def _is_foreign(filename: str) -> bool:
     """Whether a file is Python's, a package's or the grader's, so not the student's."""
     return filename.startswith(_FOREIGN)
 
@@ -60,7 +81,7 @@ def _student_entries(traceback: TracebackType | None) -> list[TracebackType]:
     """The entries of a traceback that are the student's, outermost first."""
     own = []
     while traceback is not None:
-        if not is_foreign(traceback.tb_frame.f_code.co_filename):
+        if not _is_foreign(traceback.tb_frame.f_code.co_filename):
             own.append(traceback)
         traceback = traceback.tb_next
     return own

@@ -94,7 +94,14 @@ def test_each_hint_holds_the_next():
 
 
 def test_a_named_mistake_and_a_piece_to_mend_first_are_told():
-    text = read(failed(diagnosis="no-scaling", symptom="the scale is missing.", first_fix="stable_softmax", first_fix_why="is not defined")).text
+    text = read(
+        failed(
+            diagnosis="no-scaling",
+            symptom="the scale is missing.",
+            first_fix="stable_softmax",
+            first_fix_why="is not defined",
+        )
+    ).text
     assert "It looks like no-scaling: the scale is missing." in text
     assert "attention_scores calls stable_softmax, which is not defined. Run its cell, then check again." in text
 

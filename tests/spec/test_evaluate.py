@@ -60,7 +60,11 @@ GENERAL_FINDINGS = {
     ),
     "dtype changed": ("return (left @ right).float()", "dtype-changed", "float32, expected float64"),
     "dtype raised": ("return (left @ right).double()", "dtype-changed", "float64, expected float32"),
-    "their own exception": ("x = left\nreturn x @ x", "raised", r"raised RuntimeError at line 9 of its cell: `return x @ x`: mat1 and mat2"),
+    "their own exception": (
+        "x = left\nreturn x @ x",
+        "raised",
+        r"raised RuntimeError at line 9 of its cell: `return x @ x`: mat1 and mat2",
+    ),
     "exit": ("sys.exit(3)", "raised", "raised SystemExit"),
     "recursion": ("return product(left, right)", "raised", "RecursionError"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.spec import parts
+from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Part
 from grader.spec.session import Session
@@ -50,7 +49,8 @@ def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Seq
 
     def judge(session: Session) -> Finding | None:
         for call in calls(session):
-            finding = _refused(session, call)
+            outcome = session.ask(Request("call", session.exercise.name, call.args))
+            finding = compare.refused(outcome, call.words.rstrip("."), call.numbers)
             if finding is not None:
                 return finding
         if parts.inspect_call(session, session.cases[case], None) is not None:
@@ -58,24 +58,6 @@ def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Seq
         return None
 
     return Part(title, weight, judge, compares_values=False)
-
-
-def _refused(session: Session, call: Refused) -> Finding | None:
-    outcome = session.ask(Request("call", session.exercise.name, call.args))
-    raised = outcome.raised
-    if not outcome.ok and raised is None:
-        return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
-    if raised is None:
-        return Finding("wrong-error", f"{call.words} Expected a ValueError, got a result.")
-    if "ValueError" not in raised.types:
-        return Finding("wrong-error", f"{call.words} Expected a ValueError, got {raised.name}: {raised.message[:120]}")
-    if not {str(number) for number in call.numbers} <= set(re.findall(r"\d+", raised.message)):
-        named = " and ".join(str(number) for number in call.numbers)
-        return Finding(
-            "wrong-error",
-            f"{call.words} The message should name both lengths, {named}; it says: {raised.message[:120]}",
-        )
-    return None
 
 
 def default_dtype(case: str) -> Part:
