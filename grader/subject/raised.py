@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import TextIO
 
 import torch
 
