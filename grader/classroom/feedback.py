@@ -10,7 +10,7 @@ import nh3
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.markup import inline
-from grader.report.words import NOT_JUDGED, comes_first, first_failure, first_fix, grouped, row, unwritten
+from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
@@ -67,7 +67,7 @@ def _rows(result: ExerciseResult) -> str:
         part, names = group[0], "; ".join(one.name for one in group)
         message = ""
         if part.state == NOT_JUDGED:
-            message = f" ({inline(comes_first(part.message)[:-1])})"
+            message = f" ({inline(waits_for(part))})"
         elif part.message not in told:
             message = f"<p>{inline(part.message)}</p>"
             told.add(part.message)

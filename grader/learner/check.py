@@ -6,7 +6,6 @@ import difflib
 import functools
 import inspect
 import linecache
-import math
 import os
 import re
 import sys
@@ -22,6 +21,9 @@ from grader.report.html import as_html
 from grader.report.text import as_text
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
+
+
+DAY = 86_400.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,8 +80,8 @@ def check(
 
 def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> Report:
     known = exercises()
-    if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds < math.inf):  # type: ignore[operator]
-        return _refused("check", f"`seconds` should be a number above 0, got {_short(seconds)}.")
+    if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds <= DAY):  # type: ignore[operator]
+        return _refused("check", f"`seconds` should be a number above 0, at most a day, got {_short(seconds)}.")
     if name is not None and not isinstance(name, str):
         return _refused("check", f"The second argument is the exercise's name, a string, got {_short(name)}.")
     if type(obj) is str and name is None:

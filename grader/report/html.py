@@ -14,7 +14,7 @@ from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
 from grader.report.text import BROKEN, explained, headline, matrix_rows, points
-from grader.report.words import NOT_JUDGED, comes_first, grouped
+from grader.report.words import NOT_JUDGED, grouped, waits_for
 from grader.tolerance import FLOAT32
 
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
@@ -62,7 +62,7 @@ def _results(report: Report) -> str:
         kind = "waiting" if result.state == NOT_JUDGED else result.state
         message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
         if result.state == NOT_JUDGED:
-            message = f" ({inline(comes_first(result.message)[:-1])})"
+            message = f" ({inline(waits_for(result))})"
         picture = _pair(result) if result is failure else ""
         rows.append(
             f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}'

@@ -54,7 +54,7 @@ def grouped(parts: Sequence[P]) -> list[list[P]]:
     groups: list[list[P]] = []
     for part in parts:
         waits = not part.passed and not part.judged
-        if waits and groups and not groups[-1][0].judged and groups[-1][0].message == part.message:
+        if waits and groups and not groups[-1][0].judged and waits_for(groups[-1][0]) == waits_for(part):
             groups[-1].append(part)
         else:
             groups.append([part])
@@ -65,18 +65,14 @@ def row(parts: Sequence[P]) -> str:
     """One line for a part, or for several that wait for the same thing."""
     first, names = parts[0], "; ".join(part.name for part in parts)
     state = state_of(first.passed, first.judged)
-    if state == NOT_JUDGED:
-        return f"        {state}, {comes_first(first.message)[:-1]}: {names}"
-    return f"  {MARKS[state]}  {names}"
+    return f"        {state}, {waits_for(first)}: {names}" if state == NOT_JUDGED else f"  {MARKS[state]}  {names}"
 
 
-def comes_first(message: str) -> str:
-    """Why a part is not judged yet, without the words that say so.
-
-    >>> comes_first("Not judged yet: the values come first.")
-    'the values come first.'
-    """
-    return re.sub(r"^Not judged( yet)?: ", "", message)
+def waits_for(part: JudgedPart) -> str:
+    """What a part that is not judged yet waits for: "the values come first"."""
+    if part.kind == "not-answered":
+        return "it has no answer"
+    return re.sub(r"^Not judged( yet)?: ", "", part.message).rstrip(".")
 
 
 def first_fix(exercise: str, first: str, why: str) -> str:

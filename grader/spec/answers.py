@@ -15,7 +15,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.spec.exercise import Exercise, Finding, Part, not_judged
+from grader.spec.exercise import Exercise, Finding, Part
 from grader.spec.session import Session
 from grader.subject import Opaque, Outcome, Request
 
@@ -47,9 +47,10 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
             return False
 
     def cut_off(answer: Any) -> bool:
-        """Whether a float is the value without its later digits."""
+        """Whether a float is the value without its later digits, and would be right if it were rounded."""
         digits = len(str(answer).partition(".")[2])
-        return isinstance(answer, float) and digits > 0 and answer == math.trunc(value() * 10**digits) / 10**digits
+        cut = isinstance(answer, float) and answer == math.trunc(value() * 10**digits) / 10**digits
+        return cut and right(round(value(), digits)) is True
 
     return Question(key, right, hint, cut_off=cut_off, **more)
 
@@ -127,7 +128,7 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
             return Finding("missing-answer", f'The key "{question.key}" is missing from `{session.exercise.name}`.')
         answer = answers[question.key]
         if answer is None or answer == Opaque("ellipsis"):
-            return not_judged("not-answered")
+            return Finding("not-answered", f'"{question.key}" is not answered yet.')
         verdict = question.right(answer)
         if verdict is True:
             return None

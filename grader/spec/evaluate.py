@@ -70,9 +70,10 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
     exercise = session.exercise
     findings = settle(session, [part.judge(session) for part in exercise.parts])
     results = [_result(p.name, p.weight, found) for p, found in zip(exercise.parts, findings, strict=True)]
+    runs = session.ran and not any(found is not None and found.kind in UNWRITTEN for found in findings)
     for exclusion in exercise.excluded:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
-        finding = None if session.ran else not_judged("runs-first")
+        finding = None if runs else not_judged("runs-first")
         if call is not None:
             finding = Finding("excluded-function", reason(call, exclusion))
         results.append(_result(f"does without {exclusion.title}", 0, finding))

@@ -105,7 +105,8 @@ def _cases(session: Session) -> Iterator[str]:
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
-    """An argument that changes the result where it shouldn't, or doesn't change it and should."""
+    """An argument that doesn't change the result and should, or changes it where it shouldn't."""
+    found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]
         if got[0] is None or got[1] is None or got[0][output].shape != got[1][output].shape:
@@ -115,8 +116,8 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         if bool(should.any()) and not bool(moves.any()):
             return f"Change {words}: {_lower(name)} stays as it was, and should change."
         if bool((moves & ~should).any()):
-            return f"Change {words}: {_lower(name)} changes in places where it shouldn't."
-    return ""
+            found = found or f"Change {words}: {_lower(name)} changes in places where it shouldn't."
+    return found
 
 
 def _changes(case: Case) -> Iterator[tuple[str, Case]]:
@@ -144,6 +145,7 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
         return _shape(got, expected, axes, case, name)
     if not got.numel():
         return ""
+    got, expected = (tensor.real if tensor.is_complex() else tensor for tensor in (got, expected))
     got, expected = got.to(torch.float64), expected.to(torch.float64)
     bad = ~torch.isfinite(got) & torch.isfinite(expected)
     if bool(bad.any()):
@@ -165,8 +167,9 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
         return _moved(got, expected, name) or _part(got, expected, axes, name)
     return (
         _moved(got, expected, name)
-        or _by_rows(got, expected, name)
         or _part(got, expected, axes, name)
+        or _by_rows(got, expected, name)
+        or _nearly(got, expected, name)
         or _ranks(got, expected, name)
     )
 
@@ -272,11 +275,13 @@ def _moved(got: Tensor, expected: Tensor, name: str) -> str:
 
 
 def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
-    """Which part of a tensor is wrong, or that all of it is nearly right."""
-    wrong = ~FLOAT32.close(got, expected)
-    place = _where(wrong, axes)
-    if place:
-        return f"{name} is wrong only {place}."
+    """Which part of a tensor is wrong."""
+    place = _where(~FLOAT32.close(got, expected), axes)
+    return f"{name} is wrong only {place}." if place else ""
+
+
+def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
+    """All of a tensor is nearly right."""
     scale = float(expected.abs().max())
     error = float((got - expected).abs().max()) / scale if scale else math.inf
     return f"{name} is nearly right everywhere: off by {error:.1%} at most. A detail is different." * (error < CLOSE)

@@ -14,6 +14,8 @@ AFTER = {
     "misbuilt": "runs-first",
     "helper-not-written": "runs-first",
     "interrupted": "not-run",
+    "time-limit": "not-run",
+    "died": "not-run",
     "returns-nothing": "shape-first",
     "wrong-type": "shape-first",
     "wrong-shape": "shape-first",
