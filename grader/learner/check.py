@@ -22,7 +22,6 @@ from grader.report.text import as_text
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
-
 DAY = 86_400.0
 
 
