@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
-from grader.subject.names import attributes_set, does_nothing, has_loop, names_of, words_of
+from grader.subject.names import does_nothing, names_of, words_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
@@ -218,11 +218,12 @@ def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
     codes = _codes(thing)
-    uses = {name for code in codes for name in names_of(code).uses}
+    names = [names_of(code) for code in codes]
+    uses = {name for found in names for name in found.uses}
     facts["uses"] = sorted(uses)
     facts["data"] = sorted(name for name in uses if isinstance((namespace or {}).get(name), DATA))
-    facts["sets"] = sorted({name for code in codes for name in attributes_set(code)})
-    facts["loops"] = any(has_loop(code) for code in codes)
+    facts["sets"] = sorted({name for found in names for name in found.attributes})
+    facts["loops"] = any(found.loops for found in names)
     facts["empty"] = (bool(codes) or isinstance(thing, type)) and all(does_nothing(code) for code in codes)
     if isinstance(thing, nn.Module):
         facts["parts"] = [

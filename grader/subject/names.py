@@ -17,10 +17,13 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 @dataclass(frozen=True)
 class Names:
     """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
-    run."""
+    run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`. `loops`: whether it has a `for`.
+    """
 
     uses: frozenset[str]
     binds: frozenset[str]
+    attributes: frozenset[str] = frozenset()
+    loops: bool = False
 
 
 def names_of(code: CodeType) -> Names:
@@ -32,6 +35,8 @@ def names_of(code: CodeType) -> Names:
     """
     uses: set[str] = set()
     binds: set[str] = set()
+    attributes: set[str] = set()
+    loops = False
     for inner in _all_codes(code):
         instructions = list(dis.get_instructions(inner))
         read = {i.argval for i in instructions if i.opname in LOADS}
@@ -42,17 +47,9 @@ def names_of(code: CodeType) -> Names:
         else:
             read -= stored  # a class's own names
         uses |= read
-    return Names(frozenset(uses), frozenset(binds))
-
-
-def attributes_set(code: CodeType) -> set[str]:
-    """The names that are assigned behind a dot, as in `self.num_heads = num_heads`."""
-    return {i.argval for inner in _all_codes(code) for i in dis.get_instructions(inner) if i.opname == "STORE_ATTR"}
-
-
-def has_loop(code: CodeType) -> bool:
-    """Whether a piece of code has a `for` loop or a comprehension."""
-    return any(i.opname == "FOR_ITER" for inner in _all_codes(code) for i in dis.get_instructions(inner))
+        attributes |= {i.argval for i in instructions if i.opname == "STORE_ATTR"}
+        loops = loops or any(i.opname == "FOR_ITER" for i in instructions)
+    return Names(frozenset(uses), frozenset(binds), frozenset(attributes), loops)
 
 
 def does_nothing(code: CodeType) -> bool:
@@ -61,9 +58,10 @@ def does_nothing(code: CodeType) -> bool:
     >>> does_nothing((lambda x: None).__code__), does_nothing((lambda x: x).__code__)
     (True, False)
     """
+    if code.co_names:
+        return False
     idle, answer = ("RESUME", "NOP"), ("LOAD_CONST", "RETURN_CONST", "RETURN_VALUE")
-    instructions = list(dis.get_instructions(code))
-    return all(i.opname in idle or (i.opname in answer and i.argval is None) for i in instructions)
+    return all(i.opname in idle or (i.opname in answer and i.argval is None) for i in dis.get_instructions(code))
 
 
 def words_of(code: CodeType) -> set[str]:
