@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.spec.diagnose import explains, right
+from grader.spec.diagnose import comparable, explains, matches, right
 from grader.spec.exercise import Mistake
 from grader.spec.session import Session
 from grader.subject import Raised
@@ -31,7 +31,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
         yield from _undefined(session, raised)
     yield from _asserted(session, kind)
     if kind in WRONG:
-        yield from swapped(session)
+        yield from _swapped(session, lambda variant: explains(session, variant))
         yield from _from_above(session)
         yield from _first_axis(session)
 
@@ -42,7 +42,7 @@ def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
         found = [*(one for raised in session.raised[:1] for one in _unpacked(raised)), *_first_axis(session)]
         yield from found[:1]
     elif session.exercise.kind == "function" and session.exercise.builds_on:  # perhaps in a call of its own
-        yield from swapped(session)
+        yield from _swapped(session, lambda variant: matches(session, variant, comparable(session)))
 
 
 def _unpacked(raised: Raised) -> Iterator[Mistake]:
@@ -141,16 +141,14 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
         )
 
 
-def swapped(session: Session) -> Iterator[Mistake]:
-    """The outputs are right for the same arguments in another order."""
-    reference = session.exercise.reference
-    real = [case for case in session.real_cases() if case.comparable]
+def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> Iterator[Mistake]:
+    """The outputs are right for the same arguments in another order, as a variant of the reference that `fits` says."""
+    reference, real = session.exercise.reference, comparable(session)
     if reference is None or not real:
         return
-    args = list(real[0].args.values())
-    names = list(real[0].args)
+    names, args = list(real[0].args), list(real[0].args.values())
     for order in _orders(args):
-        if explains(session, _reordered(reference, order, real[0].setup is not None)):
+        if fits(_reordered(reference, order, real[0].setup is not None)):
             moved = [f"`{names[i]}`" for i, j in enumerate(order) if i != j]
             yield Mistake(
                 "arguments-swapped",

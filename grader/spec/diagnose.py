@@ -25,7 +25,7 @@ RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
 def diagnose(session: Session) -> Mistake | None:
     """The first mistake in the exercise's list that explains the outputs of the student's code, or None."""
     mistakes = session.exercise.mistakes
-    real = _real(session)
+    real = comparable(session)
     if real and all(right(session, case) for case in real):
         return next((m for m in mistakes if m.recognise is not None and m.recognise(session)), None)
     for mistake in mistakes:
@@ -38,11 +38,11 @@ def diagnose(session: Session) -> Mistake | None:
 
 def explains(session: Session, variant: Callable[..., Any]) -> bool:
     """Whether the student's outputs are those of `variant`, on the cases that earn points or on diagnostic ones."""
-    real = _real(session)
+    real = comparable(session)
     return matches(session, variant, real) or _where_it_runs(session, variant, real)
 
 
-def _real(session: Session) -> list[Case]:
+def comparable(session: Session) -> list[Case]:
     """The comparable cases that earn points, wrong ones first."""
     return sorted((case for case in session.real_cases() if case.comparable), key=lambda case: right(session, case))
 
@@ -53,7 +53,11 @@ def _where_it_runs(session: Session, variant: Callable[..., Any], real: list[Cas
 
 
 def right(session: Session, case: Case) -> bool:
-    """Whether the student's code gives the right values on a case."""
+    """Whether the student's code gives the right values on a case; compared once."""
+    return session.once(("right", case.name), lambda: _is_right(session, case))
+
+
+def _is_right(session: Session, case: Case) -> bool:
     outcome = session.call(case)
     if not outcome.ok or not session.exercise.outputs:
         return False
