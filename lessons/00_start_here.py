@@ -61,11 +61,11 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # Read the report from top to bottom:
 #
 # 1. **The first line**: not passed yet, and how many of the points were earned so far.
-# 2. **What was tried**, part by part. Here the shape is right already, and then the values are wrong.
-# 3. **The first failure in full**, with the numbers it got beside the numbers it expected. What differs has a frame
-#    and a ≠. Mend this one first; what comes after it is often the same mistake.
+# 2. **What was tried**, part by part. Here the shape is right already, and then the values are wrong. What depends on
+#    the values is grey: it is *not judged yet*, so it has neither passed nor failed.
+# 3. **The failure in full**, with the numbers it got beside the numbers it expected. What differs has a frame and a ≠.
 # 4. **The mistake it looks like**, with a name. The check knows what usually goes wrong, and compares. Where nothing
-#    known fits, this part is missing.
+#    known fits, this part is missing, and the hints say what is right and what is wrong.
 # 5. **Hints**, folded. Open the first, and try again before you open the next: each tells more.
 #
 # A check draws numbers of its own, in several shapes, so that only a right function passes. It never changes your

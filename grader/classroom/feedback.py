@@ -10,6 +10,7 @@ import nh3
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.markup import inline
+from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
@@ -22,13 +23,17 @@ def as_text(result: ExerciseResult) -> str:
     if result.broken:
         lines.append(BROKEN)
     told: set[str] = set()
-    for part in result.parts:
-        lines.append(f"  {'ok  ' if part.passed else 'FAIL'}  {part.name}")
-        if not part.passed and part.message not in told:
+    nothing = unwritten(result.parts)
+    if nothing is not None:
+        lines.append(nothing.message)
+    for group in grouped(result.parts) if nothing is None else ():
+        part = group[0]
+        lines.append(row(group))
+        if part.state == "failed" and part.message not in told:
             told.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
     if result.first_fix:
-        lines.append(f"First mend {result.first_fix}: it does not pass its own check yet, and {result.name} calls it.")
+        lines.append(first_fix(result.name, result.first_fix, result.first_fix_why))
     if result.symptom:
         lines.append(f"It looks like {result.diagnosis}: {result.symptom}")
     lines += [f"Hint: {hint}" for hint in result.hints]
@@ -42,15 +47,10 @@ def as_html(result: ExerciseResult) -> str:
     parts = [f"<section><h3>{escape(result.name)}: {result.mark:g} of {result.points:g} points</h3>"]
     if result.broken:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
-    rows, told = [], {""}
-    for part in result.parts:
-        word = "passed" if part.passed else "failed"
-        message = f"<p>{inline(part.message)}</p>" if part.message not in told else ""
-        told.add(part.message)
-        rows.append(f"<li><strong>{word}</strong> {inline(part.name)}{message}</li>")
-    parts.append(f"<ul>{''.join(rows)}</ul>")
+    nothing = unwritten(result.parts)
+    parts.append(_rows(result) if nothing is None else f"<p>{inline(nothing.message)}</p>")
     if result.first_fix:
-        parts.append(f"<p>First mend <code>{escape(result.first_fix)}</code>: it does not pass its own check yet.</p>")
+        parts.append(f"<p>{inline(first_fix(result.name, result.first_fix, result.first_fix_why))}</p>")
     if result.symptom:
         parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}</p>")
     # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
@@ -59,6 +59,20 @@ def as_html(result: ExerciseResult) -> str:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     parts.append("</section>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
+
+
+def _rows(result: ExerciseResult) -> str:
+    rows, told = [], {""}
+    for group in grouped(result.parts):
+        part, names = group[0], "; ".join(one.name for one in group)
+        message = ""
+        if part.state == NOT_JUDGED:
+            message = f" ({inline(waits_for(part))})"
+        elif part.message not in told:
+            message = f"<p>{inline(part.message)}</p>"
+            told.add(part.message)
+        rows.append(f"<li><strong>{part.state}</strong> {inline(names)}{message}</li>")
+    return f"<ul>{''.join(rows)}</ul>"
 
 
 def preface(result: SubmissionResult) -> list[str]:
@@ -77,10 +91,10 @@ def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     if exercise.broken:
         said.append(BROKEN)
     if exercise.first_fix:
-        said.append(f"First mend {exercise.first_fix}.")
+        said.append(first_fix(exercise.name, exercise.first_fix, exercise.first_fix_why))
     if exercise.symptom:
         said.append(f"It looks like {exercise.diagnosis}: {exercise.symptom}")
     else:
-        failed = next((part for part in exercise.parts if not part.passed), None)
+        failed = first_failure(exercise.parts)
         said += [f"{failed.name}: {failed.message}"] if failed else []
     return clean(" ".join(said), COMMENT_BYTES) or f"{exercise.mark:g} of {exercise.points:g} points."

@@ -10,16 +10,16 @@ from __future__ import annotations
 from grader.judge.clean_text import clean
 from grader.judge.result import ExerciseResult, PartResult
 from grader.report import PartReport, Report
+from grader.spec.exercise import NOT_JUDGED
 
 GENERAL = "Passes on the practice inputs, but not on others: it must work for all sizes and values."
 BY_KIND = {
     "time-limit": "It did not finish in time and was stopped. Look for a loop whose end is never reached.",
     "died": "The process that ran it ended in the middle of the call (out of memory, or by itself).",
-    "not-run": "Not run: an earlier call did not come to an end.",
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
-    "values-first": "Not judged yet: the values come first.",
+    **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500
 
@@ -36,6 +36,7 @@ def judged(report: Report, practice: Report | None, printed: str, output_bytes: 
         symptom=report.symptom,
         hints=report.hints if report.symptom else practice.hints if practice is not None else (),
         first_fix=report.first_fix,
+        first_fix_why=report.first_fix_why,
         output=clean(printed, output_bytes),
         broken=bool(report.broken),
     )
@@ -49,6 +50,6 @@ def _valid(score: float) -> float:
 def _part(part: PartReport, practice: PartReport | None) -> PartResult:
     if part.passed:
         return PartResult(part.name, True, part.weight)
-    told = practice is not None and not practice.passed
+    told = practice is not None and practice.state == part.state
     message = practice.message if practice is not None and told else BY_KIND.get(part.kind, GENERAL)
-    return PartResult(part.name, False, part.weight, part.kind, clean(message, MESSAGE_BYTES))
+    return PartResult(part.name, False, part.weight, part.kind, clean(message, MESSAGE_BYTES), part.judged)

@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from grader.report.words import state_of
+
 
 @dataclass(frozen=True)
 class PartResult:
-    """One part of an exercise. `message` says why it failed, in words that hold nothing of the judge's inputs."""
+    """One part of an exercise. `message` says why it failed, in words that hold nothing of the judge's inputs. `judged`
+    is False where something else has to come first: it has neither passed nor failed, and earns nothing."""
 
     name: str
     passed: bool
     weight: float
     kind: str = ""
     message: str = ""
+    judged: bool = True
+
+    @property
+    def state(self) -> str:
+        """One of "passed", "failed", "not judged yet"."""
+        return state_of(self.passed, self.judged)
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,7 @@ class ExerciseResult:
     symptom: str = ""
     hints: tuple[str, ...] = ()
     first_fix: str = ""
+    first_fix_why: str = ""
     output: str = ""
     broken: bool = False
 

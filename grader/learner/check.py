@@ -5,9 +5,13 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import linecache
 import os
+import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from grader.exercises.registry import exercises
@@ -17,6 +21,8 @@ from grader.report.html import as_html
 from grader.report.text import as_text
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
+
+DAY = 86_400.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +57,9 @@ class CheckFailed(AssertionError):
         return [f"CheckFailed: {self}"]
 
 
-def check(obj: object, name: str | None = None, *, seconds: float | None = None, practice: bool = False) -> ShownReport:
+def check(
+    obj: object = None, name: str | None = None, *, seconds: float | None = None, practice: bool = False
+) -> ShownReport:
     """Check a solution, show the report, and record it in the learner's progress.
 
     `check(fn)` finds the exercise by the function's or class's name; `check(obj, "name")` is for anything else.
@@ -59,7 +67,7 @@ def check(obj: object, name: str | None = None, *, seconds: float | None = None,
     Only where nbgrader runs the cell, a failed check raises `CheckFailed` after showing its report, because nbgrader
     counts nothing else. `practice` only shows the report: it records nothing and raises nothing.
     """
-    report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1).f_globals)))
+    report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1))))
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)
@@ -69,39 +77,58 @@ def check(obj: object, name: str | None = None, *, seconds: float | None = None,
     return report
 
 
-def _checked(obj: object, name: str | None, seconds: float | None, globals_: dict[str, Any]) -> Report:
+def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> Report:
     known = exercises()
-    if isinstance(obj, str) and (name is None or not isinstance(name, str)):
+    if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds <= DAY):  # type: ignore[operator]
+        return _refused("check", f"`seconds` should be a number above 0, at most a day, got {_short(seconds)}.")
+    if name is not None and not isinstance(name, str):
+        return _refused("check", f"The second argument is the exercise's name, a string, got {_short(name)}.")
+    if type(obj) is str and name is None:
         return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
-    wanted = name if isinstance(name, str) else getattr(obj, "__name__", None)
+    wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
     if not isinstance(wanted, str) or wanted not in known:
-        return _refused(str(wanted or type(obj).__name__), _unknown(obj, wanted, list(known)))
-    namespace = {**_globals_of(obj, globals_), wanted: obj}
-    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)
+        return _refused(str(wanted or type(obj).__name__), _unknown(obj, wanted, list(known), caller))
+    found = _safely(lambda: _globals_of(obj))
+    namespace = {**(found if isinstance(found, dict) else caller.f_globals), wanted: obj}
+    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
 
 
-def _globals_of(obj: Any, fallback: dict[str, Any]) -> dict[str, Any]:
+def _safely(ask: Callable[[], Any]) -> Any:
+    """What asking a learner's object gives; None where it raises: any object may be passed, and do anything."""
+    try:
+        return ask()
+    except Exception:
+        return None
+
+
+def _short(value: object) -> str:
+    """A value in a message."""
+    return f"`{value!r}`" if type(value) in (int, float, str, bool) else f"a value of type {type(value).__name__}"
+
+
+def _globals_of(obj: Any) -> dict[str, Any] | None:
     """The globals that the object's code sees, with the student's other definitions."""
     while isinstance(obj, functools.partial):
         obj = obj.func
     if inspect.isclass(obj):
-        return vars(sys.modules[obj.__module__]) if obj.__module__ in sys.modules else fallback
-    globals_ = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__globals__", None)
-    return globals_ if isinstance(globals_, dict) else fallback
+        return vars(sys.modules[obj.__module__])
+    return getattr(inspect.unwrap(obj), "__globals__", None)
 
 
-def _unknown(obj: object, wanted: object, known: list[str]) -> str:
+def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -> str:
     if not isinstance(wanted, str):
+        line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
+        called = next((one for one in re.findall(r"\w+", line) if one in known), "attention_scores")
         return (
             f"`check` was given a value of type {type(obj).__name__}, which has no name of its own. "
-            "Pass the function itself, without calling it: `check(attention_scores)`; "
+            f"Pass the function itself, without calling it: `check({called})`; "
             'for a quiz, add its name: `check(quiz_01, "quiz_01")`.'
         )
     close = difflib.get_close_matches(wanted, known, n=1)
     meant = f" Did you mean `{close[0]}`?" if close else ""
     return (
         f"There is no exercise `{wanted}`.{meant} If your function has a name of its own, add the exercise's: "
-        'check(my_function, "attention_scores").'
+        f'check(my_function, "{close[0] if close else "attention_scores"}").'
     )
 
 

@@ -23,7 +23,7 @@ from grader.spec.exercise import Exercise
 OFF = "off"
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
-NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted"})
+NOTHING_TRIED = frozenset({"not-written", "not-answered", "missing", "unknown-exercise", "interrupted"})
 
 
 @dataclass(frozen=True)

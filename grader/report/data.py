@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+from grader.report.words import first_failure, first_fix, state_of, unwritten
+
+if TYPE_CHECKING:  # the teacher's commands read results without torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
 class PartReport:
-    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape"; empty if it passed."""
+    """The result of one part. `kind` is the stable id of its finding, such as "wrong-shape"; empty if it passed.
+    `judged` is False where something else has to come first: such a part has neither passed nor failed, and earns
+    nothing yet. `message` then says what comes first."""
 
     name: str
     passed: bool
@@ -19,6 +25,12 @@ class PartReport:
     got: Tensor | None = None
     expected: Tensor | None = None
     hints: tuple[str, ...] = ()
+    judged: bool = True
+
+    @property
+    def state(self) -> str:
+        """One of "passed", "failed", "not judged yet"."""
+        return state_of(self.passed, self.judged)
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,8 @@ class Report:
     """The result of a check.
 
     `diagnosis` is the id of the mistake that the code looks like, or None; `symptom` and `hints` belong to it.
-    `first_fix` names an earlier exercise that fails and that the student's code calls. `forfeited`: the code called an
+    `first_fix` names an earlier exercise that the student's code calls and that comes first, `first_fix_why` says why:
+    "is not defined", "is not written yet" or "does not pass its own check yet". `forfeited`: the code called an
     excluded function. `broken` has the traceback of a fault in the check itself.
     """
 
@@ -37,6 +50,7 @@ class Report:
     symptom: str = ""
     hints: tuple[str, ...] = ()
     first_fix: str = ""
+    first_fix_why: str = ""
     forfeited: bool = False
     output: str = ""
     broken: str = ""
@@ -61,8 +75,19 @@ class Report:
 
     @property
     def first_failure(self) -> PartReport | None:
-        """The first part that did not pass."""
-        return next((result for result in self.results if not result.passed), None)
+        """The first part that failed; where nothing has failed yet, the first that did not pass."""
+        return first_failure(self.results)
+
+    @property
+    def unwritten(self) -> PartReport | None:
+        """The part that says that the code is not written or not defined, if that is all that there is to say."""
+        return unwritten(self.results)
+
+    @property
+    def first_fix_sentence(self) -> str:
+        """Which earlier exercise comes first, and why; empty if none does or if the first failure says it already."""
+        said = first_fix(self.exercise, self.first_fix, self.first_fix_why) if self.first_fix else ""
+        return "" if any(result.message == said for result in self.results) else said
 
     def hint(self, number: int = 1) -> str:
         """Hint `number`, from 1; each says more than the one before."""

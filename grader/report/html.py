@@ -13,7 +13,8 @@ from torch import Tensor
 from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
-from grader.report.text import BROKEN, explained, first_fix, headline, matrix_rows
+from grader.report.text import BROKEN, explained, headline, matrix_rows, points
+from grader.report.words import NOT_JUDGED, grouped, waits_for
 from grader.tolerance import FLOAT32
 
 # Keeps Enter and the space bar from JupyterLab's shortcuts.
@@ -27,6 +28,8 @@ def as_html(report: Report) -> str:
     parts.append(_head(report, state))
     if report.broken:
         parts.append(f'<p>{escape(BROKEN)}</p><pre tabindex="0">{escape(report.broken)}</pre>')
+    elif report.unwritten is not None:
+        parts.append(f"<p>{inline(report.unwritten.message)}</p>")
     else:
         parts += [_results(report), _mistake(report), _hints(report.hints, 1), _printed(report)]
     return "".join([*parts, "</section>"])
@@ -46,7 +49,7 @@ def _head(report: Report, state: str) -> str:
     share = round(100 * report.score)
     return (
         f'<div class="grader-head grader-{state}" role="status"><span><code>{escape(report.exercise)}</code>: {word}'
-        f'</span> <span class="grader-points">{report.mark:g} of {report.points:g} points</span></div>'
+        f'</span> <span class="grader-points">{points(report)}</span></div>'
         f'<div class="grader-bar grader-{state}" aria-hidden="true"><div style="width:{share}%"></div></div>'
     )
 
@@ -54,12 +57,15 @@ def _head(report: Report, state: str) -> str:
 def _results(report: Report) -> str:
     failure, with_message = report.first_failure, explained(report)
     rows = []
-    for result in report.results:
-        word = "passed" if result.passed else "failed"
+    for group in grouped(report.results):
+        result, names = group[0], "; ".join(part.name for part in group)
+        kind = "waiting" if result.state == NOT_JUDGED else result.state
         message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
+        if result.state == NOT_JUDGED:
+            message = f" ({inline(waits_for(result))})"
         picture = _pair(result) if result is failure else ""
         rows.append(
-            f'<li class="grader-{word}"><span class="grader-word">{word}</span> {inline(result.name)}'
+            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}'
             f"{message}{picture}</li>"
         )
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
@@ -67,8 +73,8 @@ def _results(report: Report) -> str:
 
 def _mistake(report: Report) -> str:
     parts = []
-    if report.first_fix:
-        parts.append(f"<p>{inline(first_fix(report))}</p>")
+    if report.first_fix_sentence:
+        parts.append(f"<p>{inline(report.first_fix_sentence)}</p>")
     if report.symptom:
         parts.append(f"<p>It looks like <code>{escape(report.diagnosis or '')}</code>: {inline(report.symptom)}</p>")
     return f'<div class="grader-mistake">{"".join(parts)}</div>' if parts else ""

@@ -8,14 +8,21 @@ import torch
 from torch import Tensor
 
 from grader.report.data import PartReport, Report
+from grader.report.words import grouped, row
 
 
 def headline(report: Report) -> str:
     """One line: the exercise, whether it passed, the points."""
     if report.broken:
         return f"{report.exercise}: this check is broken"
-    state = "passed" if report.passed else "not passed yet"
-    return f"{report.exercise}: {state}, {report.mark:g} of {report.points:g} points"
+    if report.unwritten is not None:
+        return f"{report.exercise}: {points(report)}. {report.unwritten.message}"
+    return f"{report.exercise}: {'passed' if report.passed else 'not passed yet'}, {points(report)}"
+
+
+def points(report: Report) -> str:
+    """The points earned, in words."""
+    return f"{report.mark:g} of {report.points:g} points{'' if report.passed else ' so far'}"
 
 
 def as_text(report: Report) -> str:
@@ -24,15 +31,18 @@ def as_text(report: Report) -> str:
     if report.broken:
         lines += [BROKEN, *_indented(report.broken)]
         return "\n".join(lines)
+    if report.unwritten is not None:
+        return lines[0]
     failure, with_message = report.first_failure, explained(report)
-    for result in report.results:
-        lines.append(f"  {'ok  ' if result.passed else 'FAIL'}  {result.name}")
+    for group in grouped(report.results):
+        result = group[0]
+        lines.append(row(group))
         if result in with_message:
             lines += _indented(result.message, 8)
         if result is failure and isinstance(result.got, Tensor) and isinstance(result.expected, Tensor):
             lines += _indented(side_by_side(result.got, result.expected), 8)
-    if report.first_fix:
-        lines.append(first_fix(report))
+    if report.first_fix_sentence:
+        lines.append(report.first_fix_sentence)
     if report.symptom:
         lines.append(f"It looks like {report.diagnosis}: {report.symptom}")
     if report.hints:
@@ -50,7 +60,7 @@ def explained(report: Report) -> list[PartReport]:
     """The failures to show with their message: the first of each kind (in a quiz, all of them)."""
     failures: dict[str, PartReport] = {}
     for result in report.results:
-        if not result.passed:
+        if result.state == "failed":
             failures.setdefault(result.message if result.kind in EACH else result.kind, result)
     return list(failures.values())
 
@@ -61,11 +71,6 @@ BROKEN = (
     "The check itself failed, not your code. Your work is not lost and this says nothing about it. "
     "Please report the lines below to the course's maintainers."
 )
-
-
-def first_fix(report: Report) -> str:
-    """The sentence that names the earlier exercise to mend first."""
-    return f"First mend `{report.first_fix}`: it does not pass its own check yet, and {report.exercise} calls it."
 
 
 def _indented(text: str, by: int = 4) -> list[str]:

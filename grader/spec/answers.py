@@ -8,6 +8,7 @@ doesn't reveal it.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,12 +23,14 @@ from grader.subject import Opaque, Outcome, Request
 @dataclass(frozen=True)
 class Question:
     """One key of the dict. `right` returns whether an answer is right, or a sentence if its type is wrong.
-    `wrong` maps the normalised text of plausible wrong answers to hints."""
+    `wrong` maps the normalised text of plausible wrong answers to hints. `cut_off` returns whether a wrong answer is
+    the right one with its last digits cut off."""
 
     key: str
     right: Callable[[Any], bool | str]
     hint: str
     wrong: Mapping[str, str] = field(default_factory=dict)
+    cut_off: Callable[[Any], bool] = lambda _answer: False
 
 
 def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **more: Any) -> Question:
@@ -43,7 +46,13 @@ def number(key: str, value: Callable[[], float], tolerance: float, hint: str, **
         except OverflowError:  # a whole number beyond every float
             return False
 
-    return Question(key, right, hint, **more)
+    def cut_off(answer: Any) -> bool:
+        """Whether a float is the value without its later digits, and would be right if it were rounded."""
+        digits = len(str(answer).partition(".")[2])
+        cut = isinstance(answer, float) and answer == math.trunc(value() * 10**digits) / 10**digits
+        return cut and right(round(value(), digits)) is True
+
+    return Question(key, right, hint, cut_off=cut_off, **more)
 
 
 def whole(key: str, value: Callable[[], float], hint: str, wrong: Mapping[int, str]) -> Question:
@@ -119,13 +128,15 @@ def _judge(question: Question) -> Callable[[Session], Finding | None]:
             return Finding("missing-answer", f'The key "{question.key}" is missing from `{session.exercise.name}`.')
         answer = answers[question.key]
         if answer is None or answer == Opaque("ellipsis"):
-            return Finding("not-written", f'"{question.key}" is not answered yet.')
+            return Finding("not-answered", f'"{question.key}" is not answered yet.')
         verdict = question.right(answer)
         if verdict is True:
             return None
         if isinstance(verdict, str):
             return Finding("wrong-type", f'"{question.key}": {verdict}')
         hint = question.wrong.get(normal(answer), question.hint)
+        if question.cut_off(answer):
+            hint = "Almost: round the last digit, don't cut it off."
         return Finding("wrong-answer", f'"{question.key}" is not right yet. {hint}')
 
     return judge

@@ -4,14 +4,16 @@ finite, values."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, shape_of
-from grader.subject import Opaque, Outcome
+from grader.report.words import first_fix
+from grader.spec.exercise import Case, Exercise, Finding, Output, axes_in_words, not_judged, shape_of
+from grader.subject import Opaque, Outcome, Raised
 from grader.tolerance import Tolerance
 
 
@@ -48,17 +50,78 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
 def _raised(outcome: Outcome, name: str) -> Finding:
     raised = outcome.raised
     assert raised is not None
-    if raised.name == "NotImplementedError" and (not raised.line or "NotImplementedError" in raised.line):
+    if is_unwritten(raised):
+        helper = helper_of(raised, name)
+        if helper:
+            return Finding("helper-not-written", first_fix(name, helper, "is not written yet"))
+        method = short(raised.function).partition(".")[2]
+        part = f"`{name}`" if method in ("", "__init__") else f"The `{method}` of `{name}`"
         return Finding(
             "not-written",
-            f"`{name}` is not written yet: replace `raise NotImplementedError()` by your code, "
+            f"{part} is not written yet: replace `raise NotImplementedError()` by your code, "
             "run the cell, check again.",
         )
     if raised.name == "KeyboardInterrupt":
         return Finding("interrupted", "The check was interrupted before it was done.")
-    where = f" at your line {raised.line_number}: `{raised.line}`" if raised.line else ""
     message = f": {raised.message}" if raised.message else ""
-    return Finding("raised", f"`{name}` raised {raised.name}{where}{message}")
+    return Finding("raised", f"`{name}` raised {raised.name}{place(raised, name)}{message}")
+
+
+def is_unwritten(raised: Raised) -> bool:
+    """Whether starter code raised it, and not a part of torch that isn't implemented."""
+    return raised.name == "NotImplementedError" and (not raised.line or "NotImplementedError" in raised.line)
+
+
+def helper_of(raised: Raised, name: str) -> str:
+    """The function of the student's that raised, if it isn't the one that was called or the exercise `name` itself."""
+    inner, called = (short(function).partition(".")[0] for function in (raised.function, raised.called))
+    return "" if inner in ("", called, name) or inner.startswith("<") else inner
+
+
+def short(function: str) -> str:
+    """A function's qualified name without the functions that it is defined in.
+
+    >>> short("Encoder.forward"), short("outer.<locals>.inner")
+    ('Encoder.forward', 'inner')
+    """
+    return function.rpartition("<locals>.")[2]
+
+
+def place(raised: Raised, name: str) -> str:
+    """Where a student's code raised, for a message: the function, the line of its cell, the line itself."""
+    if not raised.line:
+        return ""
+    function = short(raised.function)
+    inside = "" if function == name or function.startswith("<") else f" in `{function}`,"
+    cell = f"`{raised.file}`" if raised.file else "its cell"
+    return f"{inside} at line {raised.line_number} of {cell}: `{raised.line}`"
+
+
+def refused(outcome: Outcome, call: str, numbers: Sequence[int] = (), hints: tuple[str, ...] = ()) -> Finding | None:
+    """Why a call that has to raise a ValueError with `numbers` in its message did something else; None if it did so.
+
+    `call` is the call in words, a sentence without its full stop. `hints` go with what is found.
+    """
+
+    def wrong(message: str) -> Finding:
+        return Finding("wrong-error", f"{call}. {message}", hints=hints)
+
+    raised = outcome.raised
+    if raised is None:
+        got = wrong("Expected a ValueError, got a result.")
+        return got if outcome.ok else not_judged("runs-first")
+    if is_unwritten(raised):
+        return not_judged("written-first")
+    said = raised.message[:120]
+    if "ValueError" not in raised.types:
+        by_assert = " `assert` raises that." if "AssertionError" in raised.types and raised.deliberate else ""
+        return wrong(f"Expected a ValueError, got {raised.name}: {said}{by_assert}")
+    if {str(number) for number in numbers} <= set(re.findall(r"\d+", raised.message)):
+        return None
+    if not raised.deliberate:
+        return wrong(f"Expected a ValueError that you raise, got Python's own: {said}")
+    named = " and ".join(str(number) for number in numbers)
+    return wrong(f"The message should name both numbers, {named}; it says: {said}")
 
 
 def structure(value: object, exercise: Exercise) -> Finding | None:
@@ -134,8 +197,8 @@ def dtypes(values: Sequence[Tensor], exercise: Exercise, dtype: torch.dtype) -> 
             short, got = str(dtype).removeprefix("torch."), str(value.dtype).removeprefix("torch.")
             return Finding(
                 "dtype-changed",
-                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. A tensor made without "
-                "`dtype=` has torch's default dtype.",
+                f"{called(exercise, output)} has dtype {got}, expected {short} like the input. `.float()`, `.double()` "
+                "and a tensor made without `dtype=` can do that.",
             )
     return None
 

@@ -25,24 +25,39 @@ RIGHT = Tolerance(relative=1e-4, absolute=1e-5)
 def diagnose(session: Session) -> Mistake | None:
     """The first mistake in the exercise's list that explains the outputs of the student's code, or None."""
     mistakes = session.exercise.mistakes
-    real = sorted((case for case in session.real_cases() if case.comparable), key=lambda case: _right(session, case))
-    if real and all(_right(session, case) for case in real):
+    real = comparable(session)
+    if real and all(right(session, case) for case in real):
         return next((m for m in mistakes if m.recognise is not None and m.recognise(session)), None)
     for mistake in mistakes:
         if mistake.recognise is not None and mistake.recognise(session):
             return mistake
         if any(matches(session, variant, real) for variant in mistake.variants):
             return mistake
+    return next((m for m in mistakes if any(_where_it_runs(session, variant, real) for variant in m.variants)), None)
+
+
+def explains(session: Session, variant: Callable[..., Any]) -> bool:
+    """Whether the student's outputs are those of `variant`, on the cases that earn points or on diagnostic ones."""
+    real = comparable(session)
+    return matches(session, variant, real) or _where_it_runs(session, variant, real)
+
+
+def comparable(session: Session) -> list[Case]:
+    """The comparable cases that earn points, wrong ones first."""
+    return sorted((case for case in session.real_cases() if case.comparable), key=lambda case: right(session, case))
+
+
+def _where_it_runs(session: Session, variant: Callable[..., Any], real: list[Case]) -> bool:
     diagnostic = [case for case in session.diagnostic_cases() if case.comparable]
-    for mistake in mistakes:
-        for variant in mistake.variants:
-            if matches(session, variant, diagnostic) and not _contradicts(session, variant, real):
-                return mistake
-    return None
+    return matches(session, variant, diagnostic) and not _contradicts(session, variant, real)
 
 
-def _right(session: Session, case: Case) -> bool:
-    """Whether the student's code gives the right values on a case."""
+def right(session: Session, case: Case) -> bool:
+    """Whether the student's code gives the right values on a case; compared once."""
+    return session.once(("right", case.name), lambda: _is_right(session, case))
+
+
+def _is_right(session: Session, case: Case) -> bool:
     outcome = session.call(case)
     if not outcome.ok or not session.exercise.outputs:
         return False
@@ -54,7 +69,7 @@ def _contradicts(session: Session, variant: Callable[..., Any], cases: list[Case
     """Whether the student's code gives other wrong outputs than `variant` on one of these cases."""
     for case in cases:
         outcome = session.call(case)
-        if outcome.ok and not _right(session, case) and not matches(session, variant, [case]):
+        if outcome.ok and not right(session, case) and not matches(session, variant, [case]):
             return True
     return False
 
@@ -83,7 +98,7 @@ def _variant_outputs(session: Session, variant: Callable[..., Any], case: Case) 
     try:
         with torch.no_grad():
             return tensors_in(session.evaluate(case, variant))
-    except (RuntimeError, IndexError, ValueError, TypeError):
+    except (RuntimeError, IndexError, ValueError, TypeError, AssertionError):
         return None  # it can't run on these sizes; the diagnostic cases have others
 
 

@@ -6,12 +6,16 @@ import traceback
 from collections.abc import Mapping
 
 from grader.report import PartReport, Report
+from grader.report.words import UNWRITTEN, first_failure
+from grader.spec.accidents import accidents, beside
 from grader.spec.diagnose import diagnose
 from grader.spec.draw import Draw
 from grader.spec.exclusions import reason
-from grader.spec.exercise import Exercise, Finding
+from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_judged
+from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
 from grader.spec.session import Session
+from grader.spec.states import settle
 from grader.subject import Request, Subject
 from grader.subject.watch import warm_up
 
@@ -30,6 +34,7 @@ GENERAL_FINDINGS = frozenset(
         "dtype-changed",
         "time-limit",
         "raised",
+        "helper-not-written",
         "misbuilt",
     ]
 )
@@ -64,13 +69,15 @@ def evaluate(
 
 
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:
-    results = []
-    for part in session.exercise.parts:
-        finding = part.judge(session)
-        results.append(_result(part.name, part.weight, finding))
-    for exclusion in session.exercise.excluded:
+    exercise = session.exercise
+    findings = settle(session, [part.judge(session) for part in exercise.parts])
+    results = [_result(p.name, p.weight, found) for p, found in zip(exercise.parts, findings, strict=True)]
+    runs = session.ran and not any(found is not None and found.kind in UNWRITTEN for found in findings)
+    for exclusion in exercise.excluded:
         call = session.excluded_call if session.excluded_call and exclusion.matches(session.excluded_call) else None
-        finding = None if call is None else Finding("excluded-function", reason(call, exclusion))
+        finding = None if runs else not_judged("runs-first")
+        if call is not None:
+            finding = Finding("excluded-function", reason(call, exclusion))
         results.append(_result(f"does without {exclusion.title}", 0, finding))
     changed = changed_settings(session.settings)
     if changed is not None:
@@ -81,7 +88,17 @@ def _judge_parts(session: Session) -> tuple[PartReport, ...]:
 def _result(name: str, weight: float, finding: Finding | None) -> PartReport:
     if finding is None:
         return PartReport(name, True, weight)
-    return PartReport(name, False, weight, finding.message, finding.kind, finding.got, finding.expected, finding.hints)
+    return PartReport(
+        name,
+        False,
+        weight,
+        finding.message,
+        finding.kind,
+        finding.got,
+        finding.expected,
+        finding.hints,
+        judged=finding.kind not in NOT_JUDGED,
+    )
 
 
 def _report(session: Session, results: tuple[PartReport, ...], **explanation: object) -> Report:
@@ -97,47 +114,53 @@ def _report(session: Session, results: tuple[PartReport, ...], **explanation: ob
 
 
 def _explain(session: Session, results: tuple[PartReport, ...], earlier: Mapping[str, Exercise]) -> Report:
-    """The report of a failure: the excluded call, the likely mistake, or the earlier exercise that causes it."""
+    """The report of a failure: the excluded call, the likely mistake, or the earlier exercise that causes it. Where no
+    mistake is known, hints say what is right and what is wrong."""
     if session.excluded_call is not None:
         return _report(session, results, diagnosis="excluded-function")
-    first = next(result for result in results if not result.passed)
-    if session.stopped is not None or first.kind in ("missing", "not-written"):
-        diagnosis = first.kind if first.kind in GENERAL_FINDINGS else None
-        return _report(session, results, diagnosis=diagnosis, hints=first.hints)
+    first = first_failure(results)
+    assert first is not None
+    if first.kind in UNWRITTEN or session.exercise.kind == "answers":
+        return _report(session, results, diagnosis=_general(results), hints=first.hints)
+    if session.stopped is not None:
+        return _report(session, results, diagnosis=_general(results), hints=narrow(session, first))
     mistake = diagnose(session)
-    first_fix, fix_report = _failing_exercise(session, earlier)
-    if mistake is not None:
-        return _report(
-            session,
-            results,
-            diagnosis=mistake.id,
-            symptom=mistake.symptom,
-            hints=mistake.hints,
-            first_fix=first_fix,
-        )
-    if fix_report is not None and fix_report.diagnosis is not None:
-        return _report(
-            session,
-            results,
-            diagnosis=fix_report.diagnosis,
-            symptom=fix_report.symptom,
-            hints=fix_report.hints,
-            first_fix=first_fix,
-        )
-    kind = next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
-    return _report(session, results, diagnosis=kind, hints=first.hints, first_fix=first_fix)
+    also = tuple(beside(session, mistake)) if mistake is not None else ()
+    fix, why, fix_report = _failing_exercise(session, earlier)
+    # A helper's own failure explains more than an accident in the code that calls it.
+    if mistake is None and fix_report is not None:
+        mistake = Mistake(fix_report.diagnosis or "", fix_report.symptom, fix_report.hints)
+    elif mistake is None and not fix:
+        mistake = next(accidents(session, first.kind), None)
+    if mistake is None:
+        mistake = Mistake("", "", first.hints or (() if fix else narrow(session, first)))
+    return _report(
+        session,
+        results,
+        diagnosis=mistake.id or _general(results),
+        symptom=" Or ".join([mistake.symptom, *(f"`{one.id}`: {one.symptom}" for one in also)]),
+        hints=mistake.hints + tuple(hint for one in also for hint in one.hints),
+        first_fix=fix,
+        first_fix_why=why,
+    )
 
 
-def _failing_exercise(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, Report | None]:
-    """The first exercise that the student's code calls and that fails its own check, with its report. If that failure
-    comes from an exercise that it calls, then that one."""
+def _general(results: tuple[PartReport, ...]) -> str | None:
+    """The first general finding: the diagnosis where no mistake is known."""
+    return next((r.kind for r in results if r.kind in GENERAL_FINDINGS), None)
+
+
+def _failing_exercise(session: Session, earlier: Mapping[str, Exercise]) -> tuple[str, str, Report | None]:
+    """The first exercise that the student's code calls and that fails its own check, why, and its report. If that
+    failure comes from an exercise that it calls, then that one."""
     uses = set(session.description.get("uses", ()))
     for name in session.exercise.builds_on:
         if name not in earlier or name not in uses:
             continue
         if session.ask(Request("describe", name)).status == "missing":
-            return name, None
+            return name, "is not defined", None
         report = evaluate(earlier[name], session.subject, earlier=earlier)
         if not report.passed and not report.broken:
-            return report.first_fix or name, report
-    return "", None
+            why = "is not written yet" if report.unwritten is not None else "does not pass its own check yet"
+            return report.first_fix or name, report.first_fix_why or why, report
+    return "", "", None

@@ -64,6 +64,23 @@ class Finding:
     hints: tuple[str, ...] = ()
 
 
+# Findings that judge nothing, by kind: something else has to come first. Such a part is neither passed nor failed.
+NOT_JUDGED: Mapping[str, str] = {
+    "not-run": "Not judged yet: an earlier call did not come to an end.",
+    "written-first": "Not judged yet: the code comes first.",
+    "runs-first": "Not judged yet: it has to run first.",
+    "shape-first": "Not judged yet: the shape of the result comes first.",
+    "values-first": "Not judged yet: the values come first.",
+    "not-answered": "Not judged yet: it has no answer.",
+    "not-judged": "Not judged yet: something else comes first.",
+}
+
+
+def not_judged(kind: str) -> Finding:
+    """A finding that judges nothing, with what comes first."""
+    return Finding(kind, NOT_JUDGED[kind])
+
+
 @dataclass(frozen=True)
 class Part:
     """A share of the points. `compares_values`: the part passes only if the numbers are right."""
@@ -124,6 +141,7 @@ class Exercise:
         return f"{self.name}({', '.join(self.signature)})"
 
 
+# The letters of the lessons' docstrings, by the field's names.
 AXES = {
     "B": "batch",
     "T": "seq_len",
@@ -158,16 +176,37 @@ def shape_of(axes: str, sizes: Mapping[str, int], leading: tuple[int, ...] = ())
     return tuple(shape)
 
 
-def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
-    """Axes by the field's names, for a message: "(batch, query_len, head_dim)".
+def letters(axes: str, leading: tuple[int, ...] = ()) -> list[str]:
+    """The letter of every axis, also of the leading ones: B, H.
 
-    >>> axes_in_words("... Tq D", leading=(2,))
-    '(batch, query_len, head_dim)'
+    >>> letters("... Tq D", leading=(2,))
+    ['B', 'Tq', 'D']
     """
-    words: list[str] = []
+    found: list[str] = []
     for axis in axes.split():
         if axis == "...":
-            words.extend(("batch", "…" if "H" in axes.split() else "num_heads", "…", "…")[: len(leading)])
+            found.extend(("B", "…" if "H" in axes.split() else "H", "…", "…")[: len(leading)])
         else:
-            words.append(" * ".join(AXES.get(factor, factor) for factor in axis.split("*")))
-    return f"({', '.join(words)})"
+            found.append(axis)
+    return found
+
+
+def letter_in_words(letter: str) -> str:
+    """A letter with the field's name: "Tq (query_len)"; a letter without one stays as it is."""
+    return f"{letter} ({AXES[letter]})" if letter in AXES else letter
+
+
+def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
+    """Axes for a message: in the letters of the docstrings, with the field's names.
+
+    >>> axes_in_words("... Tq D", leading=(2,))
+    '(B, Tq, D): batch, query_len, head_dim'
+    >>> axes_in_words("")
+    'a single number, without axes'
+    """
+    found = letters(axes, leading)
+    if not found:
+        return "a single number, without axes"
+    names = (" * ".join(AXES.get(factor, factor) for factor in letter.split("*")) for letter in found)
+    said = f"({', '.join(found)}{',' if len(found) == 1 else ''})"
+    return f"{said}: {', '.join(names)}" if set(found) & set(AXES) else said

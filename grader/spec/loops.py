@@ -6,7 +6,7 @@ Loops over other axes don't matter: their sizes are the same in both cases.
 from __future__ import annotations
 
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Finding, Part, shape_of
+from grader.spec.exercise import Case, Finding, Part, not_judged, shape_of
 from grader.spec.parts import inspect_call
 from grader.spec.session import Session
 from grader.subject import Request
@@ -46,10 +46,10 @@ def without_loop(what: str, weight: float, after: str = "one sequence") -> Part:
     def judge(session: Session) -> Finding | None:
         finding = inspect_call(session, session.cases[after], FLOAT32)
         if finding is not None:
-            return Finding("values-first", "Not judged yet: the values come first.")
+            return not_judged("values-first")
         counts = counted(session)
         if counts is None:
-            return Finding("values-first", f"Not judged: it does not run with {SHORT} and with {LONG} {what}.")
+            return Finding("values-first", f"Not judged yet: it does not run with {SHORT} and with {LONG} {what}.")
         if not loops(session):
             return None
         return Finding(

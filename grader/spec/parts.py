@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.spec import compare
-from grader.spec.exercise import Case, Finding, Part
+from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.subject.values import place_in_words
 from grader.tolerance import COARSE, FLOAT32, FLOAT64, Tolerance
@@ -93,7 +93,7 @@ def _wait_for(session: Session, case: str) -> Finding | None:
     """A finding while the values on `case` are wrong: without it a constant would pass parts that ignore values."""
     if inspect_call(session, session.cases[case], FLOAT32) is None:
         return None
-    return Finding("values-first", "Not judged yet: the values come first.")
+    return not_judged("values-first")
 
 
 def after_values(part: Part, case: str = "one sequence") -> Part:
@@ -156,11 +156,13 @@ def gradients(case: str = "one sequence", weight: float = 1, tolerance: Toleranc
         raised = compare.run_error(outcome, session.exercise)
         if outcome.raised is not None and plain.raised is None and raised is not None:
             session.expected_gradients(drawn)  # raises where torch can't differentiate at all: not the student's fault
-            return Finding(
-                "gradient-cut",
-                f"{raised.message} It runs without gradients, but not when they are wanted: stay with "
-                "torch operations, and don't write into tensors that are needed later.",
+            advice = (
+                "Ignore torch's advice here: NumPy cuts the gradient. Write it with torch operations."
+                if "detach().numpy()" in raised.message
+                else "Stay with torch operations, and don't write into tensors that are needed later."
             )
+            message = f"{raised.message} It runs without gradients, but not when they are wanted. {advice}"
+            return Finding("gradient-cut", message)
         finding = inspect_call(session, drawn, FLOAT32, gradients=True)
         if finding is not None:
             return finding

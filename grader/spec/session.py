@@ -14,7 +14,7 @@ from torch import Tensor
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Setup
-from grader.subject import Given, Outcome, Request, Subject
+from grader.subject import Given, Outcome, Raised, Request, Subject
 from grader.subject.values import GIVEN, tensors_by_place
 
 T = TypeVar("T")
@@ -32,6 +32,8 @@ class Session:
         self.excluded_call: str | None = None
         self.settings: set[str] = set()
         self.stopped: Outcome | None = None
+        self.ran = False  # whether a call came to an end
+        self.raised: list[Raised] = []  # what calls raised, in order
         self._deadline = time.monotonic() + seconds
         self._calls: set[str] = set()
         self._outcomes: dict[object, Outcome] = {}
@@ -58,6 +60,9 @@ class Session:
         interrupted = outcome.raised is not None and outcome.raised.name == "KeyboardInterrupt"
         if outcome.status in FATAL or interrupted:
             self.stopped = outcome
+        if request.op == "call":
+            self.ran = self.ran or outcome.ok
+            self.raised += [outcome.raised] if outcome.raised is not None else []
         self.output = self.output or outcome.output
         self.settings.update(outcome.settings)
         self._note_excluded(outcome)
@@ -83,6 +88,11 @@ class Session:
         if key not in self._outcomes:
             self._outcomes[key] = self._call(case, gradients)
         return self._outcomes[key]
+
+    def called(self) -> list[tuple[Case, Outcome]]:
+        """The cases that earn points and were called, in their order, with their outcomes."""
+        known = ((case, self._outcomes.get((case.name, False))) for case in self.real_cases())
+        return [(case, outcome) for case, outcome in known if outcome is not None]
 
     def _call(self, case: Case, gradients: bool) -> Outcome:
         target, requests = self.exercise.name, []

@@ -6,11 +6,14 @@ It knows no expected values and judges nothing.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import io
 import random
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 import torch
@@ -19,14 +22,18 @@ from torch import Tensor, nn
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
-from grader.subject.names import names_of, words_of
+from grader.subject.names import does_nothing, names_of, words_of
 from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
-from grader.subject.raised import describe_exception
+from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Translator
 from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
+
+# What a notebook's cells leave behind besides functions, classes and modules.
+DATA = (Tensor, int, float, str, tuple, list, dict)
+SHOWN = 6  # names of a module's parameters in a message
 
 
 class Missing(Exception):
@@ -185,7 +192,7 @@ class Executor:
         return {"value": plain(self._find(request.target))}
 
     def _describe(self, request: Request) -> dict[str, Any]:
-        return {"value": describe(self._find(request.target))}
+        return {"value": describe(self._find(request.target), self.namespace)}
 
 
 def _changed(before: Any, after: Any) -> bool:
@@ -199,18 +206,22 @@ def _changed(before: Any, after: Any) -> bool:
 
 def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
     """Why a state can't be copied into a module, in words; empty if it can."""
-    has = ", ".join(f"`{name}` {tuple(t.shape)}" for name, t in list(tensors.items())[:12]) or "none at all"
     for name, tensor in state.items():
         if name not in tensors:
-            return f"The module has no parameter or buffer `{name}`; it has {has}."
+            near = difflib.get_close_matches(name, tensors, n=SHOWN, cutoff=0)
+            has = ", ".join(f"`{one}` {tuple(tensors[one].shape)}" for one in near) or "none at all"
+            more = f", and {len(tensors) - len(near)} more" if len(near) < len(tensors) else ""
+            return f"The module has no parameter or buffer `{name}`; it has {has}{more}."
         if tensors[name].shape != tensor.shape:
             return f"`{name}` has shape {tuple(tensors[name].shape)}, expected {tuple(tensor.shape)}."
     return ""
 
 
-def describe(thing: Any) -> dict[str, Any]:
+def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
-    default, the global names its code uses; for a module the path of each part, with its class and base classes."""
+    default, the global names its code uses, those among them that are data in `namespace`, the attributes that its
+    methods set, whether its code has a loop and whether it does nothing; for a module the path of each part, with its
+    class and base classes."""
     facts: dict[str, Any] = {
         "kind": _kind(thing),
         "type": type(thing).__name__,
@@ -224,7 +235,14 @@ def describe(thing: Any) -> dict[str, Any]:
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
         named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         facts["required"] = [p.name for p in parameters if p.default is p.empty and p.kind in named]
-    facts["uses"] = sorted(_names_used(thing))
+    codes = _codes(thing)
+    names = [names_of(code) for code in codes]
+    uses = {name for found in names for name in found.uses}
+    facts["uses"] = sorted(uses)
+    facts["data"] = sorted(name for name in uses if isinstance((namespace or {}).get(name), DATA))
+    facts["sets"] = sorted({name for found in names for name in found.attributes})
+    facts["loops"] = any(found.loops for found in names)
+    facts["empty"] = (bool(codes) or isinstance(thing, type)) and all(does_nothing(code) for code in codes)
     if isinstance(thing, nn.Module):
         facts["parts"] = [
             [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
@@ -242,10 +260,11 @@ def _kind(thing: object) -> str:
     return "dict" if isinstance(thing, dict) else "value"
 
 
-def _names_used(thing: object) -> set[str]:
+def _codes(thing: object) -> list[CodeType]:
+    """The code of a function, or of each method of a class."""
     members = vars(thing).values() if isinstance(thing, type) else (thing,)
     codes = [getattr(member, "__code__", None) for member in members]
-    return {name for code in codes if inspect.iscode(code) for name in names_of(code).uses}
+    return [code for code in codes if inspect.iscode(code)]
 
 
 def _gradients(
@@ -278,6 +297,7 @@ class _Guarded:
         self.seed, self.output = request.seed, output
 
     def __enter__(self) -> None:
+        self.warn, warnings.showwarning = warnings.showwarning, show_warning
         self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
         self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
         self.inference.__enter__()
@@ -289,6 +309,7 @@ class _Guarded:
         self.gradients.__exit__(*error)
         self.inference.__exit__(*error)
         sys.stdout, sys.stderr = self.streams
+        warnings.showwarning = self.warn
 
 
 class _CappedText(io.StringIO):

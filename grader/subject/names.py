@@ -17,10 +17,13 @@ LOADS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"})
 @dataclass(frozen=True)
 class Names:
     """`uses`: global names that are read, also inside functions and classes. `binds`: names defined once the code has
-    run."""
+    run. `attributes`: names assigned behind a dot, as in `self.num_heads = 2`. `loops`: whether it has a `for`.
+    """
 
     uses: frozenset[str]
     binds: frozenset[str]
+    attributes: frozenset[str] = frozenset()
+    loops: bool = False
 
 
 def names_of(code: CodeType) -> Names:
@@ -32,6 +35,8 @@ def names_of(code: CodeType) -> Names:
     """
     uses: set[str] = set()
     binds: set[str] = set()
+    attributes: set[str] = set()
+    loops = False
     for inner in _all_codes(code):
         instructions = list(dis.get_instructions(inner))
         read = {i.argval for i in instructions if i.opname in LOADS}
@@ -42,7 +47,21 @@ def names_of(code: CodeType) -> Names:
         else:
             read -= stored  # a class's own names
         uses |= read
-    return Names(frozenset(uses), frozenset(binds))
+        attributes |= {i.argval for i in instructions if i.opname == "STORE_ATTR"}
+        loops = loops or any(i.opname == "FOR_ITER" for i in instructions)
+    return Names(frozenset(uses), frozenset(binds), frozenset(attributes), loops)
+
+
+def does_nothing(code: CodeType) -> bool:
+    """Whether a function's body is `...`, `pass` or a docstring alone.
+
+    >>> does_nothing((lambda x: None).__code__), does_nothing((lambda x: x).__code__)
+    (True, False)
+    """
+    if code.co_names:
+        return False
+    idle, answer = ("RESUME", "NOP"), ("LOAD_CONST", "RETURN_CONST", "RETURN_VALUE")
+    return all(i.opname in idle or (i.opname in answer and i.argval is None) for i in dis.get_instructions(code))
 
 
 def words_of(code: CodeType) -> set[str]:

@@ -49,12 +49,20 @@ class Request:
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception of the student's code: its class and bases by name, its message, and the student's own line."""
+    """An exception of the student's code: its class and bases by name, its message, and the student's innermost line.
+
+    `function` holds that line and `file` is its file, empty in a notebook's cell. `called` is the outermost function of
+    the student's. `deliberate`: a `raise` or an `assert` of the student's raised it, not Python or torch.
+    """
 
     types: tuple[str, ...]
     message: str
     line: str = ""
     line_number: int = 0
+    function: str = ""
+    file: str = ""
+    called: str = ""
+    deliberate: bool = False
 
     @property
     def name(self) -> str:
@@ -121,7 +129,7 @@ def outcome_from(data: Any) -> Outcome:
     if data.get("status") == "raised" and raised is None:
         raise ValueError("an outcome's raised is malformed")
     if raised is not None:
-        raised = Raised(tuple(raised["types"]), raised["message"], raised["line"], raised["line_number"])
+        raised = Raised(**raised)
     return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_BYTES]})
 
 
@@ -134,9 +142,9 @@ def _is_raised(value: Any) -> bool:
         isinstance(value, dict)
         and value.keys() == {f.name for f in fields(Raised)}
         and _all(value["types"], str)
-        and isinstance(value["message"], str)
-        and isinstance(value["line"], str)
+        and all(isinstance(value[name], str) for name in ("message", "line", "function", "file", "called"))
         and isinstance(value["line_number"], int)
+        and isinstance(value["deliberate"], bool)
     )
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dis
 import linecache
+import os
+import re
+import sys
 import sysconfig
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import TextIO
 
 import torch
 
 from grader.subject.protocol import Raised
 
 MESSAGE_LENGTH = 600
+NAME_LENGTH = 200
+RAISE = dis.opmap["RAISE_VARARGS"]  # also what an `assert` ends in
 _PATHS = sysconfig.get_paths()
 # Frames in these places are never the student's.
 _FOREIGN = (
@@ -23,23 +30,59 @@ _FOREIGN = (
 
 
 def describe_exception(error: BaseException) -> Raised:
-    """`error` with the last line of the student's code that it passed through."""
+    """`error` with the innermost line of the student's code that it passed through."""
     types = tuple(base.__name__ for base in type(error).__mro__ if base is not object)
     try:
         message = str(error)[:MESSAGE_LENGTH]
     except BaseException:  # a student's own exception class may do anything in its __str__
         message = ""
-    line, number = _student_line(error.__traceback__)
-    if isinstance(error, SyntaxError) and not line:
-        line, number = (error.text or "").strip(), error.lineno or 0
-    return Raised(types, message, line, number)
+    own = _student_entries(error.__traceback__)
+    if not own:
+        if isinstance(error, SyntaxError):
+            return Raised(types, message, (error.text or "").strip(), error.lineno or 0)
+        return Raised(types, message)
+    last, code = own[-1], own[-1].tb_frame.f_code
+    return Raised(
+        types,
+        message,
+        linecache.getline(code.co_filename, last.tb_lineno).strip(),
+        last.tb_lineno,
+        function=code.co_qualname[:NAME_LENGTH],
+        file=os.path.basename(code.co_filename) if os.path.isfile(code.co_filename) else "",
+        called=own[0].tb_frame.f_code.co_qualname[:NAME_LENGTH],
+        deliberate=last.tb_next is None and code.co_code[last.tb_lasti] == RAISE,
+    )
 
 
-def _student_line(traceback: TracebackType | None) -> tuple[str, int]:
-    last = ("", 0)
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning with the student's line that led to it: the grader watches the calls, and is no cause of any."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_foreign(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is not None:
+        filename, lineno = frame.f_code.co_filename, frame.f_lineno
+    text = re.sub(r" ?\(Triggered internally at [^)]*\)", "", str(message))
+    line = linecache.getline(filename, lineno).strip()
+    print(f"{category.__name__} at line {lineno}{f', `{line}`' if line else ''}: {text}", file=sys.stderr)
+
+
+def _is_foreign(filename: str) -> bool:
+    """Whether a file is Python's, a package's or the grader's, so not the student's."""
+    return filename.startswith(_FOREIGN)
+
+
+def _student_entries(traceback: TracebackType | None) -> list[TracebackType]:
+    """The entries of a traceback that are the student's, outermost first."""
+    own = []
     while traceback is not None:
-        name = traceback.tb_frame.f_code.co_filename
-        if not name.startswith(_FOREIGN):
-            last = (linecache.getline(name, traceback.tb_lineno).strip(), traceback.tb_lineno)
+        if not _is_foreign(traceback.tb_frame.f_code.co_filename):
+            own.append(traceback)
         traceback = traceback.tb_next
-    return last
+    return own

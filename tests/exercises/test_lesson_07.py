@@ -105,7 +105,7 @@ def test_the_first_piece_that_fails_is_named(name, title, first):
     exec(one.source, namespace)
     report = evaluate(KNOWN[name], LocalSubject(namespace), earlier=exercises())
     assert report.first_fix == first
-    assert f"First mend `{first}`" in as_text(report)
+    assert f"calls `{first}`, which does not pass its own check yet. First fix `{first}`." in as_text(report)
 
 
 STEPS = [

@@ -69,7 +69,7 @@ class TestQuiz(QuizTests):
         ("softmax_by_hand", 0.9, "ratio is 18"),
         ("softmax_by_hand", 0.6, "first?"),
         ("softmax_by_hand", 0.88, "two equal ones"),
-        ("softmax_by_hand", 0.78, "the ratio of two weights"),
+        ("softmax_by_hand", 0.78, "Almost: round the last digit"),
         ("softmax_by_hand", math.inf, "the ratio of two weights"),
         ("larger_divisor", "A", "difference of their scores"),
         ("larger_divisor", "c ", "larger differences"),

@@ -60,6 +60,7 @@ class TestQuiz(QuizTests):
         ("divisor", 8.0, "width of a value"),
         ("divisor", 2.83, "number of tokens"),
         ("divisor", torch.tensor(32), "there is a root"),
+        ("divisor", 5.65, "Almost: round the last digit, don't cut it off."),
         ("divisor", 5.7, "a root of the width"),
         ("typical_size", 100, "That is the variance"),
         ("typical_size", 0.1, "undo something large"),

@@ -12,6 +12,7 @@ from grader.authoring.model_solutions import model_solution
 from grader.authoring.samples import Submission, missing, submissions
 from grader.authoring.unfinished import todo_in_specification
 from grader.exercises.registry import exercises
+from grader.report import Report
 from grader.spec.evaluate import evaluate
 
 # The others fail in `test_every_exercise_is_finished` alone, which says what is missing.
@@ -65,6 +66,13 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
             assert report.diagnosis not in listed, str(report)
         else:
             assert report.diagnosis == submission.mistake, str(report)
+        assert helps(report), str(report)
+
+
+def helps(report: Report) -> bool:
+    """Whether a report of a failure ends with a mistake, a hint, or what has to be done first."""
+    says_what_to_do = report.unwritten is not None or report.diagnosis == "excluded-function"
+    return bool(report.symptom or report.hints or report.first_fix or says_what_to_do)
 
 
 def without_unused_imports(source: str) -> str:

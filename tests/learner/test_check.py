@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
+import warnings
 
 import pytest
+import torch
 
 from grader import check
 from grader.learner.check import CheckFailed
@@ -41,12 +44,74 @@ def test_takes_anything_under_the_exercises_name(thing):
         ((len,), "There is no exercise `len`"),
         ((attention_scores, "atention_scores"), "Did you mean `attention_scores`"),
         ((None,), "was given a value of type NoneType"),
+        ((), "was given a value of type NoneType"),
+        ((torch.ones(2),), "was given a value of type Tensor"),
+        (([attention_scores],), "was given a value of type list"),
+        ((attention_scores, attention_scores), "The second argument is the exercise's name, a string"),
+        ((attention_scores, 3), "The second argument is the exercise's name, a string, got `3`."),
+        ((attention_scores, ""), "There is no exercise ``"),
+        ((attention_scores, "x" * 100_000), "There is no exercise"),
     ],
 )
 def test_says_what_it_could_not_find(args, message):
     report = check(*args)
     assert not report.passed
     assert message in report.results[0].message
+
+
+@pytest.mark.parametrize("seconds", ["3", 0, -1, float("nan"), float("inf"), True, [1], 10**40])
+def test_says_which_time_limit_it_takes(seconds):
+    report = check(attention_scores, seconds=seconds)
+    assert "`seconds` should be a number above 0" in report.results[0].message
+
+
+class Hostile:
+    """Raises at whatever it is asked."""
+
+    def __getattribute__(self, name):
+        raise RuntimeError(name)
+
+
+class Forever:
+    """Is its own wrapper."""
+
+    def __call__(self, query, key):
+        return query @ key.mT
+
+    @property
+    def __wrapped__(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    "make", [Hostile, Forever, lambda: Hostile, lambda: math.sqrt, lambda: torch.matmul, lambda: 3, lambda: "scores"]
+)
+def test_whatever_is_passed_is_told_in_a_sentence(make):
+    thing = make()
+    report = check(thing, "attention_scores")
+    assert not report.broken
+    assert report.results[0].message or report.passed
+    assert not check(thing).broken
+
+
+def first_steps(x):
+    return 2 * x + 1
+
+
+def test_the_example_is_the_function_that_was_called():
+    report = check(first_steps(torch.ones(2)))
+    assert "Pass the function itself, without calling it: `check(first_steps)`" in report.results[0].message
+
+
+def test_a_warning_names_the_learners_line_and_not_the_graders():
+    def stable_softmax(scores):
+        return torch.nn.functional.softmax(scores) * 0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        report = check(stable_softmax, "stable_softmax", practice=True)
+    assert "`return torch.nn.functional.softmax(scores) * 0`: Implicit dimension choice" in report.output
+    assert "watch.py" not in report.output
 
 
 def test_raises_after_its_report_only_where_nbgrader_runs_it(monkeypatch, capsys):

@@ -94,9 +94,16 @@ def test_each_hint_holds_the_next():
 
 
 def test_a_named_mistake_and_a_piece_to_mend_first_are_told():
-    text = read(failed(diagnosis="no-scaling", symptom="the scale is missing.", first_fix="stable_softmax")).text
+    text = read(
+        failed(
+            diagnosis="no-scaling",
+            symptom="the scale is missing.",
+            first_fix="stable_softmax",
+            first_fix_why="is not defined",
+        )
+    ).text
     assert "It looks like no-scaling: the scale is missing." in text
-    assert "First mend stable_softmax" in text
+    assert "attention_scores calls stable_softmax, which is not defined. Run its cell, then check again." in text
 
 
 def test_a_broken_check_does_not_blame_the_learner():

@@ -47,7 +47,7 @@ GENERAL_FINDINGS = {
     "a string": ("return 'left'", "wrong-type", "returned the string 'left', expected one tensor"),
     "a long string": ("return 50 * 'left'", "wrong-type", "the string '(left){10}…', expected"),
     "an empty list": ("return []", "wrong-type", "returned an empty list, expected one tensor"),
-    "wrong shape": ("return (left @ right).sum(-1)", "wrong-shape", r"\(seq_len, d_model\)"),
+    "wrong shape": ("return (left @ right).sum(-1)", "wrong-shape", r"\(T, E\): seq_len, d_model"),
     "NaN": ("return left @ right * float('nan')", "not-finite", r"holds NaN in \d+ of \d+ places, first at \[0, 0\]"),
     "changed in place": ("left *= 1.5\nreturn left @ right / 1.5", "changes-argument", "argument `left` in place"),
     "changed back": ("left[0] += 1\nreturn left @ right - right.sum(0) * 0", "changes-argument", "`left`"),
@@ -60,7 +60,11 @@ GENERAL_FINDINGS = {
     ),
     "dtype changed": ("return (left @ right).float()", "dtype-changed", "float32, expected float64"),
     "dtype raised": ("return (left @ right).double()", "dtype-changed", "float64, expected float32"),
-    "their own exception": ("x = left\nreturn x @ x", "raised", r"at your line 9: `return x @ x`: mat1 and mat2"),
+    "their own exception": (
+        "x = left\nreturn x @ x",
+        "raised",
+        r"raised RuntimeError at line 9 of its cell: `return x @ x`: mat1 and mat2",
+    ),
     "exit": ("sys.exit(3)", "raised", "raised SystemExit"),
     "recursion": ("return product(left, right)", "raised", "RecursionError"),
 }
@@ -107,7 +111,8 @@ def test_endless_loop_is_stopped_and_told_once(report_of):
     report = report_of("product", product("while True:\n    pass"), seconds=0.5)
     assert report.diagnosis == "time-limit"
     assert "did not finish in time" in report.results[0].message
-    assert all(r.kind in ("time-limit", "not-run") for r in report.results if not r.passed)
+    assert {r.kind for r in report.results} == {"time-limit", "not-run", "runs-first"}
+    assert [r.state for r in report.results] == ["failed", *["not judged yet"] * 7]
     assert report.score == 0
 
 
@@ -184,7 +189,7 @@ def test_the_earlier_piece_that_fails_is_named_first(report_of):
     source = product("return 2 * left @ right") + "\ndef squared(x):\n    return product(x, x.mT)\n"
     report = report_of("squared", source)
     assert (report.first_fix, report.diagnosis) == ("product", "doubled")
-    assert "First mend `product`" in as_text(report)
+    assert "`squared` calls `product`, which does not pass its own check yet. First fix `product`." in as_text(report)
 
 
 def test_an_earlier_piece_that_is_not_called_is_not_blamed(report_of):

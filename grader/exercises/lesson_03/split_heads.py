@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import torch
 from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
-from grader.spec import parts
+from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
@@ -38,20 +36,9 @@ def _refuses_misfits(session: Session) -> Finding | None:
     for width, heads, length in MISFITS:
         outcome = session.ask(Request("call", "split_heads", (session.draw.normal((length, width)), heads)))
         asked = f"`split_heads` was called with x of shape ({length}, {width}) and num_heads = {heads}"
-        raised = outcome.raised
-        if not outcome.ok and raised is None:
-            return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
-        if raised is None:
-            return Finding(
-                "wrong-error", f"{asked}, which does not divide {width}. Expected a ValueError, got a result."
-            )
-        if "ValueError" not in raised.types:
-            return Finding("wrong-error", f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
-        if not {str(width), str(heads)} <= set(re.findall(r"\d+", raised.message)):
-            return Finding(
-                "wrong-error",
-                f"{asked}. The message should name both numbers, {width} and {heads}; it says: {raised.message[:120]}",
-            )
+        finding = compare.refused(outcome, f"{asked}, which does not divide {width}", (width, heads))
+        if finding is not None:
+            return finding
     return None
 
 

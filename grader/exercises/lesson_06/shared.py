@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.spec import parts
+from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Part
 from grader.spec.session import Session
@@ -49,7 +48,12 @@ def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Seq
     """Every one of the calls raises ValueError. Judged once the values on `case` are right: garbage can raise too."""
 
     def judge(session: Session) -> Finding | None:
-        return next((finding for call in calls(session) if (finding := _refused(session, call))), None)
+        for call in calls(session):
+            outcome = session.ask(Request("call", session.exercise.name, call.args))
+            finding = compare.refused(outcome, call.words.rstrip("."), call.numbers, REFUSED)
+            if finding is not None:
+                return finding
+        return None
 
     return parts.after_values(Part(title, weight, judge, compares_values=False), case)
 
@@ -58,26 +62,6 @@ REFUSED = (
     "Where does your code compare the two numbers? Print both there, for the call that the report names.",
     "`raise ValueError(...)` takes the message; an f-string puts numbers into it.",
 )
-
-
-def _refused(session: Session, call: Refused) -> Finding | None:
-    outcome = session.ask(Request("call", session.exercise.name, call.args))
-    raised = outcome.raised
-    if not outcome.ok and raised is None:
-        return Finding("not-judged", "Not judged: the call did not come to an end, or there is nothing to call.")
-    if raised is None:
-        return Finding("wrong-error", f"{call.words} Expected a ValueError, got a result.", hints=REFUSED)
-    if "ValueError" not in raised.types:
-        message = f"{call.words} Expected a ValueError, got {raised.name}: {raised.message[:120]}"
-        return Finding("wrong-error", message, hints=REFUSED)
-    if not {str(number) for number in call.numbers} <= set(re.findall(r"\d+", raised.message)):
-        named = " and ".join(str(number) for number in call.numbers)
-        return Finding(
-            "wrong-error",
-            f"{call.words} The message should name both lengths, {named}; it says: {raised.message[:120]}",
-            hints=REFUSED,
-        )
-    return None
 
 
 def default_dtype(case: str) -> Part:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
-from grader.spec import parts
+from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -155,21 +154,7 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
         outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
         asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
-
-        def wrong_error(message: str) -> Finding:
-            return Finding("wrong-error", message, hints=TOO_LONG)
-
-        raised = outcome.raised
-        if (raised is None and not outcome.ok) or (raised is not None and "NotImplementedError" in raised.types):
-            return Finding("not-judged", "Not judged: the module can't be made, or its `forward` does not run.")
-        if raised is None:
-            return wrong_error(f"{asked}. Expected a ValueError, got a result.")
-        if "ValueError" not in raised.types:
-            return wrong_error(f"{asked}. Expected a ValueError, got {raised.name}: {raised.message[:120]}")
-        if not {str(length), str(longest)} <= set(re.findall(r"\d+", raised.message)):
-            message = f"it says: {raised.message[:120]}"
-            return wrong_error(f"{asked}. The message should name both, {length} and {longest}; {message}")
-        return None
+        return compare.refused(outcome, asked, (length, longest), TOO_LONG)
 
     refuses = Part("step 5: raises ValueError for more tokens than max_length", 1, judge, compares_values=False)
     return parts.after_values(refuses, case)

@@ -284,7 +284,7 @@ def project_qkv(x, w_query, w_key, w_value):
     raise SystemExit("done")
 
 
-# %% wrong raised: a name that is not there
+# %% wrong name-not-defined: a name that is not there
 def project_qkv(x, w_query, w_key, w_value):
     return x @ W_q, x @ w_key, x @ w_value
 

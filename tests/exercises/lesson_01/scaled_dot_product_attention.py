@@ -513,7 +513,7 @@ def scaled_dot_product_attention(query, key, value):
     return weights @ value, weights
 
 
-# %% wrong raised: reads d_k from a global name
+# %% wrong name-not-defined: reads d_k from a global name
 def scaled_dot_product_attention(query, key, value):
     weights = torch.softmax(query @ key.mT / math.sqrt(d_k), dim=-1)
     return weights @ value, weights

@@ -383,7 +383,7 @@ def validate_attention(weights):
     sys.exit(1)
 
 
-# %% wrong raised: a name that is not there
+# %% wrong name-not-defined: a name that is not there
 def validate_attention(weights):
     if not isfinite(weights).all():
         raise ValueError("finite")

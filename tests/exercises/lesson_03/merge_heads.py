@@ -119,7 +119,7 @@ def merge_heads(x):
     return x.transpose(-3, -2)
 
 
-# %% wrong raised: works only on a batch
+# %% wrong shape-of-one-rank: works only on a batch
 def merge_heads(x):
     B, H, T, D = x.shape
     return x.transpose(1, 2).reshape(B, T, H * D)

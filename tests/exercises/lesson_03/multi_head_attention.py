@@ -492,7 +492,7 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     return join(weights @ v) @ w_o, weights
 
 
-# %% wrong raised: works only on a batch
+# %% wrong shape-of-one-rank: works only on a batch
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     B, T, E = x.shape
     q, k, v = ((x @ w).view(B, T, num_heads, -1).transpose(1, 2) for w in (w_q, w_k, w_v))

@@ -178,3 +178,8 @@ def per_head_projection(x, u):
 # %% wrong batch-only: stacked on axis 1
 def per_head_projection(x, u):
     return torch.stack([x @ matrix.T for matrix in u], dim=1)
+
+
+# %% wrong loop-axis-from-the-front: heads first of all axes
+def per_head_projection(x, u):
+    return torch.stack([x @ m.T for m in u])

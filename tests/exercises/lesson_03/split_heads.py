@@ -165,7 +165,7 @@ def split_heads(x, num_heads):
     return x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).transpose(-2, -3)
 
 
-# %% wrong raised: works only without leading axes
+# %% wrong shape-of-one-rank: works only without leading axes
 def split_heads(x, num_heads):
     T, E = x.shape
     if E % num_heads:
@@ -173,7 +173,7 @@ def split_heads(x, num_heads):
     return x.view(T, num_heads, -1).transpose(0, 1)
 
 
-# %% wrong raised: works only on a batch
+# %% wrong shape-of-one-rank: works only on a batch
 def split_heads(x, num_heads):
     B, T, E = x.shape
     if E % num_heads:

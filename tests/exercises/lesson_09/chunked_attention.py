@@ -384,7 +384,7 @@ def chunked_attention(query, key, value, chunk_size):
     torch.cat([torch.softmax(q @ key.mT, -1) @ value for q in query.split(chunk_size, -2)], -2)
 
 
-# %% wrong raised: a name that isn't there
+# %% wrong name-not-defined: a name that isn't there
 def chunked_attention(query, key, value, chunk_size):
     return torch.cat([attend(q, key, value) for q in query.split(chunk_size, -2)], -2)
 

@@ -1,0 +1,190 @@
+"""Accidents that can happen in any exercise: a name from another cell, `self.` forgotten, arguments swapped.
+
+Each has a name and hints like an exercise's own mistakes. They are looked for once a check has failed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from itertools import permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.spec.diagnose import comparable, explains, matches, right
+from grader.spec.exercise import Mistake
+from grader.spec.session import Session
+from grader.subject import Raised
+from grader.subject.values import tensors_in
+
+# Kinds of findings that a name from another cell can cause.
+WRONG = frozenset({"raised", "wrong-type", "wrong-shape", "not-finite", "wrong-values"})
+
+
+def accidents(session: Session, kind: str) -> Iterator[Mistake]:
+    """The accidents that fit a check whose first failure is of `kind`, the most certain first."""
+    for raised in session.raised[:1]:
+        yield from _unpacked(raised)
+        yield from _undefined(session, raised)
+    yield from _asserted(session, kind)
+    if kind in WRONG:
+        yield from _swapped(session, lambda variant: explains(session, variant))
+        yield from _from_above(session)
+        yield from _first_axis(session)
+
+
+def beside(session: Session, mistake: Mistake) -> Iterator[Mistake]:
+    """The accident that fits as well as a listed mistake."""
+    if mistake.recognise is not None:  # not by its numbers
+        found = [*(one for raised in session.raised[:1] for one in _unpacked(raised)), *_first_axis(session)]
+        yield from found[:1]
+    elif session.exercise.kind == "function" and session.exercise.builds_on:  # perhaps in a call of its own
+        yield from _swapped(session, lambda variant: matches(session, variant, comparable(session)))
+
+
+def _unpacked(raised: Raised) -> Iterator[Mistake]:
+    """`B, T, E = x.shape` on a tensor with another number of axes."""
+    if raised.deliberate or "values to unpack" not in raised.message or not re.search(r"shape|size\(", raised.line):
+        return
+    count = re.search(r"expected (\d+)", raised.message)
+    axes = f"{count[1]} axes" if count else "one number of axes"
+    yield Mistake(
+        "shape-of-one-rank",
+        f"`{raised.line}` fits tensors with {axes} only.",
+        (
+            "How many axes may the argument have, by the docstring? Print its shape just above that line.",
+            "Which of the sizes do you need? Take each by itself, counted from the end: `x.shape[-1]`.",
+        ),
+    )
+
+
+def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
+    found = re.match(r"name '(\w+)' is not defined", raised.message)
+    if "NameError" not in raised.types or found is None:
+        return
+    name = found[1]
+    if name in _attributes(session):
+        yield _self_forgotten(name, f"`{name}` is not defined inside the method.")
+        return
+    near = get_close_matches(name, [*_parameters(session), *session.description.get("uses", ())], n=2)
+    near = [f"`{one}`" for one in near if one != name]
+    yield Mistake(
+        "name-not-defined",
+        f"`{name}` is neither an argument nor made in the function, and no cell that was run defines it.",
+        (
+            f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it in a cell that was not run yet?",
+            "A size that isn't an argument can be read from the shape of one.",
+        ),
+    )
+
+
+def _self_forgotten(name: str, symptom: str) -> Mistake:
+    hints = (
+        f"Where does the module keep `{name}`? In `__init__` you gave it to `self`.",
+        f"A method reads what belongs to its module behind a dot: `self.{name}`.",
+    )
+    return Mistake("self-forgotten", symptom, hints)
+
+
+def _from_above(session: Session) -> Iterator[Mistake]:
+    """A name of another cell's, where the function should use its own arguments. Constants in capitals are nobody's
+    accident."""
+    for name in session.description.get("data", ()):
+        if name in _attributes(session):
+            symptom = f"`{name}` is not the module's own: it comes from a cell above."
+            yield _self_forgotten(name, symptom)
+        elif not name.isupper():
+            yield Mistake(
+                "name-from-above",
+                f"`{name}` is not an argument: it comes from a cell above, and has that cell's value in every call.",
+                (
+                    f"What does `{name}` stand for? Look for an argument that holds it, or whose shape does.",
+                    "A function should use its arguments and what it makes of them: sizes come from their shapes.",
+                ),
+            )
+
+
+def _asserted(session: Session, kind: str) -> Iterator[Mistake]:
+    if kind not in ("wrong-error", "wrong-verdict"):
+        return
+    if any("AssertionError" in raised.types and raised.deliberate for raised in session.raised):
+        yield Mistake(
+            "assert-instead-of-raise",
+            "the function answers with `assert`, which raises AssertionError. A ValueError is expected.",
+            (
+                "`assert` is for what can't happen. Which statement raises an exception of the kind that you name?",
+                "Turn the condition round: `if` it doesn't hold, `raise ValueError(...)` with a message.",
+            ),
+        )
+
+
+def _first_axis(session: Session) -> Iterator[Mistake]:
+    """A Python loop that is right for one sequence, and takes another axis in a batch."""
+    if not session.description.get("loops"):
+        return
+    called = [(case, outcome) for case, outcome in session.called() if case.comparable]
+    alone = [right(session, case) for case, _ in called if not case.leading]
+    batches = [(right(session, case), outcome) for case, outcome in called if case.leading]
+    finite = (bool(torch.isfinite(t).all()) for _, outcome in batches for t in tensors_in(outcome.value))
+    if alone and batches and all(alone) and not any(good for good, _ in batches) and all(finite):
+        yield Mistake(
+            "loop-axis-from-the-front",
+            "one sequence is right and a batch isn't: the Python loop, or what joins its results, counts an axis from "
+            "the front.",
+            (
+                "`for row in x`, `len(x)`, `x.shape[0]`, `torch.stack(rows)` mean the first axis, whichever it is.",
+                "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
+            ),
+        )
+
+
+def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> Iterator[Mistake]:
+    """The outputs are right for the same arguments in another order, as a variant of the reference that `fits` says."""
+    reference, real = session.exercise.reference, comparable(session)
+    if reference is None or not real:
+        return
+    names, args = list(real[0].args), list(real[0].args.values())
+    for order in _orders(args):
+        if fits(_reordered(reference, order, real[0].setup is not None)):
+            moved = [f"`{names[i]}`" for i, j in enumerate(order) if i != j]
+            yield Mistake(
+                "arguments-swapped",
+                f"the result is the right one for {' and '.join(moved)} in each other's place.",
+                (
+                    "Does your code call a function with several arguments? Compare their order with its `def` line.",
+                    f"Follow {moved[0]} through your code, from the `def` line to where it is used.",
+                ),
+            )
+            return
+
+
+def _orders(args: list[Any]) -> Iterator[tuple[int, ...]]:
+    """The other orders of up to three tensors, and the exchange of two among more; like goes with like."""
+    tensors = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+    for places in permutations(tensors):
+        taken = dict(zip(tensors, places, strict=True))
+        moved = [i for i, j in taken.items() if i != j]
+        alike = all(args[i].dtype == args[j].dtype and args[i].dim() == args[j].dim() for i, j in taken.items())
+        if alike and 0 < len(moved) <= (3 if len(tensors) <= 3 else 2):
+            yield tuple(taken.get(i, i) for i in range(len(args)))
+
+
+def _reordered(reference: Callable[..., Any], order: tuple[int, ...], has_setup: bool) -> Callable[..., Any]:
+    def variant(*given: Any) -> Any:
+        setup, args = (given[:1], given[1:]) if has_setup else ((), given)
+        places = [order[i] if i < len(order) and order[i] < len(args) else i for i in range(len(args))]
+        return reference(*setup, *(args[i] for i in places))
+
+    return variant
+
+
+def _attributes(session: Session) -> set[str]:
+    """What a module's methods give to `self`; nothing for a function."""
+    return set(session.description.get("sets", ())) if session.exercise.kind == "module" else set()
+
+
+def _parameters(session: Session) -> list[str]:
+    return list(session.description.get("parameters") or ())

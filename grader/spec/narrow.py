@@ -1,0 +1,313 @@
+"""Help where no known mistake fits: what is right and what is wrong, never how to put it right.
+
+Read from what a check has anyway: which cases are right, which outputs, and how the wrong numbers differ from the right
+ones.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from grader.report import PartReport
+from grader.spec import compare
+from grader.spec.diagnose import right
+from grader.spec.exercise import Case, letter_in_words, letters
+from grader.spec.session import Session
+from grader.tolerance import FLOAT32
+
+# What else to look at, by the kind of the first failure.
+BY_KIND = {
+    "returns-nothing": "Does every way through the function end in a `return` line?",
+    "wrong-type": "Print `type(...)` of what stands behind `return`.",
+    "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
+    "changes-argument": "Which of your lines writes into a tensor that it didn't make?",
+    "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
+    "wrong-gradient": "The values are right, so a step on the way is there for the values but not for the gradient.",
+    "dtype-changed": "Print `.dtype` after every line: after which one is it another?",
+    "time-limit": "Print something inside each loop: which one goes on for ever?",
+    "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
+    "wrong-verdict": "Call your function on such an input yourself, and follow it line by line.",
+    "wrong-error": "Which line should notice it? Print what that line compares.",
+    "wrong-default": "Only the `def` line has to change.",
+    "raised": "Print the shapes just above the line that the message names.",
+    "helper-not-written": "Go back to that function's cell, and check it first.",
+    "died": "Does the code need much memory, or does it end the process?",
+}
+CLOSE = 0.05  # a relative error that can come from a detail, such as another variance
+
+
+def narrow(session: Session, first: PartReport) -> tuple[str, ...]:
+    """Hints on a check whose first failure is `first`, the most telling first; at least one."""
+    hints = list(_hints(session, first))
+    if first.kind in BY_KIND:
+        hints.append(BY_KIND[first.kind])
+    start = f"Start with “{first.name}”: take one small input, work it out by hand, and follow it in your code."
+    return tuple(hints[:3]) or (start,)
+
+
+def _hints(session: Session, first: PartReport) -> Iterator[str]:
+    if first.kind == "raised":
+        yield from _sizes_in(first.message, session)
+    for case, outcome in session.called() if session.exercise.outputs else ():
+        values = compare.leaves(outcome.value, len(session.exercise.outputs)) if outcome.ok else None
+        if values is None or right(session, case):
+            continue
+        yield from _outputs(session, case, values)
+        break
+    yield from _cases(session)
+
+
+def _sizes_in(message: str, session: Session) -> Iterator[str]:
+    """The letters of the sizes that torch's message names."""
+    case = next((case for case, outcome in session.called() if outcome.raised is not None), None)
+    if case is None:
+        return
+    named = {int(number) for number in re.findall(r"\d+", message.partition("It was called")[0])}
+    known = [f"{n} is {letter_in_words(letter)}" for letter, n in _sizes(case).items() if n in named]
+    if known:
+        yield f"Here {', '.join(known)}. Which axes meet in that line, and which should?"
+
+
+def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str]:
+    """Which of several outputs is wrong first, and in which way."""
+    outputs, expected = session.exercise.outputs, session.expected(case)
+    close = [FLOAT32.all_close(v, e) if v.shape == e.shape else False for v, e in zip(values, expected, strict=True)]
+    good = [f"`{output.name}`" for output, fine in zip(outputs, close, strict=True) if fine]
+    # Weights are made before what they weigh.
+    order = sorted(range(len(values)), key=lambda i: outputs[i].name != "weights")
+    worst = next((i for i in order if not close[i]), None)
+    if worst is None:
+        return
+    name = f"`{outputs[worst].name}`" if len(outputs) > 1 else "The result"
+    pattern = how_it_differs(values[worst], expected[worst], letters(outputs[worst].axes, case.leading), case, name)
+    pattern = pattern or _reach(session, case, worst, name)
+    if good:
+        yield f"{' and '.join(good)} is right, {name} isn't. {pattern}".strip()
+    elif len(outputs) > 1:
+        yield f"{name} is wrong already, so start there. {pattern}".strip()
+    elif pattern:
+        yield pattern
+
+
+def _cases(session: Session) -> Iterator[str]:
+    """What kind of input is right and what isn't."""
+    verdicts = {case.name: right(session, case) for case, _ in session.called() if case.comparable}
+    fine = [name for name, good in verdicts.items() if good]
+    wrong = [name for name, good in verdicts.items() if not good]
+    if fine and wrong:
+        yield f"Right: {', '.join(fine[:4])}. Not right: {', '.join(wrong[:4])}. What is different there?"
+
+
+def _reach(session: Session, case: Case, output: int, name: str) -> str:
+    """An argument that doesn't change the result and should, or changes it where it shouldn't."""
+    found = ""
+    for words, other in _changes(case):
+        got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]
+        if got[0] is None or got[1] is None or got[0][output].shape != got[1][output].shape:
+            continue
+        moves = got[0][output] != got[1][output]
+        should = ~FLOAT32.close(session.expected(other)[output], session.expected(case)[output])
+        if bool(should.any()) and not bool(moves.any()):
+            return f"Change {words}: {_lower(name)} stays as it was, and should change."
+        if bool((moves & ~should).any()):
+            found = found or f"Change {words}: {_lower(name)} changes in places where it shouldn't."
+    return found
+
+
+def _changes(case: Case) -> Iterator[tuple[str, Case]]:
+    """The case with the last column or row of an argument changed, in words and as a case; a number is one larger
+    where there are only numbers (a number beside a tensor can't change alone)."""
+    only_numbers = all(type(arg) is int for arg in case.args.values())
+    for name, arg in case.args.items():
+        if only_numbers:
+            yield f"`{name}`", replace(case, name=f"{case.name}, {name} + 1", args={**case.args, name: arg + 1})
+        if not isinstance(arg, Tensor) or not arg.is_floating_point():
+            continue
+        for axis, part in zip(range(-1, -1 - min(arg.dim(), 2), -1), ("column", "row"), strict=False):
+            changed = arg.clone()
+            changed.select(axis, -1).mul_(0.5).add_(0.25)
+            args = {**case.args, name: changed}
+            yield f"the last {part} of `{name}`", replace(case, name=f"{case.name}, {part} of {name}", args=args)
+
+
+def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
+    """How a wrong tensor differs from the right one, in a sentence; empty if nothing stands out.
+
+    `axes` are the letters of its axes, `name` what it is called.
+    """
+    if got.shape != expected.shape:
+        return _shape(got, expected, axes, case, name)
+    if not got.numel():
+        return ""
+    got, expected = (tensor.real if tensor.is_complex() else tensor for tensor in (got, expected))
+    got, expected = got.to(torch.float64), expected.to(torch.float64)
+    bad = ~torch.isfinite(got) & torch.isfinite(expected)
+    if bool(bad.any()):
+        place = _where(bad, axes)
+        return f"{name} has no finite number {place}." if place else ""
+    for argument, arg in case.args.items():
+        if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
+            return f"{name} is the argument `{argument}` as it came."
+    if got.numel() > 1 and bool((got == got.flatten()[0]).all()):
+        return f"{name} has the same number everywhere."
+    factor = _factor(got, expected)
+    if factor is not None:
+        size = _as_size(factor, case)
+        whole = math.isclose(factor, round(factor)) or math.isclose(1 / factor, round(1 / factor)) if factor else False
+        if got.numel() > 1 or size or whole:  # any number is some multiple of any other
+            return f"Every number of {_lower(name)} is {factor:.4g} times the expected one{size}."
+        return ""
+    if not got.is_floating_point() or set(expected.flatten().tolist()) <= {0.0, 1.0}:
+        return _moved(got, expected, name) or _part(got, expected, axes, name)
+    return (
+        _moved(got, expected, name)
+        or _part(got, expected, axes, name)
+        or _by_rows(got, expected, name)
+        or _nearly(got, expected, name)
+        or _ranks(got, expected, name)
+    )
+
+
+def _ranks(got: Tensor, expected: Tensor, name: str) -> str:
+    """Numbers in the right order of size."""
+    if not got.dim() or got.shape[-1] < 4:
+        return ""
+    orders = (tensor.sort(dim=-1, stable=True).indices for tensor in (got, expected))
+    if not torch.equal(*orders):
+        return ""
+    return f"In each row of {_lower(name)} the largest, the second largest, … are in the right places, but differ."
+
+
+def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str) -> str:
+    if sorted(got.shape) == sorted(expected.shape):
+        by_size = dict(zip(expected.shape, axes, strict=True))
+        order = ", ".join(by_size[size] for size in got.shape)
+        values = ", with the right numbers" if got.dim() > 1 and _transposed(got, expected) else ""
+        return f"The sizes are right, but in another order: ({order}){values}."
+    if got.squeeze().shape == expected.squeeze().shape:
+        return "The sizes are right but for an axis of length 1 too many or too few."
+    if got.dim() != expected.dim():
+        few = "few" if got.dim() < expected.dim() else "many"
+        return f"{name} has {got.dim()} axes, expected {expected.dim()}: too {few}."
+    off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
+    is_size = {n: letter for letter, n in case.sizes.items()}
+    said = [
+        f"where {letter_in_words(axes[i])} belongs stands {letter_in_words(is_size.get(n, str(n)))}"
+        for i in off
+        for n in [got.shape[i]]
+    ]
+    return f"{said[0][0].upper()}{'; '.join(said)[1:]}."
+
+
+def _transposed(got: Tensor, expected: Tensor) -> bool:
+    pairs = ((i, j) for i in range(got.dim()) for j in range(i))
+    turned = (got.transpose(*pair) for pair in pairs)
+    return any(one.shape == expected.shape and FLOAT32.all_close(one, expected) for one in turned)
+
+
+def _factor(got: Tensor, expected: Tensor) -> float | None:
+    """The factor between two tensors, if there is one for all entries."""
+    largest = expected.abs().argmax()
+    if float(expected.flatten()[largest]) == 0:
+        return None
+    factor = float(got.flatten()[largest] / expected.flatten()[largest])
+    return factor if math.isfinite(factor) and FLOAT32.all_close(got, factor * expected) else None
+
+
+def _as_size(factor: float, case: Case) -> str:
+    """A size of the call that a factor comes from, in words."""
+    size = abs(factor) if abs(factor) > 1 else 1 / abs(factor) if factor else 0
+    for letter, n in _sizes(case).items():
+        if math.isclose(size, n, rel_tol=1e-3):
+            return f"; {letter_in_words(letter)} is {n} here"
+        if math.isclose(size * size, n, rel_tol=1e-3):
+            return f"; {letter_in_words(letter)} is {n} here, and {size:.4g} its square root"
+    return ""
+
+
+def _sizes(case: Case) -> dict[str, int]:
+    """The sizes that a case's arguments have, by letter."""
+    shapes = [arg.shape if isinstance(arg, Tensor) else (arg,) for arg in case.args.values()]
+    met = {n for shape in shapes for n in shape if type(n) is int}
+    return {letter: n for letter, n in case.sizes.items() if n in met and n > 1}
+
+
+def _by_rows(got: Tensor, expected: Tensor, name: str) -> str:
+    """Rows that are right but for a factor or a number added, or that should sum to one."""
+    if got.dim() < 2 or got.shape[-1] < 2:
+        return ""
+    sums, right_sums = got.sum(-1), expected.sum(-1)
+    if FLOAT32.all_close(right_sums, torch.ones_like(right_sums)) and bool((expected >= 0).all()):
+        if not FLOAT32.all_close(sums, right_sums):
+            return f"The rows of {_lower(name)} should sum to one; one of them sums to {float(_worst(sums)):.3g}."
+        if bool((got >= 0).all()):
+            return f"The rows of {_lower(name)} do sum to one, so look at what comes before that."
+    if FLOAT32.all_close(got - got.mean(), expected - expected.mean()):
+        return f"Every number of {_lower(name)} is off by the same {float((got - expected).mean()):.3g}."
+    for dim, one in ((-1, "row"), (-2, "column")):
+        if FLOAT32.all_close(got - got.mean(dim, keepdim=True), expected - expected.mean(dim, keepdim=True)):
+            return f"Each {one} of {_lower(name)} is right but for one number added to it."
+        scale = (got * expected).sum(dim, keepdim=True) / (expected * expected).sum(dim, keepdim=True)
+        if bool(torch.isfinite(scale).all()) and FLOAT32.all_close(got, scale * expected):
+            return f"Each {one} of {_lower(name)} is right but for a factor of its own."
+    return ""
+
+
+def _worst(sums: Tensor) -> Tensor:
+    return sums.flatten()[(sums - 1).abs().argmax()]
+
+
+def _moved(got: Tensor, expected: Tensor, name: str) -> str:
+    """The right numbers in wrong places."""
+    if got.numel() < 3 or not FLOAT32.all_close(got.flatten().sort().values, expected.flatten().sort().values):
+        return ""
+    if got.dim() > 1 and _transposed(got, expected):
+        return f"The numbers of {_lower(name)} are right, but two of its axes have changed places."
+    if FLOAT32.all_close(got.sort(-1).values, expected.sort(-1).values):
+        return f"The numbers of {_lower(name)} are right and in the right row, but in another order there."
+    return f"The numbers of {_lower(name)} are the right ones, but in other places: which step moves them?"
+
+
+def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
+    """Which part of a tensor is wrong."""
+    place = _where(~FLOAT32.close(got, expected), axes)
+    return f"{name} is wrong only {place}." if place else ""
+
+
+def _nearly(got: Tensor, expected: Tensor, name: str) -> str:
+    """All of a tensor is nearly right."""
+    scale = float(expected.abs().max())
+    error = float((got - expected).abs().max()) / scale if scale else math.inf
+    return f"{name} is nearly right everywhere: off by {error:.1%} at most. A detail is different." * (error < CLOSE)
+
+
+def _where(wrong: Tensor, axes: list[str]) -> str:
+    """The place of what is wrong: on one side of the diagonal, or at some indices of one axis; empty if all over."""
+    if len(axes) > 1 and axes[-1][0] == axes[-2][0] == "T" and min(wrong.shape[-2:]) > 1:  # tokens against tokens
+        rows, columns = wrong.nonzero()[:, -2], wrong.nonzero()[:, -1]
+        for there, words in ((columns > rows, "above"), (columns < rows, "below"), (columns == rows, "on")):
+            if bool(there.all()):
+                return f"{words} the diagonal of the last two axes"
+    for axis, (letter, size) in enumerate(zip(axes, wrong.shape, strict=True)):
+        hit = wrong.movedim(axis, 0).reshape(size, -1).any(-1).nonzero().flatten().tolist()
+        if len(hit) < size:
+            return f"at {_indices(hit, size)} of {letter_in_words(letter)}"
+    return ""
+
+
+def _indices(hit: list[int], size: int) -> str:
+    if hit == list(range(hit[0], size)) and len(hit) > 1:
+        return f"index {hit[0]} and after"
+    if len(hit) == 1:
+        return "the last index" if hit[0] == size - 1 else f"index {hit[0]}"
+    return f"indices {', '.join(map(str, hit[:5]))}{', …' if len(hit) > 5 else ''}"
+
+
+def _lower(name: str) -> str:
+    return name[0].lower() + name[1:]

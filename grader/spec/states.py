@@ -1,0 +1,57 @@
+"""Passed, failed or not judged yet: one fault fails one part, and what it hides from view is not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.report.words import UNWRITTEN
+from grader.spec.exercise import Finding, not_judged
+from grader.spec.session import Session
+
+# What another finding of the same kind says after the first, by kind: it is the same fault, met again.
+AFTER = {
+    "raised": "runs-first",
+    "misbuilt": "runs-first",
+    "helper-not-written": "runs-first",
+    "interrupted": "not-run",
+    "time-limit": "not-run",
+    "died": "not-run",
+    "returns-nothing": "shape-first",
+    "wrong-type": "shape-first",
+    "wrong-shape": "shape-first",
+    "wrong-values": "values-first",
+    "not-finite": "values-first",
+}
+
+
+def settle(session: Session, findings: Sequence[Finding | None]) -> list[Finding | None]:
+    """The findings of all parts. What a first fault explains becomes "not judged yet"; so does everything that did not
+    pass while the code isn't written."""
+    unwritten = _unwritten(session, findings)
+    settled: list[Finding | None] = []
+    met: set[str] = set()
+    for finding in findings:
+        if finding is not None and unwritten is not None:
+            finding = not_judged("written-first") if met else unwritten
+        elif finding is not None and finding.kind in met and finding.kind in AFTER and not _are_questions(session):
+            finding = not_judged(AFTER[finding.kind])
+        met |= {finding.kind} if finding is not None else set()
+        settled.append(finding)
+    return settled
+
+
+def _are_questions(session: Session) -> bool:
+    """Whether the parts are questions, which don't depend on each other."""
+    return session.exercise.kind == "answers"
+
+
+def _unwritten(session: Session, findings: Sequence[Finding | None]) -> Finding | None:
+    """What says that there is nothing to judge, if there is nothing."""
+    found = [finding for finding in findings if finding is not None]
+    name = session.exercise.name
+    if _are_questions(session):
+        if len(found) == len(findings) and all(finding.kind == "not-answered" for finding in found):
+            return Finding("not-written", f"`{name}` has no answers yet: write them, run the cell, check again.")
+    elif found and session.stopped is None and session.description.get("empty"):
+        return Finding("not-written", f"`{name}` is not written yet: put your code into it, run the cell, check again.")
+    return next((finding for finding in found if finding.kind in UNWRITTEN), None)

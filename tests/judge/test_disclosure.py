@@ -1,0 +1,48 @@
+"""What a student may read of a report: its states and kinds, in the practice check's words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from grader.classroom.feedback import as_html, as_text
+from grader.judge.disclosure import GENERAL, judged
+from grader.judge.result import SubmissionResult
+from tests.spec.test_states import report_of
+
+WRONG = "def product(left, right):\n    return 2.5 * left @ right"
+
+
+def result_of(source, practice=True):
+    report = report_of("product", source)
+    return judged(report, report if practice else replace(report, results=()), "", 1000)
+
+
+def test_the_three_states_are_in_the_result_and_in_json():
+    result = result_of(WRONG)
+    assert [part.state for part in result.parts[:3]] == ["passed", "failed", "not judged yet"]
+    plain = json.loads(json.dumps(SubmissionResult((result,)).to_plain()))
+    assert [part["judged"] for part in plain["exercises"][0]["parts"][:3]] == [True, True, False]
+    assert SubmissionResult.from_plain(plain).exercises[0] == result
+
+
+def test_what_waits_in_secret_is_not_worded_by_a_practice_check_that_failed_otherwise():
+    result = result_of(WRONG, practice=False)
+    assert result.parts[1].message == GENERAL
+    assert result.parts[2].message == "Not judged yet: the values come first."
+
+
+def test_feedback_has_three_states_and_one_line_for_what_is_not_written():
+    result = result_of(WRONG)
+    assert "not judged yet, the values come first: takes any leading axes; " in as_text(result)
+    assert as_text(result).count("FAIL") == 1
+    assert "<strong>not judged yet</strong> takes any leading axes; " in as_html(result)
+    unwritten = as_text(result_of("def product(left, right):\n    raise NotImplementedError()"))
+    assert len(unwritten.splitlines()) == 2
+    assert "is not written yet" in unwritten
+
+
+def test_feedback_tells_which_helper_is_not_defined():
+    report = report_of("squared", "def squared(x):\n    return product(x, x.mT)")
+    result = judged(report, report, "", 1000)
+    assert "`squared` calls `product`, which is not defined. Run its cell" in as_text(result)

@@ -1,0 +1,147 @@
+"""Accidents of notebooks have names, as learners made them."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.report.text import as_text
+from tests.spec.test_states import report_of
+
+ATTENTION = "def scaled_dot_product_attention(query, key, value):\n{}\n    return weights @ value, weights"
+WEIGHTS = "    weights = torch.exp(query @ key.mT / {})\n    weights = weights / weights.sum(-1, keepdim=True)"
+MODULE = """class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj, self.k_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.v_proj, self.out_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        heads = query.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+        return heads, heads @ heads.mT
+"""
+SPLIT = "def split_heads(x, num_heads):\n    {}\n"
+SELF = "def self_attention(x, w_query, w_key, w_value):\n    {}\n"
+WRITTEN = """
+def project(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_key, x @ w_value
+def attend(query, key, value):
+    weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1)
+    return weights @ value, weights
+"""
+# The exercise, its cells, the accident, a pattern of what is said.
+ACCIDENTS = {
+    "d_k of the lesson's example": (
+        "scaled_dot_product_attention",
+        ("d_k = 4", ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)"))),
+        "name-from-above",
+        "`d_k` is not an argument: it comes from a cell above",
+    ),
+    "keys for key": (
+        "attention_scores",
+        ("keys = torch.ones(3, 4)", "def attention_scores(query, key):\n    return query @ keys.mT"),
+        "name-from-above",
+        "`keys` is not an argument",
+    ),
+    "d_k that no cell defines": (
+        "scaled_dot_product_attention",
+        (ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)")),),
+        "name-not-defined",
+        "`d_k` is neither an argument nor made in the function",
+    ),
+    "a misspelled argument": (
+        "attention_scores",
+        ("def attention_scores(query, key):\n    return qeury @ key.mT",),
+        "name-not-defined",
+        "Is it spelled otherwise: `query`?",
+    ),
+    "self. forgotten": ("MultiHeadAttention", (MODULE,), "self-forgotten", "`num_heads` is not defined inside"),
+    "self. forgotten, with a name of the lesson's": (
+        "MultiHeadAttention",
+        ("num_heads = 1", MODULE),
+        "self-forgotten",
+        "`num_heads` is not the module's own: it comes from a cell above",
+    ),
+    "a shape taken apart": (
+        "split_heads",
+        (SPLIT.format("B, T, E = x.shape\n    return x.view(B, T, num_heads, E // num_heads).transpose(1, 2)"),),
+        "shape-of-one-rank",
+        "`B, T, E = x.shape` fits tensors with 3 axes only.",
+    ),
+    "a size taken apart": (
+        "attention_scores",
+        ("def attention_scores(query, key):\n    T, D = query.size()\n    return query @ key.mT",),
+        "two-axes-only",
+        "Or `shape-of-one-rank`: `T, D = query.size()` fits tensors with 2 axes only.",
+    ),
+    "assert in place of raise": (
+        "split_heads",
+        (
+            SPLIT.format(
+                "assert x.shape[-1] % num_heads == 0, f'{x.shape[-1]} {num_heads}'\n"
+                "    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)"
+            ),
+        ),
+        "assert-instead-of-raise",
+        "which raises AssertionError. A ValueError is expected.",
+    ),
+    "the lesson's loop, copied": (
+        "attention_scores",
+        (
+            "def attention_scores(query, key):\n    rows = []\n    for q in query:\n"
+            "        rows.append(torch.stack([(q * k).sum(-1) for k in key]))\n    return torch.stack(rows)",
+        ),
+        "two-axes-only",
+        "Or `loop-axis-from-the-front`: one sequence is right and a batch isn't",
+    ),
+    "key and query swapped in a call of one's own": (
+        "self_attention",
+        (WRITTEN, SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(k, q, v)")),
+        "scores-transposed",
+        "Or `arguments-swapped`: the result is the right one for `w_query` and `w_key` in each other's place.",
+    ),
+    "weights swapped in a call of one's own": (
+        "self_attention",
+        (
+            WRITTEN.replace("w_key, w_value):", "w_value, w_key):"),
+            SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(q, k, v)"),
+        ),
+        None,
+        "in each other's place",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "cells", "accident", "said"), ACCIDENTS.values(), ids=list(ACCIDENTS))
+def test_accident_is_named_and_has_hints(name, cells, accident, said):
+    report = report_of(name, *cells)
+    assert accident in (None, report.diagnosis), as_text(report)
+    assert said in as_text(report)
+    assert len(report.hints) >= 2
+
+
+def test_a_constant_in_capitals_and_a_function_of_ones_own_are_no_accident():
+    shift = "EPS = 1.5\ndef shift(x):\n    return x + EPS"
+    for result in ("shift(query @ key.mT)", "query @ key.mT + EPS"):
+        report = report_of("attention_scores", shift, f"def attention_scores(query, key):\n    return {result}")
+        assert report.diagnosis is None
+
+
+def test_the_place_is_named_by_function_and_cell_at_the_innermost_line():
+    helper = "def scale(x):\n    y = x\n    return y @ y"
+    report = report_of("attention_scores", helper, "def attention_scores(query, key):\n    return scale(query)")
+    said = report.results[0].message
+    assert "`attention_scores` raised RuntimeError in `scale`, at line 3 of its cell: `return y @ y`" in said
+    report = report_of("attention_scores", "def attention_scores(query, key):\n    return query @ key")
+    assert "raised RuntimeError at line 2 of its cell: `return query @ key`" in report.results[0].message
+
+
+def test_pythons_own_value_error_is_not_taken_for_the_learners():
+    report = report_of("split_heads", SPLIT.format("B, T, E = x.shape\n    return x"))
+    assert "Expected a ValueError that you raise, got Python's own: not enough values" in report.results[-1].message
+
+
+def test_torchs_advice_to_use_numpy_is_contradicted():
+    source = "def attention_scores(query, key):\n    return torch.from_numpy(query.numpy() @ key.mT.numpy())"
+    said = report_of("attention_scores", source).results[-1].message
+    assert said.endswith("Ignore torch's advice here: NumPy cuts the gradient. Write it with torch operations.")

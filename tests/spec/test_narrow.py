@@ -1,0 +1,142 @@
+"""Hints where no mistake has a name: what is right and what is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.spec.test_states import report_of
+
+SCORES = "def attention_scores(query, key):\n    {}"
+LONG = "def attention_scores(query, key):\n    s = query @ key.mT\n    {}\n    return s"
+SDPA = (
+    "def scaled_dot_product_attention(query, key, value):\n    w = query @ key.mT / query.shape[-1] ** 0.5\n"
+    "    w = torch.exp(w) / torch.exp(w).sum(-1, keepdim=True)\n    {}"
+)
+SPLIT = "def split_heads(x, num_heads):\n    y = x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)\n    {}"
+# The exercise, the cell, a pattern of the first hint.
+HINTS = {
+    "a factor": ("attention_scores", SCORES.format("return 1.7 * query @ key.mT"), "is 1.7 times the expected one"),
+    "a factor that is a size": (
+        "attention_scores",
+        SCORES.format("return query @ key.mT / key.shape[-2] ** 0.5"),
+        r"times the expected one; Tk \(key_len\) is \d+ here, and [\d.]+ its square root",
+    ),
+    "a number added": ("attention_scores", SCORES.format("return query @ key.mT + 0.5"), "is off by the same 0.5"),
+    "a factor for each row": (
+        "attention_scores",
+        SCORES.format("s = query @ key.mT\n    return s / s.norm(dim=-1, keepdim=True)"),
+        "Each row of the result is right but for a factor of its own",
+    ),
+    "in another order": (
+        "attention_scores",
+        SCORES.format("return (query @ key.mT).flip(-1)"),
+        "in another order there",
+    ),
+    "above the diagonal": (
+        "pairwise_dot_products",
+        "def pairwise_dot_products(x):\n    return (x @ x.mT).tril()",
+        "The result is wrong only above the diagonal of the last two axes",
+    ),
+    "only the last column": (
+        "attention_scores",
+        LONG.format("s = torch.cat([s[..., :-1], 0 * s[..., -1:]], -1)"),
+        r"is wrong only at the last index of Tk \(key_len\)",
+    ),
+    "only some heads": (
+        "split_heads",
+        SPLIT.format("return torch.cat([y[..., :1, :, :], 0 * y[..., 1:, :, :]], -3)"),
+        r"is wrong only at .*H \(num_heads\)",
+    ),
+    "weights right, output wrong": (
+        "scaled_dot_product_attention",
+        SDPA.format("return w @ value + 1, w"),
+        "^`weights` is right, `output` isn't. Every number of `output` is off by the same 1",
+    ),
+    "weights wrong first": (
+        "scaled_dot_product_attention",
+        SDPA.format("w = w.sqrt()\n    return w @ value, w"),
+        "^`weights` is wrong already, so start there. The rows of `weights` should sum to one; one of them sums to",
+    ),
+    "an argument without influence": (
+        "attention_scores",
+        SCORES.format(
+            "return (query @ query.mT).mean(-1, keepdim=True).expand(*query.shape[:-1], key.shape[-2]).clone()"
+        ),
+        "Change the last column of `key`: the result stays as it was, and should change",
+    ),
+    "axes in another order": (
+        "split_heads",
+        "def split_heads(x, num_heads):\n    return x.unflatten(-1, (num_heads, -1)).movedim(-1, -3).exp()",
+        r"The sizes are right, but in another order: \(D, T, H\)",
+    ),
+    "an axis too few": (
+        "attention_scores",
+        SCORES.format("return (query @ key.mT).sum(-1)"),
+        "The result has 1 axes, expected 2: too few",
+    ),
+    "sizes that don't fit": (
+        "attention_scores",
+        SCORES.format("return torch.cat([query, query], -1) @ key.mT"),
+        r"Here \d+ is Tq \(query_len\), \d+ is D \(head_dim\), \d+ is Tk \(key_len\)",
+    ),
+    "right for one sequence": (
+        "attention_scores",
+        SCORES.format("return query @ key.mT * (1 if query.dim() == 2 else 2)"),
+        "2 times the expected one",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "source", "pattern"), HINTS.values(), ids=list(HINTS))
+def test_first_hint_says_what_is_wrong(name, source, pattern):
+    report = report_of(name, source)
+    assert not report.symptom, report.symptom
+    assert re.search(pattern, report.hints[0]), report.hints
+
+
+def test_a_later_hint_says_which_inputs_are_right():
+    source = SCORES.format("return query @ key.mT * (1 if query.dim() == 2 else 2)")
+    assert report_of("attention_scores", source).hints[1].startswith("Right: one sequence")
+
+
+ODD = (
+    "torch.zeros(0, 3)",
+    "torch.tensor(3.0)",
+    "s.to(torch.complex64)",
+    "s > 0",
+    "s.to(torch.int8)",
+    "s.half()",
+    "s.bfloat16()",
+    "s * float('nan')",
+    "s / 0",
+    "s.unsqueeze(0).unsqueeze(-1)",
+    "s.to_sparse()",
+    "s.expand(2, *s.shape)",
+    "torch.zeros_like(s)",
+    "s[:0]",
+    "s.to('meta')",
+    "[s]",
+    "(s, s)",
+    "s.numpy()",
+    "nn.Parameter(s)",
+    "float('inf')",
+    "10 ** 400",
+    "'s'",
+    "...",
+    "object()",
+)
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_whatever_comes_back_the_check_is_sound_and_helps(value):
+    report = report_of("attention_scores", SCORES.format(f"s = query @ key.mT + 1\n    return {value}"))
+    assert not report.broken, report.broken
+    assert report.hints or report.symptom
+    report = report_of(
+        "scaled_dot_product_attention",
+        SDPA.format(f"s = w + 1\n    return w @ value, {value}"),
+    )
+    assert not report.broken, report.broken
+    assert report.hints or report.symptom
