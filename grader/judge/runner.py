@@ -19,6 +19,8 @@ from grader.subject.zygote import Zygote
 
 # Under this there is no use in starting anything.
 LEAST_SECONDS = 0.05
+# Why a cell did not come to its end.
+WHY = {"time-limit": "ran out of time", "died": "ended the process", "too-large": "is too long"}
 
 
 class Timed:
@@ -68,7 +70,8 @@ class Runner:
             self._fork()
             replayed, self._done = self._done, []
             for step in replayed:
-                self._run(step)
+                if self.left() > LEAST_SECONDS:
+                    self._run(step)
         return False
 
     def names(self, sources: tuple[str, ...]) -> set[str] | None:
@@ -85,15 +88,16 @@ class Runner:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
         outcome = self.subject.ask(request)
-        if outcome.status in ("time-limit", "died"):
-            why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-            left = "left out" if self._child.ended else "stopped"
-            self.notes.append(f"A cell {why} and was {left}: {_first_line(step.source)}")
-        if self._child.ended and outcome.status != "not-run":
+        if outcome.status in WHY:
+            left = "stopped" if outcome.status == "time-limit" and not self._child.ended else "left out"
+            self.notes.append(f"A cell {WHY[outcome.status]} and was {left}: {_first_line(step.source)}")
+        if outcome.status == "too-large" or (self._child.ended and outcome.status != "not-run"):
             return
-        self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
-        if step.exercise:
+        if step.exercise and not step.definitions:
             self._note(step.exercise, outcome)
+        if outcome.status == "time-limit":  # another process would wait for it as long: it takes what the cell defines
+            step = replace(step, definitions=True)
+        self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
 
     def _note(self, exercise: str, outcome: Outcome) -> None:
         said = outcome.output

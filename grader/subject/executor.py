@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
 from grader.subject.names import names_of, words_of
-from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
+from grader.subject.protocol import MAX_NAME, OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Translator
-from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
+from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
@@ -97,7 +97,7 @@ class Executor:
             if "eval" in words and "eval" not in names_of(code).uses:
                 words.remove("eval")  # `model.eval()` looks no name up
             names |= words
-        return {"value": sorted(names)}
+        return {"value": _short(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
         function = self._find(request.target)
@@ -162,7 +162,7 @@ class Executor:
         state = {
             "parameters": {name: plain(p) for name, p in module.named_parameters(remove_duplicate=False)},
             "buffers": {name: plain(b) for name, b in module.named_buffers(remove_duplicate=False)},
-            "training": module.training,
+            "training": bool(module.training),
         }
         return {"value": state}
 
@@ -201,18 +201,20 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 
 def describe(thing: Any) -> dict[str, Any]:
     """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, the global names
-    its code uses; for a module the path of each part, with its class and base classes."""
-    facts: dict[str, Any] = {"kind": _kind(thing), "type": type(thing).__name__, "parameters": None, "defaults": {}}
+    its code uses."""
+    kind, type_name = _kind(thing), type(thing).__name__[:MAX_NAME]
+    facts: dict[str, Any] = {"kind": kind, "type": type_name, "parameters": None, "defaults": {}}
     with contextlib.suppress(TypeError, ValueError):
         parameters = inspect.signature(thing).parameters.values()
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
-    facts["uses"] = sorted(_names_used(thing))
-    if isinstance(thing, nn.Module):
-        facts["parts"] = [
-            [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
-        ]
+    facts["uses"] = _short(_names_used(thing))
     return facts
+
+
+def _short(names: set[str]) -> list[str]:
+    """Names in order, without those that are too long to be sent: no name of the course's is."""
+    return sorted(name for name in names if len(name) <= MAX_NAME)[:MAX_ITEMS]
 
 
 def _kind(thing: object) -> str:
@@ -247,7 +249,15 @@ def _gradients(
     if not outputs or not wanted:
         return None
     gradients = torch.autograd.grad(outputs, list(wanted.values()), allow_unused=True)
-    return {k: None if g is None else plain(g) for k, g in zip(wanted, gradients, strict=True)}
+    return {k: _plain_gradient(g) for k, g in zip(wanted, gradients, strict=True)}
+
+
+def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
+    """None for one that isn't real: parameters of a student's own may be complex."""
+    if gradient is None or not gradient.is_floating_point():
+        return None
+    dense: Tensor = plain(gradient.to_dense() if gradient.is_sparse else gradient)
+    return dense
 
 
 class _Guarded:

@@ -9,9 +9,8 @@ from types import TracebackType
 
 import torch
 
-from grader.subject.protocol import Raised
+from grader.subject.protocol import MAX_MESSAGE, MAX_NAME, MAX_TYPES, Raised
 
-MESSAGE_LENGTH = 600
 _PATHS = sysconfig.get_paths()
 # Frames in these places are never the student's.
 _FOREIGN = (
@@ -24,15 +23,15 @@ _FOREIGN = (
 
 def describe_exception(error: BaseException) -> Raised:
     """`error` with the last line of the student's code that it passed through."""
-    types = tuple(base.__name__ for base in type(error).__mro__ if base is not object)
+    types = tuple(base.__name__[:MAX_NAME] for base in type(error).__mro__[:MAX_TYPES] if base is not object)
     try:
-        message = str(error)[:MESSAGE_LENGTH]
+        message = str(error)[:MAX_MESSAGE]
     except BaseException:  # a student's own exception class may do anything in its __str__
         message = ""
     line, number = _student_line(error.__traceback__)
     if isinstance(error, SyntaxError) and not line:
-        line, number = (error.text or "").strip(), error.lineno or 0
-    return Raised(types, message, line, number)
+        line, number = str(error.text or "").strip(), error.lineno or 0
+    return Raised(types, message, line[:MAX_MESSAGE], number)
 
 
 def _student_line(traceback: TracebackType | None) -> tuple[str, int]:

@@ -181,7 +181,7 @@ def serve(channel: Channel) -> None:
         try:
             channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
-            too_large = Outcome(status="missing", value=f"a result that can't be sent: {error}"[:OUTPUT_BYTES])
+            too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_BYTES])
             channel.send({"outcome": to_plain(too_large), "token": token})
 
 
