@@ -26,7 +26,7 @@ from grader.subject.confine import Confinement, confine
 from grader.subject.executor import Executor
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.values import Callback
-from grader.subject.watch import warm_up
+from grader.subject.watch import warm_up, watch_threads
 from grader.subject.wire import WireError, decode, encode
 
 MESSAGE_BYTES = 64
@@ -64,6 +64,7 @@ def main() -> None:
     _make_ordinary_calls()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
+    watch_threads()
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
     control.send(b"ready")

@@ -23,19 +23,21 @@ from tests.judge.test_threats_code import inside
 from tools import notebooks as nb
 
 PIPE = """
-import gc, os, socket, struct, threading, time
+import gc, os, signal, socket, struct, threading, time
 from grader.subject.channel import Channel
 from grader.subject.wire import encode
 def pipe():
     [end] = [c._socket for c in gc.get_objects() if type(c) is Channel]
     end.setblocking(True)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)  # what ends honest code in time
     return end
 """
 # The process takes nothing more, so that the judge is sending when the rest happens.
 DEAF = PIPE + "Channel.receive = lambda *_: time.sleep(60)\n"
 # The judge's own and, for the words, the learner's.
 TWO_CHECKS = 2 * LIMITS.check_seconds
-LONG_CELL = "x = 1\n" * 300_000
+LONG_CELL = "x = 1\n" * 150_000
 ATTACKS = {
     "bytes without end": inside("end = pipe()", "while True: end.sendall(bytes(2**16))", before=PIPE),
     "one byte at a time": inside(
@@ -100,11 +102,12 @@ def test_many_long_cells_are_graded_though_their_names_cannot_be_asked_for(judge
 
 LEAKS = "04_masking"
 CALLS = {
-    "without end": "    while True:\n        try: attention(torch.ones(1, 1))\n        except BaseException: pass",
+    "without end": "    end, questions = pipe(), 100 * encode({'callback': 0, 'args': (torch.ones(1, 1),)})\n"
+    "    def listen():\n        while True: end.recv(2**20)\n    threading.Thread(target=listen).start()\n"
+    "    while True: end.sendall(questions)",
     "without listening": "    end, question = pipe(), encode({'callback': 0, 'args': (torch.ones(1, 1),)})\n"
     "    while True: end.sendall(question)",
-    "with millions of matrices": "    while True:\n        try: attention(torch.ones(2**22, 1, 1))\n"
-    "        except BaseException: pass",
+    "with millions of matrices": "    attention(torch.ones(2**22, 1, 1))",
     "with millions of matrices, for gradients": "    attention(torch.ones(2**22, 1, 1, requires_grad=True)).sum().backward()",
 }
 
@@ -273,3 +276,44 @@ def test_inputs_depend_on_all_that_is_read_of_a_notebook():
     contents = {data: grading.content_of(read(data, 10**6, 100)) for data in (one, other)}
     assert contents[one] != contents[other]
     assert grading.content_of(read(small_form(one, 10**6, 100), 10**6, 100)) == contents[one]
+
+
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+POOL = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(1)
+pool.submit(int).result()
+"""
+OWN = """
+import queue, threading
+class Worker(threading.Thread):
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.work, self.done = queue.Queue(), queue.Queue()
+    def run(self):
+        while True:
+            f, x = self.work.get()
+            self.done.put(f(x))
+worker = Worker()
+worker.start()
+def asked(f, x):
+    worker.work.put((f, x))
+    return worker.done.get()
+"""
+THREADS = {
+    "a pool": (POOL, "pool.submit(F.softmax, left, -1).result()"),
+    "a thread of one's own": (OWN, "asked(lambda x: F.softmax(x, -1), left)"),
+}
+
+
+@pytest.mark.parametrize(("before", "call"), THREADS.values(), ids=list(THREADS))
+def test_threads_of_an_earlier_cell_are_watched_too(judge, before, call):
+    made = cells(product=inside(call, "return left @ right"))
+    made.insert(1, nb.code(before))
+    result = judge(made)
+    assert result["product"].diagnosis == "excluded-function"
+    right = cells(product=inside(call.replace("F.softmax", "torch.sigmoid").replace(", -1", ""), "return left @ right"))
+    right.insert(1, nb.code(before))
+    assert judge(right).mark == 6
