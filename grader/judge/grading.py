@@ -64,10 +64,12 @@ def grade(
                 raise
             except Exception as error:
                 results[exercise.name] = _broken(exercise, error)
+    checked = tuple(results[name] for name in outline.exercises)
     return SubmissionResult(
-        tuple(results[name] for name in outline.exercises),
+        checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
         sandboxed=place.sandboxed,
+        timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
     )
 

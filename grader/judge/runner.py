@@ -42,11 +42,12 @@ class Timed:
 
 
 class Runner:
-    """A context manager around the child in which a submission's cells run."""
+    """A context manager around the child in which a submission's cells run. `timed_out`: a cell or all of them did."""
 
     def __init__(self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise]) -> None:
         self.limits, self.known = limits, known
         self.notes: list[str] = []
+        self.timed_out = False
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
         self._done: list[RunStep] = []
@@ -72,6 +73,7 @@ class Runner:
             for step in replayed:
                 if self.left() > LEAST_SECONDS:
                     self._run(step)
+        self.timed_out = True
         return False
 
     def names(self, sources: tuple[str, ...]) -> set[str] | None:
@@ -88,6 +90,7 @@ class Runner:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
         outcome = self.subject.ask(request)
+        self.timed_out = self.timed_out or outcome.status == "time-limit"
         if outcome.status in WHY:
             left = "stopped" if outcome.status == "time-limit" and not self._child.ended else "left out"
             self.notes.append(f"A cell {WHY[outcome.status]} and was {left}: {_first_line(step.source)}")
