@@ -50,7 +50,7 @@ def grade(
     except Unreadable as error:
         return ungraded(str(error), outline, known, sandboxed=place.sandboxed)
     content = content_of(cells)
-    with Runner(place, limits, known) as runner:
+    with Runner(place, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
         results: dict[str, ExerciseResult] = {}
         for step in _without_unneeded_examples(runner, work).steps:

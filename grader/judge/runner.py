@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -42,10 +42,16 @@ class Timed:
 
 
 class Runner:
-    """A context manager around the child in which a submission's cells run. `timed_out`: a cell or all of them did."""
+    """A context manager around the child in which a submission's cells run. `names` are the exercises that it is checked
+    for; `timed_out` says whether a cell, or all of them, took too long."""
 
-    def __init__(self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise]) -> None:
+    def __init__(
+        self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise], names: Iterable[str] = ()
+    ) -> None:
         self.limits, self.known = limits, known
+        # An exercise that is about memory has all cells run with less of it: what isn't there can't be used.
+        enough = [known[name].memory or limits.memory for name in names]
+        self._less_memory = max(limits.memory - min(enough, default=limits.memory), 0)
         self.notes: list[str] = []
         self.timed_out = False
         self._zygote = zygote
@@ -55,7 +61,7 @@ class Runner:
         self._fork()
 
     def _fork(self) -> None:
-        self._child = ForkedSubject(self._zygote)
+        self._child = ForkedSubject(self._zygote, self._less_memory)
         self.subject = Timed(self._child, self._deadline)
 
     def left(self) -> float:

@@ -25,13 +25,14 @@ TOO_MANY = ("raised", f"it was called more than {MAX_CALLBACKS} times")
 
 
 class ForkedSubject:
-    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run"."""
+    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run".
+    `less_memory`: bytes that it has less than other children."""
 
-    def __init__(self, zygote: Zygote) -> None:
+    def __init__(self, zygote: Zygote, less_memory: int = 0) -> None:
         self._zygote = zygote
         self._answer: Answer | None = None
         self._room = RESULTS_BYTES
-        end, self._number = zygote.fork()
+        end, self._number = zygote.fork(less_memory)
         self._channel: Channel | None = Channel(end)
         self._wait_until_confined()
 

@@ -14,6 +14,7 @@ from grader.exercises.lesson_09.shared import (
     LESSON,
     LONG,
     LONG_BATCH,
+    MEMORY,
     ONES,
     Attend,
     attention,
@@ -201,4 +202,5 @@ EXERCISE = Exercise(
         ),
     ),
     excluded=(FUSED_ATTENTION,),
+    memory=MEMORY,
 )

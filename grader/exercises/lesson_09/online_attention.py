@@ -16,6 +16,7 @@ from grader.exercises.lesson_09.shared import (
     LESSON,
     LONG,
     LONG_BATCH,
+    MEMORY,
     NEGATIVE,
     OFFSET,
     ONES,
@@ -330,4 +331,5 @@ EXERCISE = Exercise(
         ),
     ),
     excluded=(FUSED_ATTENTION,),
+    memory=MEMORY,
 )
