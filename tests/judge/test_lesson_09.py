@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from grader.exercises.registry import exercises
 from grader.judge.outline import Outline
+from tests.judge.conftest import LIMITS
 from tools import notebooks as nb
 
 LESSON = "09_efficient_attention"
@@ -30,7 +33,8 @@ def outline() -> Outline:
 
 
 def graded(judge, outline, **answers):
-    return judge(nb.solved(LESSON, **answers), outline=outline, known=exercises())
+    limits = replace(LIMITS, check_seconds=20, submission_seconds=120)  # the machine may be busy with other tests
+    return judge(nb.solved(LESSON, **answers), outline=outline, known=exercises(), limits=limits)
 
 
 def test_solved_lesson_gets_full_marks_with_little_memory(judge, outline):
@@ -62,7 +66,8 @@ def test_what_is_made_up_for_long_sequences_does_not_pass(judge, outline):
 def test_honest_code_has_memory_enough(judge, outline):
     """Threads and tensors of some size are no reason to fail."""
     honest = (
-        "import threading\nnotes = torch.zeros(2**21)\nthread = threading.Thread(target=print)\nthread.start()\n"
+        "from concurrent.futures import ThreadPoolExecutor\nnotes = torch.zeros(2**21)\npool = ThreadPoolExecutor(3)\n"
+        "print(list(pool.map(torch.ones, range(9))))\n"
         "def chunked_attention(query, key, value, chunk_size):\n"
         "    rows = [torch.softmax(q @ key.mT / query.shape[-1] ** 0.5, -1) @ value for q in query.split(chunk_size, -2)]\n"
         "    return torch.cat(rows, -2)"

@@ -110,16 +110,16 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
 
 # The largest tensor is what a student's own process says. A judge need not believe it: so many scores, of four bytes each,
 # don't fit into the memory that the process has there.
-MEMORY = 256 * 2**20
-BEYOND = 8500
-ROWS = 50
+MEMORY = 96 * 2**20
+BEYOND = 5100
+PIECE, ROWS = 64, 50
 
 
 def _out_of_memory(session: Session) -> Finding | None:
     """Why a call with BEYOND queries and keys is not right in some rows."""
     name, draw = session.exercise.name, session.draw
     query, key, value = (draw.normal((BEYOND, 1)) for _ in range(3))
-    outcome = session.ask(Request("call", name, (query, key, value, 500)))
+    outcome = session.ask(Request("call", name, (query, key, value, PIECE)))
     if outcome.raised is not None or outcome.status == "died":
         return Finding("full-matrix", f"`{name}` runs out of memory with {BEYOND} queries and keys.")
     finding = compare.run_error(outcome, session.exercise)
