@@ -20,7 +20,7 @@ BY_KIND = {
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
-    "full-matrix": "It makes a tensor as large as the whole table of scores: with long sequences it runs out of memory.",
+    "full-matrix": "It makes a tensor as large as the whole table of scores, for which long sequences leave no room.",
     "values-first": "Not judged yet: the values come first.",
 }
 MESSAGE_BYTES = 1500

@@ -42,8 +42,8 @@ class Timed:
 
 
 class Runner:
-    """A context manager around the child in which a submission's cells run. `names` are the exercises that it is checked
-    for; `timed_out` says whether a cell, or all of them, took too long."""
+    """A context manager around the child in which a submission's cells run. `names` are the exercises that will be
+    checked; `timed_out` says whether a cell, or all of them, took too long."""
 
     def __init__(
         self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise], names: Iterable[str] = ()

@@ -16,8 +16,8 @@ from grader.tolerance import Tolerance
 
 
 def leaves(value: object, count: int) -> list[Tensor] | None:
-    """The `count` tensors of a returned value (a tuple or list if several), or None if it has another structure. A tensor
-    of complex numbers is no tensor here: no exercise asks for one, and a comparison would see the real parts only."""
+    """The `count` tensors of a returned value (a tuple or list if several), or None if it has another structure, or if
+    one is of complex numbers: no exercise asks for those, and a comparison would see the real parts only."""
     values = [value] if count == 1 else value
     if isinstance(values, tuple | list) and len(values) == count and all(_is_real(v) for v in values):
         return list(values)

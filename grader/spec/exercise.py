@@ -102,8 +102,8 @@ class Exclusion:
 @dataclass(frozen=True)
 class Exercise:
     """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to the right tensor or tuple of
-    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`. `memory`:
-    with how many bytes beyond torch's own a judge runs the whole notebook; None leaves it at the judge's limit."""
+    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`.
+    `memory` is how many bytes beyond torch's own a judge gives the whole notebook, if less than its limit."""
 
     name: str
     lesson: str

@@ -31,9 +31,9 @@ class Channel:
         self.memory = 0  # bytes that the last value received may take
 
     def send(self, value: object, seconds: float | None = None) -> None:
-        """Send one value; `Late` if the other end doesn't take it within `seconds`, `WireError` if it can't be sent: then
-        nothing has been. Reads meanwhile, because two ends that both send more than the pipe holds would block each
-        other."""
+        """Send one value; `Late` if the other end doesn't take it within `seconds`, `WireError` (before anything is
+        sent) if it can't be sent. Reads meanwhile, because two ends that both send more than the pipe holds would block
+        each other."""
         rest = memoryview(encode(value))
         deadline = None if seconds is None else time.monotonic() + seconds
         while rest:

@@ -153,8 +153,8 @@ def _is_count(value: Any, most: int = MAX_COUNT) -> bool:
     return type(value) is int and 0 <= value < most
 
 
-def _are_names(value: Any, kind: type = list, most: int = MAX_ITEMS) -> bool:
-    return type(value) is kind and len(value) <= most and all(_is_text(name, MAX_NAME) for name in value)
+def _are_names(value: Any, kind: type[list[Any] | tuple[Any, ...]] = list, most: int = MAX_ITEMS) -> bool:
+    return isinstance(value, kind) and len(value) <= most and all(_is_text(name, MAX_NAME) for name in value)
 
 
 def _by_name(value: Any, kinds: tuple[type, ...]) -> bool:

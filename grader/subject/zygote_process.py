@@ -76,8 +76,8 @@ def main() -> None:
 
 
 def _count_memory_in_use() -> None:
-    """Have large tensors given back when they are freed, and no thread reserve 64 MiB: a child's memory is limited by its
-    address space, and what isn't in use would count."""
+    """Have large tensors given back when they are freed, and no thread reserve 64 MiB: a child's memory is limited by
+    its address space, where what isn't in use would count."""
     with contextlib.suppress(AttributeError):  # not every C library has it
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(M_MMAP_THRESHOLD, 2**20)

@@ -264,6 +264,27 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     assert room.marks() == dict.fromkeys(("ann", "bad", "notes", "zoe"), 1)
 
 
+def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatch):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(RIGHT))
+
+    def judge(plugin, tasks):  # runs on the worker
+        graded = worker.judge(plugin, tasks)
+        for task, one in zip(tasks, graded, strict=True):
+            if task.student == "bo":
+                one.result["exercises"][0].update(broken=True, score=0.0)
+        return graded
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clusters, "judge", judge)
+        outcome = room.grade()
+    assert outcome.problems == {"bo": "The check itself failed: first_steps."}
+    assert room.marks() == {"ann": 1, "bo": 0}
+    outcome = room.grade()
+    assert (outcome.graded, outcome.problems) == (1, {})
+    assert room.marks() == {"ann": 1, "bo": 1}
+
+
 def test_worker_with_another_version_is_refused():
     settings = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):

@@ -173,8 +173,8 @@ MATRICES = 64
 
 
 class Calls:
-    """Answers a detector's calls of one attention. Keeps the first misuse, and of the inputs whether those of any pair of
-    calls differed: the inputs themselves could fill the memory."""
+    """Answers a detector's calls of one attention. Keeps the first misuse, how many calls there were, and whether the
+    inputs of any pair of calls differed; the inputs themselves could fill the memory."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name

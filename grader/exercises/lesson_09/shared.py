@@ -108,8 +108,8 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
     return Part(title, weight, judge)
 
 
-# The largest tensor is what a student's own process says. A judge need not believe it: so many scores, of four bytes each,
-# don't fit into the memory that the process has there.
+# How large the largest tensor is a student's own process says. A judge need not believe it: BEYOND times BEYOND scores
+# of four bytes each don't fit into the memory that the process has there.
 MEMORY = 96 * 2**20
 BEYOND = 5100
 PIECE, ROWS = 64, 50
