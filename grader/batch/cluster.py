@@ -125,11 +125,10 @@ class Judges:
         first = _Pass(self._client, self._name)
         timed_out: list[Task] = []
         for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
-            again = [workers > 1 and graded.result is not None and graded.result["timed_out"] for _, graded in batch]
-            timed_out += [task for (task, _), once_more in zip(batch, again, strict=True) if once_more]
-            yield [pair for pair, once_more in zip(batch, again, strict=True) if not once_more]
-        # A worker that died had other submissions at hand, and one that ran out of time had neighbours, who may have
-        # taken it: each of them gets another chance, alone.
+            timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
+            yield [(task, graded) for task, graded in batch if workers == 1 or not graded.timed_out]
+        # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
+        # it. Each of these submissions gets another chance, alone.
         for task in (*first.killers, *timed_out):
             alone = _Pass(self._client, self._name)
             yield from alone.run([task], 1, 1)

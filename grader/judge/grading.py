@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from grader.exercises.registry import exercises
 from grader.judge import plan
@@ -52,18 +53,8 @@ def grade(
     content = content_of(cells)
     with Runner(place, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
-        results: dict[str, ExerciseResult] = {}
-        for step in _without_unneeded_examples(runner, work).steps:
-            if isinstance(step, plan.RunStep):
-                runner.run(step)
-                continue
-            exercise = known[step.exercise]
-            try:
-                results[exercise.name] = _check(runner, exercise, seed(secret, student, exercise.name, content))
-            except ZygoteGone:
-                raise
-            except Exception as error:
-                results[exercise.name] = _broken(exercise, error)
+        steps = _without_unneeded_examples(runner, work).steps
+        results = _results(runner, steps, lambda name: seed(secret, student, name, content))
     checked = tuple(results[name] for name in outline.exercises)
     return SubmissionResult(
         checked,
@@ -72,6 +63,30 @@ def grade(
         timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
     )
+
+
+def _results(
+    runner: Runner, steps: tuple[plan.Step, ...], seed_of: Callable[[str], bytes]
+) -> dict[str, ExerciseResult]:
+    """Carry out the steps. An exercise that fails behind a cell that we failed to run is marked as broken too: it may
+    need the cell."""
+    results: dict[str, ExerciseResult] = {}
+    cell_lost = False
+    for step in steps:
+        try:
+            if isinstance(step, plan.RunStep):
+                runner.run(step)
+                continue
+            result = _check(runner, runner.known[step.exercise], seed_of(step.exercise))
+            results[step.exercise] = replace(result, broken=result.broken or (cell_lost and not result.passed))
+        except ZygoteGone:
+            raise
+        except Exception as error:
+            if isinstance(step, plan.RunStep):
+                cell_lost = True
+            else:
+                results[step.exercise] = _broken(runner.known[step.exercise], error)
+    return results
 
 
 def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:

@@ -16,6 +16,7 @@ from grader.judge import judge as judges
 from grader.judge.judge import Judge
 from grader.judge.limits import MIB
 from grader.judge.outline import Outline
+from grader.judge.runner import Runner
 from grader.spec.exercise import Exercise
 from grader.subject.forked import RESULTS_BYTES
 from tests.judge.conftest import LIMITS, RIGHT, cells
@@ -213,6 +214,20 @@ def test_fault_of_ours_costs_one_result_and_is_flagged(judge, monkeypatch):
     result = judge(cells())
     assert (result["product"].broken, result["product"].score) == (True, 0.0)
     assert "KeyError" in result["product"].output
+    assert (result["Affine"].broken, result["Affine"].score) == (False, 1.0)
+
+
+def test_cell_that_we_fail_to_run_flags_what_fails_behind_it(judge, monkeypatch):
+    run = Runner.run
+
+    def faulty(runner, step):
+        if step.exercise == "product":
+            raise KeyError("nobody thought of this")
+        run(runner, step)
+
+    monkeypatch.setattr(Runner, "run", faulty)
+    result = judge(cells())
+    assert (result["product"].broken, result["product"].score) == (True, 0.0)
     assert (result["Affine"].broken, result["Affine"].score) == (False, 1.0)
 
 
