@@ -80,7 +80,7 @@ def test_attack_between_cells(judge, source):
     result = judge(made)
     assert result.seconds < LIMITS.submission_seconds + 2
     assert result.mark == 0
-    assert "A cell ended the process and was left out: 'x = 1'" in result.notes
+    assert any(note.endswith("was left out: 'x = 1'") for note in result.notes)
     assert not any(one.broken for one in result.exercises)
     assert judge(cells(), student="bo").mark == result.points
 
@@ -157,9 +157,9 @@ def test_memory_of_the_judge_is_bounded(judge):
     judge(cells())
     Path("/proc/self/clear_refs").write_text("5")
     before = peak()
-    result = judge(cells(product=inside("return torch.zeros(60, 2**18)")))
+    patient = replace(LIMITS, check_seconds=20, submission_seconds=60)
+    result = judge(cells(product=inside("return torch.zeros(60, 2**18)")), limits=patient)
     assert peak() - before < RESULTS_BYTES + 4 * 64 * MIB
-    assert "more than can be looked at" in result["product"].parts[0].message or result["product"].parts[0].kind
     assert any(part.kind == "too-large" for part in result["product"].parts)
 
 
