@@ -202,5 +202,6 @@ EXERCISE = Exercise(
         ),
     ),
     excluded=(FUSED_ATTENTION,),
+    seconds=20,  # the largest case takes code that walks over small tiles a while
     memory=MEMORY,
 )

@@ -112,7 +112,7 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
 # four bytes each, don't fit into the memory that the process has there. There are leading axes, so that right code that
 # walks over small tiles in Python takes few steps.
 MEMORY = 96 * 2**20
-LEADING, BEYOND, PIECE = (4, 4), 1270, 64
+LEADING, BEYOND, PIECE = (4, 4), 1270, 128
 ROWS = 50  # that are compared, of each table
 
 
