@@ -11,6 +11,8 @@ PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check --n
 
 # For any command: make start ARGS=--no-browser, make build ARGS="--check 01"
 ARGS ?=
+# How often `make fuzz` tries each thing.
+FUZZ_ROUNDS ?= 20000
 # Where torch comes from, if not from where pip looks: see README.md on the small CPU build.
 TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
@@ -19,7 +21,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
 ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
-.PHONY: start test test-oldest mutants setup lock build lint format bench release demo
+.PHONY: start test test-oldest mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -42,6 +44,9 @@ lock: $(BIN)/uv  ## requirements.lock made to fit pyproject.toml; ARGS=--upgrade
 
 build: $(STAMP)  ## lessons/ -> solutions/ and notebooks/
 	$(BIN)/grader build $(ARGS)
+
+fuzz: $(STAMP)  ## the fuzz tests for longer, with other seeds
+	FUZZ_ROUNDS=$(FUZZ_ROUNDS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto --timeout 0 tests -k fuzz $(ARGS)
 
 release: $(STAMP)  ## the student's package, a zip in dist/; ARGS=--teacher makes the teacher's
 	$(BIN)/grader release $(ARGS)

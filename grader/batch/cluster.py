@@ -123,9 +123,13 @@ class Judges:
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
         first = _Pass(self._client, self._name)
-        yield from first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1)
-        # A worker that died had other submissions at hand: each of them gets another chance, alone.
-        for task in first.killers:
+        timed_out: list[Task] = []
+        for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
+            timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
+            yield [(task, graded) for task, graded in batch if workers == 1 or not graded.timed_out]
+        # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
+        # it. Each of these submissions gets another chance, alone.
+        for task in (*first.killers, *timed_out):
             alone = _Pass(self._client, self._name)
             yield from alone.run([task], 1, 1)
             yield [(killer, Graded(failed="Every worker that graded it died.")) for killer in alone.killers]

@@ -109,13 +109,14 @@ class _Run:
         return self._complete(submissions)
 
     def _known(self, submission: Submission) -> bool:
-        """Whether the log has the result."""
+        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's."""
         data, unreadable = submission.read(self.settings.limits.notebook_bytes)
         key = self.settings.key(submission.student, unreadable or _digest(data))
         self.keys[submission.student] = key
-        if self.options.force or key not in self.log.records:
+        record = self.log.records.get(key)
+        if self.options.force or record is None or any(one.broken for one in record.result.exercises):
             return False
-        self.outcome.records[submission.student] = self.log.records[key]
+        self.outcome.records[submission.student] = record
         return True
 
     def _store_again(

@@ -34,6 +34,11 @@ class Graded:
     notebook: bytes = b""
     failed: str = ""
 
+    @property
+    def timed_out(self) -> bool:
+        """Whether anything took too long."""
+        return self.result is not None and bool(self.result["timed_out"])
+
 
 class OtherVersion(RuntimeError):
     """A worker has another version of the course's package than the command."""

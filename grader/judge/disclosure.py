@@ -16,9 +16,12 @@ GENERAL = "Passes on the practice inputs, but not on others: it must work for al
 BY_KIND = {
     "time-limit": "It did not finish in time and was stopped. Look for a loop whose end is never reached.",
     "died": "The process that ran it ended in the middle of the call (out of memory, or by itself).",
+    "not-run": "Not run: an earlier call did not come to an end.",
+    "too-large": "It returned more than can be looked at.",
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
+    "full-matrix": "It makes a tensor as large as the whole table of scores, for which long sequences leave no room.",
     **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from grader.exercises.registry import exercises
 from grader.judge import plan
@@ -13,16 +14,18 @@ from grader.judge.disclosure import judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import NotebookCell, Unreadable, read
 from grader.judge.result import ExerciseResult, SubmissionResult
-from grader.judge.runner import Runner
+from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import OpenZygote, Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
+from grader.subject.zygote import ZygoteGone
 
 Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
+FAULT = "The judge itself failed here: {}."
 
 
 def grade(
@@ -37,8 +40,9 @@ def grade(
 ) -> SubmissionResult:
     """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
 
-    Every exercise of the outline gets a result, whatever happens. Raises `ZygoteGone` only if the sandbox itself has
-    ended: start another one and grade anew.
+    Every exercise of the outline gets a result, whatever happens; a fault of ours costs the one result that it belongs
+    to, which is marked as broken. Raises `ZygoteGone` only if the sandbox itself has ended: start another one and grade
+    anew.
     """
     start = time.monotonic()
     limits, known = limits or place.limits, known or exercises()
@@ -46,20 +50,43 @@ def grade(
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:
         return ungraded(str(error), outline, known, sandboxed=place.sandboxed)
-    with Runner(place, limits, known) as runner:
+    content = content_of(cells)
+    with Runner(place, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
-        results: dict[str, ExerciseResult] = {}
-        for step in _without_unneeded_examples(runner, work).steps:
-            if isinstance(step, plan.RunStep):
-                runner.run(step)
-            else:
-                results[step.exercise] = _check(runner, known[step.exercise], seed(secret, student, step.exercise))
+        steps = _without_unneeded_examples(runner, work).steps
+        results = _results(runner, steps, lambda name: seed(secret, student, name, content))
+    checked = tuple(results[name] for name in outline.exercises)
     return SubmissionResult(
-        tuple(results[name] for name in outline.exercises),
+        checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
         sandboxed=place.sandboxed,
+        timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
     )
+
+
+def _results(
+    runner: Runner, steps: tuple[plan.Step, ...], seed_of: Callable[[str], bytes]
+) -> dict[str, ExerciseResult]:
+    """Carry out the steps. An exercise that fails behind a cell that we failed to run is marked as broken too: it may
+    need the cell."""
+    results: dict[str, ExerciseResult] = {}
+    cell_lost = False
+    for step in steps:
+        try:
+            if isinstance(step, plan.RunStep):
+                runner.run(step)
+                continue
+            result = _check(runner, runner.known[step.exercise], seed_of(step.exercise))
+            results[step.exercise] = replace(result, broken=result.broken or (cell_lost and not result.passed))
+        except ZygoteGone:
+            raise
+        except Exception as error:
+            if isinstance(step, plan.RunStep):
+                cell_lost = True
+            else:
+                results[step.exercise] = _broken(runner.known[step.exercise], error)
+    return results
 
 
 def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:
@@ -68,9 +95,27 @@ def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], sandboxe
     return SubmissionResult(nothing, unreadable=why, sandboxed=sandboxed)
 
 
-def seed(secret: bytes, student: str, exercise: str) -> bytes:
-    """What the inputs of one student's check are drawn from: nobody without the secret can know them."""
-    return hmac.new(secret, f"{student}\0{exercise}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:
+    """No points for anything, because of a fault of ours: every result is marked as broken."""
+    nothing = tuple(_broken(known[name], error) for name in outline.exercises)
+    return SubmissionResult(nothing, sandboxed=sandboxed)
+
+
+def _broken(exercise: Exercise, error: BaseException) -> ExerciseResult:
+    why = FAULT.format(type(error).__name__)
+    return ExerciseResult(exercise.name, exercise.points, 0.0, output=why, broken=True)
+
+
+def content_of(cells: tuple[NotebookCell, ...]) -> bytes:
+    """A hash of all that is read of a notebook."""
+    return hashlib.sha256(ascii(cells).encode()).digest()
+
+
+def seed(secret: bytes, student: str, exercise: str, content: bytes) -> bytes:
+    """What the inputs of one check are drawn from: nobody without the secret can know them. `content` is the notebook's
+    hash: what one hand-in finds out about its inputs is no use to the next."""
+    about = f"{student}\0{exercise}\0".encode("utf-8", "surrogatepass")
+    return hmac.new(secret, about + content, hashlib.sha256).digest()
 
 
 def _without_unneeded_examples(runner: Runner, work: plan.Plan) -> plan.Plan:
@@ -99,7 +144,7 @@ def _check(runner: Runner, exercise: Exercise, secret_seed: bytes) -> ExerciseRe
 
 def _practice_report(runner: Runner, exercise: Exercise) -> Report | None:
     """What the learner's own check says: only from there come words that could carry anything of the inputs."""
-    if runner.subject.ended:
+    if runner.subject.ended or runner.left() < LEAST_SECONDS:
         return None
     seconds = runner.seconds_for_check(exercise)
     report = evaluate(exercise, runner.subject, seconds=seconds, earlier=runner.known)

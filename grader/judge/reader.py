@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 MIB = 2**20
-# In characters: of one cell (a longer one is left out), and of all cells.
-MAX_SOURCE, MAX_SOURCES = 1_000_000, 20_000_000
+# Characters of all cells together. One cell that is too long for its process is left out when it is its turn.
+MAX_SOURCES = 20_000_000
 # A larger file is looked at before it is parsed: 100 MB of small values would become gigabytes of Python objects.
 SMALL = 4 * MIB
 MAX_VALUES = 10_000_000
@@ -127,7 +127,7 @@ def _cell(raw: Any) -> NotebookCell | None:
     source = raw.get("source", raw.get("input", ""))
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
-    if not isinstance(source, str) or len(source) > MAX_SOURCE:
+    if not isinstance(source, str):
         return None
     metadata = _dict(raw.get("metadata"))
     course = _dict(metadata.get("course"))

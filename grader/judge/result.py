@@ -56,12 +56,14 @@ class ExerciseResult:
 @dataclass(frozen=True)
 class SubmissionResult:
     """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
-    graded; `sandboxed` is False where it was graded without a sandbox."""
+    graded; `sandboxed` is False where it was graded without a sandbox; `timed_out` says whether anything took too long,
+    which on a busy machine may be a neighbour's doing."""
 
     exercises: tuple[ExerciseResult, ...]
     notes: tuple[str, ...] = ()
     unreadable: str = ""
     sandboxed: bool = True
+    timed_out: bool = False
     seconds: float = 0.0
 
     @property

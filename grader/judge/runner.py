@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -19,6 +19,8 @@ from grader.subject.zygote import Zygote
 
 # Under this there is no use in starting anything.
 LEAST_SECONDS = 0.05
+# Why a cell did not come to its end.
+WHY = {"time-limit": "ran out of time", "died": "ended the process", "too-large": "is too long"}
 
 
 class Timed:
@@ -40,11 +42,18 @@ class Timed:
 
 
 class Runner:
-    """A context manager around the child in which a submission's cells run."""
+    """A context manager around the child in which a submission's cells run. `names` are the exercises that will be
+    checked; `timed_out` says whether a cell, or all of them, took too long."""
 
-    def __init__(self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise]) -> None:
+    def __init__(
+        self, zygote: Zygote, limits: Limits, known: Mapping[str, Exercise], names: Iterable[str] = ()
+    ) -> None:
         self.limits, self.known = limits, known
+        # An exercise that is about memory has all cells run with less of it: what isn't there can't be used.
+        enough = [known[name].memory or limits.memory for name in names]
+        self._less_memory = max(limits.memory - min(enough, default=limits.memory), 0)
         self.notes: list[str] = []
+        self.timed_out = False
         self._zygote = zygote
         self._deadline = time.monotonic() + limits.submission_seconds
         self._done: list[RunStep] = []
@@ -52,7 +61,7 @@ class Runner:
         self._fork()
 
     def _fork(self) -> None:
-        self._child = ForkedSubject(self._zygote)
+        self._child = ForkedSubject(self._zygote, self._less_memory)
         self.subject = Timed(self._child, self._deadline)
 
     def left(self) -> float:
@@ -68,7 +77,9 @@ class Runner:
             self._fork()
             replayed, self._done = self._done, []
             for step in replayed:
-                self._run(step)
+                if self.left() > LEAST_SECONDS:
+                    self._run(step)
+        self.timed_out = True
         return False
 
     def names(self, sources: tuple[str, ...]) -> set[str] | None:
@@ -85,15 +96,17 @@ class Runner:
         flags = ("definitions",) if step.definitions else ()
         request = Request("run", source=step.source, args=flags, seconds=self.limits.cell_seconds)
         outcome = self.subject.ask(request)
-        if outcome.status in ("time-limit", "died"):
-            why = "ran out of time" if outcome.status == "time-limit" else "ended the process"
-            left = "left out" if self._child.ended else "stopped"
-            self.notes.append(f"A cell {why} and was {left}: {_first_line(step.source)}")
-        if self._child.ended and outcome.status != "not-run":
+        self.timed_out = self.timed_out or outcome.status == "time-limit"
+        if outcome.status in WHY:
+            left = "stopped" if outcome.status == "time-limit" and not self._child.ended else "left out"
+            self.notes.append(f"A cell {WHY[outcome.status]} and was {left}: {_first_line(step.source)}")
+        if outcome.status == "too-large" or (self._child.ended and outcome.status != "not-run"):
             return
-        self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
-        if step.exercise:
+        if step.exercise and not step.definitions:
             self._note(step.exercise, outcome)
+        if outcome.status == "time-limit":  # another process would wait for it as long: it takes what the cell defines
+            step = replace(step, definitions=True)
+        self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
 
     def _note(self, exercise: str, outcome: Outcome) -> None:
         said = outcome.output

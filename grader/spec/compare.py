@@ -18,12 +18,16 @@ from grader.tolerance import Tolerance
 
 
 def leaves(value: object, count: int) -> list[Tensor] | None:
-    """The `count` tensors of a returned value (a tuple or list if several), or None if it has another structure."""
-    if count == 1:
-        return [value] if isinstance(value, Tensor) else None
-    if isinstance(value, tuple | list) and len(value) == count and all(isinstance(v, Tensor) for v in value):
-        return list(value)
+    """The `count` tensors of a returned value (a tuple or list if several), or None if it has another structure, or if
+    one is of complex numbers: no exercise asks for those, and a comparison would see the real parts only."""
+    values = [value] if count == 1 else value
+    if isinstance(values, tuple | list) and len(values) == count and all(_is_real(v) for v in values):
+        return list(values)
     return None
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Tensor) and not value.is_complex()
 
 
 def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
@@ -33,6 +37,8 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
         return Finding("missing", f"`{outcome.value}` is not defined. Run the cell that defines it, then check again.")
     if outcome.status == "misbuilt":
         return Finding("misbuilt", str(outcome.value))
+    if outcome.status == "too-large":
+        return Finding("too-large", f"`{name}` returned more than can be looked at: {outcome.value}.")
     if outcome.status == "time-limit":
         return Finding(
             "time-limit",
@@ -143,12 +149,12 @@ def structure(value: object, exercise: Exercise) -> Finding | None:
 def in_words(value: object) -> str:
     """What a student's function returned, in words."""
     if isinstance(value, Tensor):
-        return f"one tensor of shape {tuple(value.shape)}"
+        return f"one tensor of {'complex numbers, ' if value.is_complex() else ''}shape {tuple(value.shape)}"
     if isinstance(value, tuple | list):
         kind = type(value).__name__
         if not value:
             return f"an empty {kind}"
-        if all(isinstance(item, Tensor) for item in value):
+        if all(_is_real(item) for item in value):
             return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
         return f"a {kind} of {len(value)} ({', '.join(in_words(item) for item in list(value)[:4])})"
     if isinstance(value, Opaque):

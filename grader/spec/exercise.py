@@ -119,7 +119,8 @@ class Exclusion:
 @dataclass(frozen=True)
 class Exercise:
     """One exercise. `cases` draws the arguments, `reference` maps a case's arguments to the right tensor or tuple of
-    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`."""
+    tensors, `parts` are in reading order. `seconds` limits the check; None means `grader.spec.evaluate.SECONDS`.
+    `memory` is how many bytes beyond torch's own a judge gives the whole notebook, if less than its limit."""
 
     name: str
     lesson: str
@@ -134,6 +135,7 @@ class Exercise:
     excluded: tuple[Exclusion, ...] = ()
     builds_on: tuple[str, ...] = ()
     seconds: float | None = None
+    memory: int | None = None
 
     @property
     def call(self) -> str:

@@ -1,4 +1,4 @@
-"""Frames over a socket, with a deadline."""
+"""Frames over a socket, with a deadline. It is looked at on every round: bytes may come without end, or one by one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import socket
 import time
 from typing import Any
 
-from grader.subject.wire import HEADER, MAX_FRAME, WireError, decode, encode, frame_size
+from grader.subject.wire import HEADER, MAX_FRAME, decode, encode, frame_size, memory_of
 
 # What a child says once it is confined.
 READY = "ready"
 
 
 class Closed(Exception):
-    """The other end is gone."""
+    """The other end is gone, or can no longer be talked to: it stopped in the middle of a frame, or never stops."""
 
 
 class Late(Exception):
@@ -28,13 +28,16 @@ class Channel:
         end.setblocking(False)
         self._socket = end
         self._read = bytearray()  # bytes of frames not yet returned
+        self.memory = 0  # bytes that the last value received may take
 
     def send(self, value: object, seconds: float | None = None) -> None:
-        """Send one value; `Late` if the other end doesn't take it within `seconds`. Reads meanwhile, because two ends
-        that both send more than the pipe holds would block each other."""
+        """Send one value; `Late` if the other end doesn't take it within `seconds`, `WireError` (before anything is
+        sent) if it can't be sent. Reads meanwhile, because two ends that both send more than the pipe holds would block
+        each other."""
         rest = memoryview(encode(value))
         deadline = None if seconds is None else time.monotonic() + seconds
         while rest:
+            _look_at(deadline)
             try:
                 rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
@@ -50,6 +53,7 @@ class Channel:
         self._fill(HEADER.size, deadline)
         size = frame_size(self._read)
         self._fill(size, deadline)
+        self.memory = memory_of(self._read)
         frame = self._read[:size]
         del self._read[:size]
         return decode(frame)
@@ -61,6 +65,7 @@ class Channel:
     def _fill(self, size: int, deadline: float | None) -> None:
         """Read until there are at least `size` bytes."""
         while len(self._read) < size:
+            _look_at(deadline)
             try:
                 self._take()
             except BlockingIOError:
@@ -74,13 +79,11 @@ class Channel:
             raise
         except OSError:
             part = b""
-        if not part and self._read:
-            raise WireError("the sender stopped in the middle of a frame")
         if not part:
-            raise Closed("the other end closed the pipe")
+            raise Closed("the other end closed the pipe" + " in the middle of a frame" * bool(self._read))
         self._read += part
         if len(self._read) > 2 * MAX_FRAME:
-            raise WireError("the sender sends without end")
+            raise Closed("the other end sends without end")
 
     def _wait(self, wanted: int, deadline: float | None) -> int:
         """Wait until the pipe is ready. Returns poll's events."""
@@ -91,3 +94,8 @@ class Channel:
         if not ready:
             raise Late
         return ready[0][1]
+
+
+def _look_at(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise Late

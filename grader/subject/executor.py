@@ -23,11 +23,11 @@ from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
 from grader.subject.names import does_nothing, names_of, words_of
-from grader.subject.protocol import OUTPUT_BYTES, Answer, Outcome, Request
+from grader.subject.protocol import MAX_NAME, OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Translator
-from grader.subject.values import GIVEN, Callback, Given, plain, same, tensors_by_place, tensors_in
+from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
@@ -107,7 +107,7 @@ class Executor:
             if "eval" in words and "eval" not in names_of(code).uses:
                 words.remove("eval")  # `model.eval()` looks no name up
             names |= words
-        return {"value": sorted(names)}
+        return {"value": _short(names)}
 
     def _call(self, request: Request) -> dict[str, Any]:
         function = self._find(request.target)
@@ -176,9 +176,9 @@ class Executor:
         state = {
             "parameters": {name: plain(p) for name, p in module.named_parameters(remove_duplicate=False)},
             "buffers": {name: plain(b) for name, b in module.named_buffers(remove_duplicate=False)},
-            "saved": list(module.state_dict()),
-            "tracked": [name for name, b in module.named_buffers(remove_duplicate=False) if b.requires_grad],
-            "training": module.training,
+            "saved": _short(set(module.state_dict())),
+            "tracked": _short({name for name, b in module.named_buffers(remove_duplicate=False) if b.requires_grad}),
+            "training": bool(module.training),
         }
         return {"value": state}
 
@@ -220,11 +220,10 @@ def _misfit(tensors: dict[str, Tensor], state: dict[str, Tensor]) -> str:
 def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Facts about a student's object: its kind, the names of its parameters, their numeric defaults, those without a
     default, the global names its code uses, those among them that are data in `namespace`, the attributes that its
-    methods set, whether its code has a loop and whether it does nothing; for a module the path of each part, with its
-    class and base classes."""
+    methods set, whether its code has a loop and whether it does nothing."""
     facts: dict[str, Any] = {
         "kind": _kind(thing),
-        "type": type(thing).__name__,
+        "type": type(thing).__name__[:MAX_NAME],
         "parameters": None,
         "defaults": {},
         "required": [],
@@ -234,20 +233,21 @@ def describe(thing: Any, namespace: Mapping[str, Any] | None = None) -> dict[str
         facts["parameters"] = [p.name for p in parameters]
         facts["defaults"] = {p.name: plain(p.default) for p in parameters if isinstance(p.default, int | float)}
         named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        facts["required"] = [p.name for p in parameters if p.default is p.empty and p.kind in named]
+        facts["required"] = _short({p.name for p in parameters if p.default is p.empty and p.kind in named})
     codes = _codes(thing)
     names = [names_of(code) for code in codes]
     uses = {name for found in names for name in found.uses}
-    facts["uses"] = sorted(uses)
-    facts["data"] = sorted(name for name in uses if isinstance((namespace or {}).get(name), DATA))
-    facts["sets"] = sorted({name for found in names for name in found.attributes})
+    facts["uses"] = _short(uses)
+    facts["data"] = _short({name for name in uses if isinstance((namespace or {}).get(name), DATA)})
+    facts["sets"] = _short({name for found in names for name in found.attributes})
     facts["loops"] = any(found.loops for found in names)
     facts["empty"] = (bool(codes) or isinstance(thing, type)) and all(does_nothing(code) for code in codes)
-    if isinstance(thing, nn.Module):
-        facts["parts"] = [
-            [path, [base.__name__ for base in type(part).__mro__]] for path, part in thing.named_modules()
-        ]
     return facts
+
+
+def _short(names: set[str]) -> list[str]:
+    """Names in order, without those that are too long to be sent: no name of the course's is."""
+    return sorted(name for name in names if len(name) <= MAX_NAME)[:MAX_ITEMS]
 
 
 def _kind(thing: object) -> str:
@@ -283,7 +283,15 @@ def _gradients(
     if not outputs or not wanted:
         return None
     gradients = torch.autograd.grad(outputs, list(wanted.values()), allow_unused=True)
-    return {k: None if g is None else plain(g) for k, g in zip(wanted, gradients, strict=True)}
+    return {k: _plain_gradient(g) for k, g in zip(wanted, gradients, strict=True)}
+
+
+def _plain_gradient(gradient: Tensor | None) -> Tensor | None:
+    """None for one that isn't real: parameters of a student's own may be complex."""
+    if gradient is None or not gradient.is_floating_point():
+        return None
+    dense: Tensor = plain(gradient.to_dense() if gradient.is_sparse else gradient)
+    return dense
 
 
 class _Guarded:

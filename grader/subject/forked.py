@@ -10,21 +10,29 @@ from typing import Any
 from grader.subject.channel import READY, Channel, Closed, Late
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
-from grader.subject.wire import WireError
+from grader.subject.wire import TooLarge, WireError
 from grader.subject.zygote import Zygote, ZygoteGone
 
 # Seconds for the pipe, beyond the time limit of the student's code.
 GRACE = 1.0
 CONFINE_SECONDS = 60.0
+# What the results of one child may take in this process, where a check keeps them: the limit of one alone wouldn't do.
+RESULTS_BYTES = 128 * 2**20
+# Calls of one `Callback` or several during one request.
+MAX_CALLBACKS = 10_000
+
+TOO_MANY = ("raised", f"it was called more than {MAX_CALLBACKS} times")
 
 
 class ForkedSubject:
-    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run"."""
+    """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run".
+    `less_memory`: bytes that it has less than other children."""
 
-    def __init__(self, zygote: Zygote) -> None:
+    def __init__(self, zygote: Zygote, less_memory: int = 0) -> None:
         self._zygote = zygote
         self._answer: Answer | None = None
-        end, self._number = zygote.fork()
+        self._room = RESULTS_BYTES
+        end, self._number = zygote.fork(less_memory)
         self._channel: Channel | None = Channel(end)
         self._wait_until_confined()
 
@@ -43,19 +51,28 @@ class ForkedSubject:
         self._answer = answer
 
     def ask(self, request: Request) -> Outcome:
-        """Carry out one request in the child. After a death or a time-out every outcome is "not-run"."""
+        """Carry out one request in the child, within its seconds and `GRACE`. Once the child had to be ended, every
+        outcome is "not-run"."""
         if self._channel is None:
             return Outcome(status="not-run")
         # The child can't know this number before the request, so it can't send an answer in advance.
         token = secrets.randbits(60)
         deadline = time.monotonic() + request.seconds + GRACE
         try:
-            self._send((token, to_plain(request)), deadline)
-            return self._receive(token, deadline)
+            try:
+                self._send((token, to_plain(request)), deadline)
+            except TooLarge as error:
+                return Outcome(status="too-large", value=str(error))
+            return self._receive(token, request, deadline)
         except Late:  # a child that no longer answers, or no longer reads
             outcome = Outcome(status="time-limit")
-        except (Closed, WireError, ValueError):  # a child that is gone, or sends malformed messages
+        except TooLarge as error:
+            outcome = Outcome(status="too-large", value=str(error))
+        except (Closed, ValueError):  # a child that is gone, or sends what no child of ours would
             outcome = Outcome(status="died")
+        except BaseException:  # a fault of ours leaves the child in the middle of a request
+            self.close()
+            raise
         self.close()
         return outcome
 
@@ -64,20 +81,29 @@ class ForkedSubject:
         """Whether the child is gone."""
         return self._channel is None
 
-    def _receive(self, token: int, deadline: float) -> Outcome:
+    def _receive(self, token: int, request: Request, deadline: float) -> Outcome:
         """The outcome of the request with this token. Answers the child's callbacks meanwhile."""
+        callbacks = 0
         while True:
-            message: Any = self._connected().receive(max(deadline - time.monotonic(), 1e-3))
+            message: Any = self._connected().receive(_left(deadline))
             if not isinstance(message, dict):
                 raise ValueError("a message is a dict")
             if "outcome" in message:
-                if message.get("token") != token:
-                    raise ValueError("an answer to another question")
-                return outcome_from(message["outcome"])
+                return self._outcome(message, token, request)
             number, args = message.get("callback"), message.get("args")
             if self._answer is None or type(number) is not int or not isinstance(args, tuple):
                 raise ValueError("a callback that nobody expects")
-            self._send(self._reply(Callback(number), args), deadline)
+            callbacks += 1
+            self._send(self._reply(Callback(number), args) if callbacks <= MAX_CALLBACKS else TOO_MANY, deadline)
+
+    def _outcome(self, message: dict[str, Any], token: int, request: Request) -> Outcome:
+        told = message.get("token")
+        if type(told) is not int or told != token:
+            raise ValueError("an answer to another question")
+        self._room -= self._connected().memory
+        if self._room < 0:
+            raise TooLarge(f"the results together take more than {RESULTS_BYTES} bytes")
+        return outcome_from(message["outcome"], request)
 
     def _connected(self) -> Channel:
         assert self._channel is not None
@@ -85,7 +111,9 @@ class ForkedSubject:
 
     def _send(self, value: object, deadline: float) -> None:
         try:
-            self._connected().send(value, max(deadline - time.monotonic(), 1e-3))
+            self._connected().send(value, _left(deadline))
+        except TooLarge:
+            raise
         except WireError as error:  # our fault, not the child's
             raise RuntimeError("this can't be sent to a student's process") from error
 
@@ -109,3 +137,11 @@ class ForkedSubject:
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
+
+
+def _left(deadline: float) -> float:
+    """Seconds left. A child that keeps this process busy is late too."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise Late
+    return left

@@ -8,11 +8,17 @@ from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
-from grader.subject.values import Callback
+from grader.subject.values import MAX_ITEMS, Callback, Opaque
 
 Op = Literal["run", "names", "call", "build", "load", "state", "mode", "get", "describe"]
-Status = Literal["ok", "raised", "time-limit", "missing", "misbuilt", "died", "not-run"]
+Status = Literal["ok", "raised", "time-limit", "missing", "misbuilt", "too-large", "died", "not-run"]
 OUTPUT_BYTES = 20_000
+# The most that an outcome holds: characters of a name, names of torch functions, characters of an exception's message
+# and of the line it came from, classes of an exception. Whoever makes an outcome cuts to these.
+MAX_NAME, MAX_CALLS, MAX_MESSAGE, MAX_TYPES = 200, 5_000, 600, 100
+MAX_COUNT = 2**62
+# Those that a student's process may send; the judge alone says "died" and "not-run".
+STATUSES = ("ok", "raised", "time-limit", "missing", "misbuilt", "too-large")
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Request:
     | state | the parameters and buffers of "@handle", what its state_dict holds, buffers that hold a graph |
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
     | get | the value of the name `target` |
-    | describe | facts about `target`: what it is, its parameters, the names its code uses, a module's parts |
+    | describe | facts about `target`: what it is, its parameters, the names its code uses |
 
     `cotangents` (one per output tensor, None to leave one out) asks for gradients: of every floating-point argument,
     and of a module's parameters. `watch` asks for the log of the torch functions called.
@@ -74,6 +80,7 @@ class Outcome:
     """The outcome of a request.
 
     "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
+    "too-large": what was to be sent, either way, is too large (`value` says how large).
     `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
     arguments and name of parameters, None where no gradient flows; None altogether if not requested or if no output
     has a gradient. `settings`: what the call changed in torch itself (the keys of `grader.subject.settings.SETTINGS`);
@@ -118,52 +125,120 @@ def to_plain(message: Request | Outcome) -> dict[str, Any]:
 _SIMPLE = frozenset({int, str})
 
 
-def outcome_from(data: Any) -> Outcome:
-    """The outcome that a student's process sent; anything malformed is a ValueError."""
+def outcome_from(data: Any, request: Request) -> Outcome:
+    """The outcome of `request` that a student's process sent. ValueError for anything that this request can't have: the
+    process may send whatever it likes, and those who read an outcome rely on its types, ranges and lengths."""
     if not isinstance(data, dict) or not data.keys() <= _DEFAULTS[Outcome].keys():
         raise ValueError("an outcome has its fields and no others")
     for name, value in data.items():
-        if name in _SOUND and not _SOUND[name](value):
+        if name in _SOUND and not _SOUND[name](value, request):
             raise ValueError(f"an outcome's {name} is malformed")
-    raised = data.get("raised")
-    if data.get("status") == "raised" and raised is None:
+    status, raised = data.get("status", "ok"), data.get("raised")
+    if not _is_value(data.get("value"), status, request):
+        raise ValueError("an outcome's value is malformed")
+    if (status == "raised") != (raised is not None):
         raise ValueError("an outcome's raised is malformed")
     if raised is not None:
         raised = Raised(**raised)
     return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_BYTES]})
 
 
-def _all(items: Any, kind: type) -> bool:
-    return isinstance(items, tuple) and all(type(item) is kind for item in items)
+def _is_value(value: Any, status: str, request: Request) -> bool:
+    if status in ("missing", "misbuilt", "too-large"):
+        return _is_text(value, OUTPUT_BYTES)
+    if status != "ok":
+        return value is None
+    return request.op in ("call", "get") or _VALUES.get(request.op, _is_none)(value)
 
 
-def _is_raised(value: Any) -> bool:
-    return value is None or (
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _is_text(value: Any, most: int) -> bool:
+    return type(value) is str and len(value) <= most
+
+
+def _is_count(value: Any, most: int = MAX_COUNT) -> bool:
+    return type(value) is int and 0 <= value < most
+
+
+def _are_names(value: Any, kind: type[list[Any] | tuple[Any, ...]] = list, most: int = MAX_ITEMS) -> bool:
+    return isinstance(value, kind) and len(value) <= most and all(_is_text(name, MAX_NAME) for name in value)
+
+
+def _by_name(value: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(value, dict) and _are_names(list(value)) and all(type(one) in kinds for one in value.values())
+
+
+def _is_state(value: Any) -> bool:
+    return (
         isinstance(value, dict)
-        and value.keys() == {f.name for f in fields(Raised)}
-        and _all(value["types"], str)
-        and all(isinstance(value[name], str) for name in ("message", "line", "function", "file", "called"))
-        and isinstance(value["line_number"], int)
-        and isinstance(value["deliberate"], bool)
+        and value.keys() == {"parameters", "buffers", "saved", "tracked", "training"}
+        and all(_by_name(value[place], (Tensor, Opaque)) for place in ("parameters", "buffers"))
+        and all(_are_names(value[place]) for place in ("saved", "tracked"))
+        and type(value["training"]) is bool
     )
 
 
-def _are_gradients(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(isinstance(v, Tensor | None) for v in value.values()))
+LISTS_OF_NAMES = ("required", "uses", "data", "sets")  # in a description
 
 
-_SOUND: dict[str, Callable[[Any], bool]] = {
-    # Not "died" or "not-run": only the judge sets those.
-    "status": lambda value: isinstance(value, str) and value in ("ok", "raised", "time-limit", "missing", "misbuilt"),
+def _is_description(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {*LISTS_OF_NAMES, "kind", "type", "parameters", "defaults", "loops", "empty"}
+        and _is_text(value["kind"], MAX_NAME)
+        and _is_text(value["type"], MAX_NAME)
+        and (value["parameters"] is None or _are_names(value["parameters"]))
+        and _by_name(value["defaults"], (bool, int, float, Opaque))
+        and all(_are_names(value[place]) for place in LISTS_OF_NAMES)
+        and type(value["loops"]) is type(value["empty"]) is bool
+    )
+
+
+# The values of requests that went well. That of a call and of a name is whatever the student's code made.
+_VALUES: dict[str, Callable[[Any], bool]] = {
+    "names": lambda value: value is None or _are_names(value),
+    "state": _is_state,
+    "describe": _is_description,
+}
+
+
+def _is_raised(value: Any, _request: Request) -> bool:
+    return value is None or (
+        isinstance(value, dict)
+        and value.keys() == {f.name for f in fields(Raised)}
+        and _are_names(value["types"], tuple, MAX_TYPES)
+        and _is_text(value["message"], MAX_MESSAGE)
+        and _is_text(value["line"], MAX_MESSAGE)
+        and all(_is_text(value[name], MAX_NAME) for name in ("function", "file", "called"))
+        and _is_count(value["line_number"])
+        and type(value["deliberate"]) is bool
+    )
+
+
+def _are_gradients(value: Any, request: Request) -> bool:
+    if value is None or request.cotangents is None:
+        return value is None
+    return _by_name(value, (Tensor, type(None))) and all(g is None or g.is_floating_point() for g in value.values())
+
+
+def _are_places(value: Any, request: Request) -> bool:
+    return type(value) is tuple and all(_is_count(place, len(request.args)) for place in value)
+
+
+_SOUND: dict[str, Callable[[Any, Request], bool]] = {
+    "status": lambda value, _: type(value) is str and value in STATUSES,
     "raised": _is_raised,
-    "changed": lambda value: _all(value, int),
+    "changed": _are_places,
     "gradients": _are_gradients,
-    "settings": lambda value: _all(value, str),
-    "calls": lambda value: _all(value, str),
-    "operations": lambda value: isinstance(value, int),
-    "largest": lambda value: isinstance(value, int),
-    "largest_shape": lambda value: _all(value, int),
-    "output": lambda value: isinstance(value, str),
+    "settings": lambda value, _: _are_names(value, tuple),
+    "calls": lambda value, _: _are_names(value, tuple, MAX_CALLS),
+    "operations": lambda value, _: _is_count(value),
+    "largest": lambda value, _: _is_count(value),
+    "largest_shape": lambda value, _: type(value) is tuple and len(value) <= MAX_NAME and all(map(_is_count, value)),
+    "output": lambda value, _: type(value) is str,
 }
 _DEFAULTS: dict[type, dict[str, Any]] = {
     kind: {f.name: f.default if f.default is not MISSING else None for f in fields(kind)} for kind in (Request, Outcome)

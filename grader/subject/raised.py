@@ -14,10 +14,8 @@ from typing import TextIO
 
 import torch
 
-from grader.subject.protocol import Raised
+from grader.subject.protocol import MAX_MESSAGE, MAX_NAME, MAX_TYPES, Raised
 
-MESSAGE_LENGTH = 600
-NAME_LENGTH = 200
 RAISE = dis.opmap["RAISE_VARARGS"]  # also what an `assert` ends in
 _PATHS = sysconfig.get_paths()
 # Frames in these places are never the student's.
@@ -31,25 +29,25 @@ _FOREIGN = (
 
 def describe_exception(error: BaseException) -> Raised:
     """`error` with the innermost line of the student's code that it passed through."""
-    types = tuple(base.__name__ for base in type(error).__mro__ if base is not object)
+    types = tuple(base.__name__[:MAX_NAME] for base in type(error).__mro__[:MAX_TYPES] if base is not object)
     try:
-        message = str(error)[:MESSAGE_LENGTH]
+        message = str(error)[:MAX_MESSAGE]
     except BaseException:  # a student's own exception class may do anything in its __str__
         message = ""
     own = _student_entries(error.__traceback__)
     if not own:
         if isinstance(error, SyntaxError):
-            return Raised(types, message, (error.text or "").strip(), error.lineno or 0)
+            return Raised(types, message, str(error.text or "").strip()[:MAX_MESSAGE], error.lineno or 0)
         return Raised(types, message)
     last, code = own[-1], own[-1].tb_frame.f_code
     return Raised(
         types,
         message,
-        linecache.getline(code.co_filename, last.tb_lineno).strip(),
+        linecache.getline(code.co_filename, last.tb_lineno).strip()[:MAX_MESSAGE],
         last.tb_lineno,
-        function=code.co_qualname[:NAME_LENGTH],
-        file=os.path.basename(code.co_filename) if os.path.isfile(code.co_filename) else "",
-        called=own[0].tb_frame.f_code.co_qualname[:NAME_LENGTH],
+        function=code.co_qualname[:MAX_NAME],
+        file=os.path.basename(code.co_filename)[:MAX_NAME] if os.path.isfile(code.co_filename) else "",
+        called=own[0].tb_frame.f_code.co_qualname[:MAX_NAME],
         deliberate=last.tb_next is None and code.co_code[last.tb_lasti] == RAISE,
     )
 

@@ -23,7 +23,7 @@ def time_limit(seconds: float) -> AbstractContextManager[None]:
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
         return _BySignal(seconds)
-    return _by_thread(seconds)
+    return limit_in_thread(seconds)
 
 
 class _BySignal:
@@ -52,7 +52,8 @@ def _raise(_number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def _by_thread(seconds: float) -> Iterator[None]:
+def limit_in_thread(seconds: float) -> Iterator[None]:
+    """The same without signals, for any thread. Only Python code can be interrupted."""
     target, lock, done = threading.get_ident(), threading.Lock(), False
 
     def raise_in_target() -> None:

@@ -22,6 +22,8 @@ _equal, _isnan, _where = torch.equal, torch.isnan, torch.where
 _BARE: dict[type, Callable[[Any], Any]] = {int: int.__index__, float: float.__float__, str: str.__str__}
 MAX_DEPTH = 12
 MAX_ITEMS = 100_000
+# Beyond it a whole number may not fit into a float.
+MAX_INT = 10**299
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
 def plain(value: object, depth: int = 0) -> Any:
     """`value` as plain data: detached copies of tensors, tuples and lists of plain data, `Opaque` for the rest."""
     kind = type(value)
+    if kind is int and not -MAX_INT < value < MAX_INT:  # type: ignore[operator]
+        return Opaque("int with hundreds of digits")
     if kind in _PLAIN:
         return value
     if kind is Tensor or kind is nn.Parameter:
@@ -92,7 +96,7 @@ def plain(value: object, depth: int = 0) -> Any:
         return plain(value.item(), depth + 1)
     for base, bare in _BARE.items():
         if isinstance(value, base):
-            return bare(value)
+            return plain(bare(value), depth + 1)
     if depth >= MAX_DEPTH:
         return Opaque("deeply nested data")
     if isinstance(value, tuple | list) and len(value) <= MAX_ITEMS:

@@ -25,6 +25,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader.subject.protocol import MAX_CALLS, MAX_NAME
 from grader.subject.values import tensors_in
 
 COMPILERS = ("torch.jit", "torch.fx", "torch.library")
@@ -50,6 +51,11 @@ class Log:
         return tuple(self._calls)
 
     def add(self, name: str) -> None:
+        """Note a call. A student's code can give functions any names, and as many as it likes: too many are an error,
+        since what isn't noted would be hidden."""
+        name = name[:MAX_NAME]
+        if len(self._calls) == MAX_CALLS and name not in self._calls:
+            raise RuntimeError(f"more than {MAX_CALLS} different torch functions in one call")
         self._calls[name] = None
 
     def measure(self, result: object) -> None:
@@ -61,11 +67,13 @@ class Log:
                 self.largest, self.largest_shape = elements, tuple(tensor.shape)
 
 
-class _Functions(TorchFunctionMode):
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self.log = log
+# The log of the watched call that is running, for whichever thread works for it.
+_now: Log | None = None
+# Its private part is no part of what mypy knows.
+Thread: Any = threading.Thread
 
+
+class _Functions(TorchFunctionMode):
     def __torch_function__(
         self,
         func: Callable[..., Any],
@@ -73,18 +81,15 @@ class _Functions(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        self.log.add(function_name(func))
-        caller = _caller(sys._getframe(1))
-        if caller:
-            self.log.add(caller)
+        if _now is not None:
+            _now.add(function_name(func))
+            caller = _caller(sys._getframe(1))
+            if caller:
+                _now.add(caller)
         return func(*args, **(kwargs or {}))
 
 
 class _Operators(TorchDispatchMode):
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self.log = log
-
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         """Nothing is compiled here: without torch's wrapper the first call imports no compiler (0.6 s, 70 MB)."""
@@ -98,9 +103,10 @@ class _Operators(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.log.add(_operator_name(func))
-        self.log.operations += 1
-        self.log.measure(result)
+        if _now is not None:
+            _now.add(_operator_name(func))
+            _now.operations += 1
+            _now.measure(result)
         return result
 
 
@@ -153,33 +159,45 @@ def _jit_logged(kind: Any, log: Log) -> Iterator[None]:
         kind.__call__ = call
 
 
+_run_unwatched = Thread._bootstrap_inner  # what a thread does from its first to its last step, in subclasses too
+
+
+def _run_watched(thread: Any) -> None:
+    """torch's modes hold for one thread: one that the student's code starts is given its own."""
+    with _Operators(), _Functions():
+        _run_unwatched(thread)
+
+
+def watch_threads() -> None:
+    """From here on give every thread torch's modes, not only those that start during a watched call: a thread of an
+    earlier cell may do the work. Not for a learner's kernel, where most threads are Jupyter's."""
+    Thread._bootstrap_inner = _run_watched
+
+
 @contextmanager
 def watch(log: Log) -> Iterator[None]:
     """Log everything that torch does inside the block."""
+    global _now
 
     def entered(module: nn.Module, _args: object) -> None:
         for base in type(module).__mro__:
             if base.__module__.startswith("torch.nn.modules") and base is not nn.Module:
                 log.add(f"nn.{base.__name__}")
 
-    def run_watched(thread: threading.Thread) -> None:
-        with _Operators(log), _Functions(log):
-            run_unwatched(thread)
-
-    # torch's modes hold for one thread: a thread that the student's code starts is given its own.
-    run_unwatched = threading.Thread.run
-    threading.Thread.run = run_watched  # type: ignore[assignment, method-assign]
+    run_as_before, Thread._bootstrap_inner = Thread._bootstrap_inner, _run_watched
     hook = register_module_forward_pre_hook(entered)
+    before, _now = _now, log
     try:
         with ExitStack() as stack:
             for kind in JIT_CALLABLES:
                 stack.enter_context(_jit_logged(kind, log))
-            stack.enter_context(_Operators(log))
-            stack.enter_context(_Functions(log))
+            stack.enter_context(_Operators())
+            stack.enter_context(_Functions())
             yield
     finally:
+        _now = before
         hook.remove()
-        threading.Thread.run = run_unwatched  # type: ignore[method-assign]
+        Thread._bootstrap_inner = run_as_before
 
 
 @cache

@@ -18,8 +18,11 @@ from grader.subject.values import MAX_DEPTH, Callback, Given, Opaque
 
 HEADER = struct.Struct(">QQ")
 MAX_FRAME = 64 * 2**20
-# Bytes of JSON: parsed, it takes many times its size.
+# Bytes of JSON. Parsed, it takes up to `TREE_FACTOR` times its size: three characters may make a dict.
 MAX_TREE = 4 * 2**20
+TREE_FACTOR = 32
+# Digits of a whole number. Those that are accepted fit into a float, so code that calculates with them can't overflow.
+MAX_DIGITS = 300
 MAX_AXES = 12
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -41,13 +44,17 @@ class WireError(ValueError):
     """A frame that is malformed, too large, or holds a forbidden type. The reader stops talking to the sender."""
 
 
+class TooLarge(WireError):
+    """A value that is too large to be sent."""
+
+
 def encode(value: object) -> bytes:
     """One frame holding `value` (plain data of `grader.subject.values`)."""
     blobs: list[bytes] = []
     head = _to_json(_pack(value, blobs)).encode()
     body = b"".join(blobs)
     if len(head) + len(body) > MAX_FRAME or len(head) > MAX_TREE:
-        raise WireError(f"a frame of {len(head)} + {len(body)} bytes, the limits are {MAX_TREE} and {MAX_FRAME}")
+        raise TooLarge(f"{len(head)} bytes of text and {len(body)} of tensors; at most {MAX_TREE} and {MAX_FRAME}")
     return HEADER.pack(len(head), len(body)) + head + body
 
 
@@ -59,10 +66,10 @@ def decode(frame: bytes | bytearray) -> Any:
     if HEADER.size + head_size + body_size != len(frame):
         raise WireError("a frame's lengths don't add up")
     try:
-        tree = json.loads(frame[HEADER.size : HEADER.size + head_size])
+        tree = _from_json(frame[HEADER.size : HEADER.size + head_size].decode())
     except (ValueError, RecursionError) as error:
         raise WireError(f"a frame's tree is no JSON: {type(error).__name__}") from None
-    reader = _Reader(bytearray(frame[HEADER.size + head_size :]))
+    reader = _Reader(bytearray(memoryview(frame)[HEADER.size + head_size :]))
     value = reader.unpack(tree, 0)
     if reader.offset != body_size:
         raise WireError("a frame holds bytes that no tensor claims")
@@ -77,7 +84,20 @@ def frame_size(header: bytes | bytearray, limit: int = MAX_FRAME) -> int:
     return int(HEADER.size + head_size + body_size)
 
 
+def memory_of(header: bytes | bytearray) -> int:
+    """How many bytes the value of the frame that starts with `header` may take."""
+    head_size, body_size = HEADER.unpack_from(header)
+    return int(TREE_FACTOR * head_size + body_size)
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
 _to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
+_from_json = json.JSONDecoder(parse_int=_whole_number).decode
 
 
 def _pack(value: object, blobs: list[bytes]) -> Any:

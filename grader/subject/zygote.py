@@ -39,12 +39,13 @@ class Zygote:
         """The zygote's own size in bytes, which a child's memory limit is counted from."""
         return 0
 
-    def fork(self) -> tuple[socket.socket, int]:
-        """A new child: our end of its pipe, and its number."""
+    def fork(self, less_memory: int = 0) -> tuple[socket.socket, int]:
+        """A new child: our end of its pipe, and its number. `less_memory`: bytes that it has less than others."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [f"fork {self.address_space()}".encode()], [theirs.fileno()])
+                size = max(self.address_space() - less_memory, 0)
+                socket.send_fds(self._control, [f"fork {size}".encode()], [theirs.fileno()])
                 self._answer()
             except OSError as error:
                 ours.close()

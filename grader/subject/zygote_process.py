@@ -10,6 +10,7 @@ child everything that the child started.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import os
@@ -26,10 +27,12 @@ from grader.subject.confine import Confinement, confine
 from grader.subject.executor import Executor
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
 from grader.subject.values import Callback
-from grader.subject.watch import warm_up
+from grader.subject.watch import warm_up, watch_threads
 from grader.subject.wire import WireError, decode, encode
 
 MESSAGE_BYTES = 64
+# Of `mallopt`.
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 ORDINARY = """
 import torch
 from torch import nn
@@ -64,10 +67,21 @@ def main() -> None:
     _make_ordinary_calls()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
+    watch_threads()
+    _count_memory_in_use()
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
     control.send(b"ready")
     _serve_forks(control, limits)
+
+
+def _count_memory_in_use() -> None:
+    """Have large tensors given back when they are freed, and no thread reserve 64 MiB: a child's memory is limited by
+    its address space, where what isn't in use would count."""
+    with contextlib.suppress(AttributeError):  # not every C library has it
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, 2**20)
+        mallopt(M_ARENA_MAX, 1)
 
 
 def _make_ordinary_calls() -> None:
@@ -181,7 +195,7 @@ def serve(channel: Channel) -> None:
         try:
             channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
-            too_large = Outcome(status="missing", value=f"a result that can't be sent: {error}"[:OUTPUT_BYTES])
+            too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_BYTES])
             channel.send({"outcome": to_plain(too_large), "token": token})
 
 

@@ -264,6 +264,27 @@ def test_submission_that_workers_die_on_costs_itself_only(room, monkeypatch):
     assert room.marks() == dict.fromkeys(("ann", "bad", "notes", "zoe"), 1)
 
 
+def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatch):
+    for name in ("ann", "bo"):
+        room.submit(name, answered(RIGHT))
+
+    def judge(plugin, tasks):  # runs on the worker
+        graded = worker.judge(plugin, tasks)
+        for task, one in zip(tasks, graded, strict=True):
+            if task.student == "bo":
+                one.result["exercises"][0].update(broken=True, score=0.0)
+        return graded
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clusters, "judge", judge)
+        outcome = room.grade()
+    assert outcome.problems == {"bo": "The check itself failed: first_steps."}
+    assert room.marks() == {"ann": 1, "bo": 0}
+    outcome = room.grade()
+    assert (outcome.graded, outcome.problems) == (1, {})
+    assert room.marks() == {"ann": 1, "bo": 1}
+
+
 def test_worker_with_another_version_is_refused():
     settings = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):
@@ -310,3 +331,35 @@ def test_sandbox_that_cannot_start_ends_the_run_with_what_bubblewrap_said(room, 
     monkeypatch.setenv("PATH", f"{bwrap.parent}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(CommandFailed, match=r"could not start one here \(No permissions to create a new namespace\)"):
         run(room.root, "00", Options(workers=1), room.said)
+
+
+def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
+    """Its time may have gone to a neighbour that spins."""
+    beside = []
+
+    class Pass:
+        killers = ()
+
+        def __init__(self, _client, _name):
+            pass
+
+        def run(self, tasks, in_a_list, most):
+            for task in tasks:
+                beside.append((task.student, most))
+                slow = task.student == "slow" or (task.student == "hindered" and most > 1)
+                yield [(task, worker.Graded({"timed_out": slow, "run": len(beside)}))]
+
+    monkeypatch.setattr(clusters, "_Pass", Pass)
+    tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]
+
+    def graded(workers):
+        judges = object.__new__(clusters.Judges)
+        judges._client, judges._name = SimpleNamespace(ncores=lambda: dict.fromkeys(range(workers), 1)), ""
+        beside.clear()
+        found = [pair for batch in judges.grade(tasks, 4) for pair in batch]
+        return {task.student: result.result["timed_out"] for task, result in found}, len(found)
+
+    assert graded(2) == ({"ann": False, "hindered": False, "slow": True, "zoe": False}, 4)
+    assert beside[4:] == [("hindered", 1), ("slow", 1)]
+    assert graded(1)[1] == 4
+    assert len(beside) == 4  # a worker that is the only one has no neighbours

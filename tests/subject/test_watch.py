@@ -12,6 +12,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from grader.exercises.registry import exercises
 from grader.spec.evaluate import evaluate
+from grader.subject.protocol import MAX_CALLS, MAX_NAME
 from grader.subject.watch import COMPILERS, Log, watch
 
 X = torch.rand(2, 5, 4)
@@ -141,3 +142,13 @@ def test_where_nothing_is_excluded_compiled_code_is_welcome(subject_of):
     assert not exercise.excluded
     plain = "import torch\ndef attention_scores(query, key):\n    return query @ key.mT"
     assert evaluate(exercise, subject_of(source)).score == evaluate(exercise, subject_of(plain)).score > 0
+
+
+def test_a_full_log_is_an_error_and_hides_nothing():
+    log = Log()
+    for number in range(MAX_CALLS):
+        log.add(f"{number} {'x' * 1000}")
+    assert max(map(len, log.calls)) == MAX_NAME
+    log.add(log.calls[0])
+    with pytest.raises(RuntimeError, match=f"more than {MAX_CALLS} different torch functions"):
+        log.add("F.softmax")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
-from grader.subject import Callback, Given, Opaque, Outcome, Raised
+from grader.subject import Callback, Given, Opaque, Outcome, Raised, Request
 from grader.subject.channel import Channel, Closed, Late
 from grader.subject.protocol import outcome_from, to_plain
 from grader.subject.values import plain, same
@@ -119,23 +120,29 @@ def test_frames_are_read_one_by_one_and_limited(ends):
         frame_size(HEADER.pack(MAX_TREE + 1, 0))
 
 
-@pytest.mark.parametrize(("rest", "error"), [(b"", Closed), (b"xx", WireError), (encode("one")[:-1], WireError)])
-def test_an_end_is_clean_or_in_the_middle_of_a_frame(ends, rest, error):
+@pytest.mark.parametrize(
+    ("rest", "words"), [(b"", "pipe$"), (b"xx", "middle of a frame"), (encode("one")[:-1], "middle of a frame")]
+)
+def test_an_end_is_clean_or_in_the_middle_of_a_frame(ends, rest, words):
     channel, other = ends
     other.sendall(encode("one") + rest)
     other.shutdown(socket.SHUT_WR)
     assert channel.receive(1) == "one"
-    with pytest.raises(error):
+    with pytest.raises(Closed, match=words):
         channel.receive(1)
 
 
+CALL = Request("call", "f", (1, torch.ones(2)), cotangents=(torch.ones(2),), watch=True)
 GOOD = to_plain(Outcome(status="raised", raised=Raised(("ValueError",), "no", "x = 1", 3), changed=(0,)))
 
 
 def test_outcome_crosses():
-    assert outcome_from(decode(encode(GOOD))) == Outcome(
+    assert outcome_from(decode(encode(GOOD)), CALL) == Outcome(
         status="raised", raised=Raised(("ValueError",), "no", "x = 1", 3), changed=(0,)
     )
+
+
+RAISED = GOOD["raised"]
 
 
 @pytest.mark.parametrize(
@@ -143,20 +150,73 @@ def test_outcome_crosses():
     [
         {"status": "passed"},
         {"status": "died"},
+        {"status": torch.ones(2)},
+        {"status": "ok"},
         {"raised": None},
         {"raised": {"types": "x"}},
+        {"raised": {**RAISED, "types": ("E",) * 1000}},
+        {"raised": {**RAISED, "types": ("E" * 1000,)}},
+        {"raised": {**RAISED, "message": "x" * 100_000}},
+        {"raised": {**RAISED, "line_number": True}},
+        {"raised": {**RAISED, "line_number": -1}},
+        {"value": 3},
         {"changed": ("0",)},
+        {"changed": (2,)},
+        {"changed": (-1,)},
+        {"changed": (True,)},
         {"calls": [1]},
+        {"calls": ("x" * 1000,)},
+        {"calls": ("x",) * 100_000},
         {"largest": "1"},
+        {"largest": -1},
+        {"largest": 10**200},
+        {"largest_shape": (-1,)},
+        {"operations": True},
         {"output": None},
         {"gradients": {"0": "high"}},
+        {"gradients": {0: torch.ones(2)}},
+        {"gradients": {"1": torch.ones(2, dtype=torch.complex64)}},
         {"score": 1.0},
     ],
-    ids=str,
+    ids=lambda change: str(change)[:60],
 )
 def test_forged_outcome_is_refused(change):
     with pytest.raises(ValueError, match="an outcome"):
-        outcome_from({**GOOD, **change})
+        outcome_from({**GOOD, **change}, CALL)
+
+
+STATE = {"parameters": {"weight": torch.ones(2)}, "buffers": {}, "training": True}
+ABOUT = {"kind": "function", "type": "function", "parameters": ["x"], "defaults": {"x": 1.5}, "uses": ["torch"]}
+VALUES_OF = {
+    "run": ([None], [3]),
+    "load": ([None], ["x"]),
+    "names": ([None, ["x", "y"]], [("x",), ["x" * 300], 3, [1]]),
+    "state": ([STATE], [None, {}, {**STATE, "training": 1}, {**STATE, "buffers": {"mean": 3}}, {**STATE, "more": 1}]),
+    "describe": (
+        [ABOUT, {**ABOUT, "parameters": None}],
+        [None, [], {**ABOUT, "uses": [1]}, {**ABOUT, "defaults": {"x": "1"}}, {**ABOUT, "parameters": "x"}],
+    ),
+    "call": ([None, 3, STATE, "x"], []),
+}
+
+
+@pytest.mark.parametrize("op", VALUES_OF)
+def test_value_is_one_that_the_request_can_have(op):
+    right, wrong = VALUES_OF[op]
+    for value in right:
+        assert outcome_from({"value": value}, Request(op)).value is value
+    for value in wrong:
+        with pytest.raises(ValueError, match="value is malformed"):
+            outcome_from({"value": value}, Request(op))
+    with pytest.raises(ValueError, match="value is malformed"):
+        outcome_from({"status": "missing", "value": 3}, Request(op))
+
+
+def test_number_of_hundreds_of_digits_is_no_number():
+    assert plain(10**400) == plain(-(10**400)) == Opaque("int with hundreds of digits")
+    assert float(decode(encode(plain(10**298)))) == 1e298
+    with pytest.raises(WireError, match="no JSON"):
+        decode(frame(10**400))
 
 
 class Liar(torch.Tensor):
@@ -211,3 +271,28 @@ def test_an_end_that_takes_nothing_is_late_and_one_that_is_gone_is_closed(ends):
     other.close()
     with pytest.raises(Closed):
         channel.send("more", 1.0)
+
+
+class NeverDone:
+    """An end that always has one more byte, and takes one more, so that nobody ever waits for it."""
+
+    def __init__(self):
+        self.first = [HEADER.pack(100, 2**25)]
+
+    def setblocking(self, _flag):
+        pass
+
+    def recv(self, _size):
+        return self.first.pop() if self.first else b"x"
+
+    def send(self, _data):
+        return 1
+
+
+def test_an_end_that_always_has_one_more_byte_is_late_too():
+    channel, start = Channel(NeverDone()), time.monotonic()
+    with pytest.raises(Late):
+        channel.receive(0.2)
+    with pytest.raises(Late):
+        channel.send(torch.ones(2**23), 0.2)
+    assert time.monotonic() - start < 2

@@ -18,6 +18,7 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
 from grader.spec.session import Session
 from grader.subject import Callback
+from grader.subject.values import same
 
 # --- the attentions that a detector is tried on -----------------------------------------------------------------------
 
@@ -38,7 +39,7 @@ class Weights:
     bias: Tensor
 
     @classmethod
-    @functools.lru_cache(maxsize=16)
+    @functools.lru_cache(maxsize=4)
     def draw(cls, seed: int, width: int) -> Weights:
         generator = torch.Generator().manual_seed(seed + width)
 
@@ -165,20 +166,29 @@ ATTENTIONS = {**SOUND, **BROKEN, **PROBES}
 
 # --- answers to the detector's calls ----------------------------------------------------------------------------------
 
-# Elements of the largest tensor that one answer may need: the detector chooses the sizes, the judge has the memory.
+# What one answer may need: the detector chooses the sizes, the judge has the memory and takes the time. Elements of the
+# largest tensor, entries of a token, matrices (leading axes are walked over in Python).
 ROOM = 2**22
 WIDEST = 512
-CALLS_KEPT = 64
+MATRICES = 64
+
+
+NUMBERS_KEPT = 1_000_000  # of a detector's inputs
 
 
 class Calls:
-    """Answers a detector's calls of one attention. Keeps the inputs, and the first misuse."""
+    """Answers a detector's calls of one attention. Keeps the first misuse, how many calls there were, whether the
+    inputs of any pair of calls differed, and the first inputs: all of them could fill the memory."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
         self.seed = seed
-        self.seen: list[Tensor] = []
+        self.count = 0
+        self.moved = False
         self.misuse = ""
+        self.seen: list[Tensor] = []
+        self._room = NUMBERS_KEPT
+        self._first_of_pair: Tensor | None = None
 
     def answer(self, args: tuple[Any, ...]) -> Any:
         """The output; for ("gradient", x, cotangent) the gradient of x. TypeError for what no attention takes."""
@@ -189,9 +199,19 @@ class Calls:
             raise TypeError(wrong)
         if gradient:
             return self._each(args[1], args[2])
-        if len(self.seen) < CALLS_KEPT:
-            self.seen.append(args[0])
+        self._note(args[0])
         return self._each(args[0])
+
+    def _note(self, x: Tensor) -> None:
+        self.count += 1
+        self._room -= x.numel()
+        if self._room >= 0:
+            self.seen.append(x)
+        if self._first_of_pair is None:
+            self._first_of_pair = x
+            return
+        self.moved = self.moved or not same(self._first_of_pair, x)
+        self._first_of_pair = None
 
     def _each(self, x: Tensor, cotangent: Tensor | None = None) -> Tensor:
         """Leading axes work too, though the exercise promises none."""
@@ -208,7 +228,7 @@ class Calls:
 
     def _attend(self, x: Tensor, w: Weights) -> Tensor:
         attention = ATTENTIONS[self.name]
-        if self.name == LONGER_LATER and len(self.seen) == 1:
+        if self.name == LONGER_LATER and self.count == 1:
             attention = ATTENTIONS[ALONE]
         return attention(x, w)
 
@@ -230,7 +250,7 @@ def _misuse(args: tuple[Any, ...]) -> str:
     if not x.is_floating_point() or x.dim() < 2:
         dtype = str(x.dtype).removeprefix("torch.")
         return f"Your detector called `attention` with a tensor of shape {tuple(x.shape)} and dtype {dtype}. {expected}"
-    if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST:
+    if x.numel() * x.shape[-2] > ROOM or x.shape[-1] > WIDEST or x.shape[:-2].numel() > MATRICES:
         return f"Your detector called `attention` with shape {tuple(x.shape)}: a few tokens of a few numbers will do."
     return ""
 
@@ -317,13 +337,12 @@ def _inverted(session: Session) -> bool:
 
 def _changes_nothing(session: Session) -> bool:
     """The two calls of each pair got the same input."""
-    seen = _ask(session, UNMASKED).seen
-    pairs = list(zip(seen[::2], seen[1::2], strict=False))
-    return bool(pairs) and all(torch.equal(*pair) for pair in pairs) and _all(session, {**SOUND, **BROKEN}, False)
+    calls = _ask(session, UNMASKED)
+    return calls.count > 1 and not calls.moved and _all(session, {**SOUND, **BROKEN}, False)
 
 
 def _never_calls(session: Session) -> bool:
-    return verdict(session, UNMASKED) is not None and not _ask(session, UNMASKED).seen
+    return verdict(session, UNMASKED) is not None and not _ask(session, UNMASKED).count
 
 
 def _changes_pile_up(session: Session) -> bool:

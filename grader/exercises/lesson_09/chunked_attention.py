@@ -15,6 +15,7 @@ from grader.exercises.lesson_09.shared import (
     LESSON,
     LONG,
     LONG_BATCH,
+    MEMORY,
     ONES,
     Attend,
     attention,
@@ -270,4 +271,6 @@ EXERCISE = Exercise(
         ),
     ),
     excluded=(FUSED_ATTENTION,),
+    seconds=20,  # the largest case takes code that walks over small tiles a while
+    memory=MEMORY,
 )

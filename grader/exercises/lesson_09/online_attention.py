@@ -16,6 +16,7 @@ from grader.exercises.lesson_09.shared import (
     LESSON,
     LONG,
     LONG_BATCH,
+    MEMORY,
     NEGATIVE,
     OFFSET,
     ONES,
@@ -441,4 +442,6 @@ EXERCISE = Exercise(
         ),
     ),
     excluded=(FUSED_ATTENTION,),
+    seconds=20,  # the largest case takes code that walks over small tiles a while
+    memory=MEMORY,
 )

@@ -17,7 +17,7 @@ from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part
 from grader.spec.session import Session
-from grader.subject import Opaque
+from grader.subject import Opaque, Request
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
 
@@ -103,9 +103,35 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
                 return Finding("values-first", "Not judged yet: the values come first.")
             if full_table(session, name):
                 return Finding("full-matrix", _size_finding(session, case))
-        return None
+        return _out_of_memory(session) if session.draw.larger else None
 
     return Part(title, weight, judge)
+
+
+# How large the largest tensor is a student's own process says. A judge need not believe it: the scores of this case,
+# four bytes each, don't fit into the memory that the process has there. There are leading axes, so that right code that
+# walks over small tiles in Python takes few steps.
+MEMORY = 96 * 2**20
+LEADING, BEYOND, PIECE = (4, 4), 1270, 128
+ROWS = 50  # that are compared, of each table
+
+
+def _out_of_memory(session: Session) -> Finding | None:
+    """Why the call whose scores don't fit is not right in some rows."""
+    name, draw = session.exercise.name, session.draw
+    query, key, value = (draw.normal((*LEADING, BEYOND, 1)) for _ in range(3))
+    outcome = session.ask(Request("call", name, (query, key, value, PIECE)))
+    if outcome.raised is not None or outcome.status == "died":
+        return Finding("full-matrix", f"`{name}` runs out of memory with {BEYOND} queries and keys.")
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    rows = draw.integers((ROWS,), 0, BEYOND)
+    tensors = compare.leaves(outcome.value, 1)
+    right = attention(query[..., rows, :].double(), key.double(), value.double())
+    if tensors is None or tensors[0].shape != query.shape or not FLOAT32.all_close(tensors[0][..., rows, :], right):
+        return Finding("wrong-values", f"`{name}` is not right with {BEYOND} queries and keys.")
+    return None
 
 
 def _size_finding(session: Session, case: Case) -> str:
