@@ -71,8 +71,8 @@ ACCIDENTS = {
     "a size taken apart": (
         "attention_scores",
         ("def attention_scores(query, key):\n    T, D = query.size()\n    return query @ key.mT",),
-        "two-axes-only",
-        "Or `shape-of-one-rank`: `T, D = query.size()` fits tensors with 2 axes only.",
+        "shape-of-one-rank",
+        "`T, D = query.size()` fits tensors with 2 axes only.",
     ),
     "assert in place of raise": (
         "split_heads",
@@ -106,8 +106,8 @@ ACCIDENTS = {
             WRITTEN.replace("w_key, w_value):", "w_value, w_key):"),
             SELF.format("q, k, v = project(x, w_query, w_key, w_value)\n    return attend(q, k, v)"),
         ),
-        None,
-        "in each other's place",
+        "roles-swapped",
+        "not each of them is used in its own role",
     ),
 }
 
