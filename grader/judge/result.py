@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from grader.plain import made
+
 
 @dataclass(frozen=True)
 class PartResult:
@@ -32,6 +34,10 @@ class ExerciseResult:
     first_fix: str = ""
     output: str = ""
     broken: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.score <= 1:
+            raise ValueError(f"{self.name}: got a score of {self.score!r}, expected 0 to 1")
 
     @property
     def mark(self) -> float:
@@ -72,11 +78,6 @@ class SubmissionResult:
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> SubmissionResult:
-        """The inverse of `to_plain`, also after a trip through JSON."""
-        exercises = tuple(
-            ExerciseResult(
-                **{**e, "hints": tuple(e["hints"]), "parts": tuple(PartResult(**part) for part in e["parts"])}
-            )
-            for e in data["exercises"]
-        )
-        return cls(**{**data, "exercises": exercises, "notes": tuple(data["notes"])})
+        """The inverse of `to_plain`, also after a trip through JSON; `ValueError` for anything else."""
+        result: SubmissionResult = made(cls, data, "result")
+        return result
