@@ -97,9 +97,9 @@ class Room:
         return data
 
 
-def command(root: Path, *words: str, check: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
-    """A command line in a course directory, with `more` in its environment; nbgrader's own are forked."""
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), **more}
+def command(root: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """A command line in a course directory; nbgrader's own are forked."""
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     if words[0] == "nbgrader":
         code, said = nbgrader([[str(root), *words[1:]]], environment)
         done = subprocess.CompletedProcess(words, code, said, "")
