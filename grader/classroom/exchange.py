@@ -18,6 +18,7 @@ from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 
 from grader.classroom.class_directory import can_be_a_student, submitted_folder
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.judge.clean_text import printable
 
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
@@ -64,7 +65,7 @@ class CollectRegularFiles(ExchangeCollect):
         for record in records:
             record["refused"] = self._refused(record)
             if record["refused"]:
-                self.log.warning("Not collected: %s: %s.", record["filename"], record["refused"])
+                self.log.warning("Not collected: %s: %s.", printable(record["filename"]), record["refused"])
         usable = [record for record in records if not record["refused"]]
         return super()._sort_by_timestamp(usable or records)
 
@@ -94,7 +95,7 @@ class CollectRegularFiles(ExchangeCollect):
             shutil.rmtree(dest, ignore_errors=True)  # half a submission would be graded as a whole one
             raise
         for sentence in left_out[:LISTED]:
-            self.log.warning("Left out of %s: %s", name, sentence)
+            self.log.warning("Left out of %s: %s", name, printable(sentence))
         if len(left_out) > LISTED:
             self.log.warning("Left out of %s: %d more files", name, len(left_out) - LISTED)
 
@@ -119,7 +120,7 @@ class ReleaseAllFeedback(ExchangeReleaseFeedback):
                     _make_readable(Path(folder, name))
                 super().copy_files()
             except Exception as error:
-                self.log.error("No feedback is released for %s: %s", folder, error)
+                self.log.error("No feedback is released for %s: %s", printable(folder), error)
 
 
 def _make_readable(path: Path) -> None:

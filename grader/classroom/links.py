@@ -13,6 +13,7 @@ from typing import Any
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import students_root
 from grader.classroom.files import TIMESTAMP, UntrustedFolder
+from grader.judge.clean_text import printable
 
 
 def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> None:
@@ -22,7 +23,7 @@ def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> No
     for folder, notebooks in list(assignments.items()):
         submission = UntrustedFolder(root, root.joinpath(folder).relative_to(root))
         if not str(submission.path).isprintable():
-            log.error("%s is not graded: this can't be a student's name in the gradebook.", folder)
+            log.error("%s is not graded: this can't be a student's name in the gradebook.", printable(folder))
             del assignments[folder]
             continue
         try:
