@@ -11,9 +11,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 
 def made(kind: Any, data: object, place: str) -> Any:
-    """`data` as `kind`: a dataclass, a tuple or a dict by text of one kind, `str`, `bool`, `int`, a finite `float`, or one of
-    these or None. Fields that a dataclass doesn't have are passed over. `ValueError` if anything is missing or of another
-    type.
+    """`data` as `kind`: a dataclass, a tuple or a dict by text of one kind, `str`, `bool`, `int`, a finite `float`, or
+    one of these or None. Fields that a dataclass doesn't have are passed over. `ValueError` if anything is missing or
+    of another type.
 
     >>> made(tuple[float, ...], [1, "two"], "weights")
     Traceback (most recent call last):

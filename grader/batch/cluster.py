@@ -51,8 +51,8 @@ def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it the command says
     warnings.filterwarnings("ignore", message="Sending large graph")
     with (
-        # Not the predictable folder in the shared temporary folder that Dask takes, and puts first in sys.path: who makes it
-        # first could have their code run here.
+        # Dask takes a predictable folder in the shared temporary folder, and puts it first in sys.path. Whoever makes
+        # it first could have their code run here.
         tempfile.TemporaryDirectory(prefix="attention-dask-") as folder,
         dask.config.set({**SETTINGS, "temporary-directory": folder}),
         _client(scheduler, workers) as client,

@@ -42,8 +42,8 @@ class Autograded:
         return False
 
     def write(self, submission: Submission, notebook: bytes) -> list[str]:
-        """Write a student's folder: the course's own files, the student's where there is none of these, the notebook last.
-        Which of the student's files were left out, in words."""
+        """Write a student's folder: the course's own files, the student's where there is none of these, the notebook
+        last. Which of the student's files were left out, in words."""
         target, left_out = self.path(submission), []
         target.parent.mkdir(parents=True, exist_ok=True)
         for name, own in self._own.items():

@@ -1,5 +1,5 @@
-"""nbgrader's exchange, where submissions come from students' hands: regular files only, of the student's own, and none that
-a student has taken away or spoilt ends a command for the others.
+"""nbgrader's exchange, where submissions come from students' hands: only regular files that are the student's own, and
+none that is missing or spoilt ends a command for the others.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Record = dict[str, Any]
 
 
 class CollectRegularFiles(ExchangeCollect):
-    """As nbgrader collects, but a link isn't followed, neither in a submission nor in place of one, a pipe isn't read, and
-    nobody hands in for somebody else. An entry that is refused is listed with the reason, and all others are collected.
+    """As nbgrader collects, but no link is followed, no pipe is read, and nobody hands in for somebody else. An entry
+    that is refused is listed with the reason, and all others are collected.
 
-    With nbgrader's `check_owner` (which is on) an entry and its files belong to the student whose name it has, or to the
-    user who collects.
+    With nbgrader's `check_owner` (which is on) an entry and its files belong to the student whose name it has, or to
+    the user who collects.
     """
 
     src_records: list[Record]
@@ -57,7 +57,7 @@ class CollectRegularFiles(ExchangeCollect):
             record["owner"] = about.st_uid
             name = _user(about.st_uid)
             if about.st_uid != os.geteuid() and name != record["username"]:
-                return f"it belongs to {name} and claims to be by {record['username']} (see check_owner in docs/grading.md)"
+                return f"it belongs to {name}, not to {record['username']} (see check_owner in docs/grading.md)"
         return ""
 
     def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
@@ -108,11 +108,13 @@ def _user(uid: int) -> str:
 
 
 class ReleaseAllFeedback(ExchangeReleaseFeedback):
-    """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones beside
-    them, stops nobody's."""
+    """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones
+    beside them, stops nobody's."""
+
+    src_path: str
 
     def copy_files(self) -> None:
-        """Release every student's by itself. Whoever took the secret away finds no feedback, but everybody else does."""
+        """Release every student's by itself. Whoever took the secret away finds no feedback, everybody else does."""
         for folder in sorted(glob(self.src_path)):
             self.src_path = escape(folder)
             try:

@@ -106,8 +106,8 @@ class UntrustedFolder:
             yield entry.path, data
 
     def copy_to(self, target: Path, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False) -> list[str]:
-        """Copy the regular files to a new folder; what was left out, in words. A notebook that is a link becomes a link to
-        nowhere."""
+        """Copy the regular files to a new folder; what was left out, in words. A notebook that is a link becomes a link
+        to nowhere."""
         left_out: list[str] = []
         target.mkdir(parents=True, exist_ok=True)
         for path, data in self.contents(max_bytes, skip):
@@ -201,7 +201,9 @@ def _refusal(error: OSError, name: str, parent: int) -> Unreadable:
 
 def _require_owner(about: os.stat_result, owner: int | None) -> None:
     if owner is not None and about.st_uid != owner:
-        raise Unreadable(f"The file can't be read: it belongs to user {about.st_uid}, not to user {owner} like the rest.")
+        raise Unreadable(
+            f"The file can't be read: it belongs to user {about.st_uid}, not to user {owner} like the rest."
+        )
 
 
 def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:

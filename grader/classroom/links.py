@@ -1,5 +1,5 @@
-"""Takes out of submissions what nbgrader's own code would stumble over: links, which it would follow, a time that can't be
-read, and folders that can't be a student's.
+"""Takes out of submissions what nbgrader's own code would stumble over: links, which it would follow, a time that can't
+be read, and folders that can't be a student's.
 
 It looks at a submission's time and copies its other files before any of our code is asked, and it goes on where a hook
 of ours fails. So this is done for all submissions before the first of them is graded.

@@ -15,8 +15,8 @@ What has reached the gradebook and `autograded/`, by student:
 
     {"format": 2, "stored": {"ann": "9f2c...", "bo": "77d0..."}}
 
-A run that is killed while writing leaves a torn last line, which is passed over. So is a line in which something is missing or
-of another type, and the run says so. To read the results of a course:
+A run that is killed while writing leaves a torn last line, which is passed over. So is a line in which something is
+missing or of another type, and the run says so. To read the results of a course:
 
 >>> latest(Path("/nowhere"), "01_self_attention")
 {}

@@ -1,4 +1,4 @@
-"""The filters of feedback pages and Formgrader: what students wrote is rendered and sanitised, in a time that is bounded."""
+"""The filters of feedback pages and Formgrader: what students wrote is rendered and sanitised, in a bounded time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BLANK = re.compile(r"\s{200,}")
 
 
 def markdown2html(source: str) -> str:
-    """Markdown as HTML without scripts, styles, classes, forms, frames and event handlers, and with whole addresses only. A
-    picture has to be in the text itself.
+    """Markdown as HTML without scripts, styles, classes, forms, frames and event handlers, and with whole addresses
+    only. A picture has to be in the text itself.
 
     >>> markdown2html("<img src=/logout onerror=alert(1)> *hello* <b class='navbar-fixed-top'>all</b>").strip()
     '<p><img> <em>hello</em> <b>all</b></p>'

@@ -132,8 +132,8 @@ def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tup
 
 
 def read(path: Path) -> tuple[dict[str, Record], list[str]]:
-    """The records by exercise that a file holds, and what is odd in it; nothing of either where there is no file. `OSError`
-    if it can't be read."""
+    """The records by exercise that a file holds, and what is odd in it; nothing of either where there is no file.
+    `OSError` if it can't be read."""
     try:
         records = json.loads(path.read_text(encoding="utf-8"))["exercises"].items()
     except FileNotFoundError:

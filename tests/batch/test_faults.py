@@ -119,7 +119,13 @@ def test_odd_names_end_nothing_and_reach_no_terminal(room):
     room.submit("ann", answered(RIGHT))
     (room.root / "source" / LESSON / "data.txt").write_text("the course's")
     folder = room.folder("ann")
-    for name in ("\x1b[2J.txt", os.fsdecode(b"\xff.html"), "\u4f60" * 83 + ".txt", "submission_secret.txt/x", "data.txt/x"):
+    for name in (
+        "\x1b[2J.txt",
+        os.fsdecode(b"\xff.html"),
+        "\u4f60" * 83 + ".txt",
+        "submission_secret.txt/x",
+        "data.txt/x",
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("mine")
     (folder / "\x1b[31mlink").symlink_to(room.root)

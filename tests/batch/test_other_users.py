@@ -1,4 +1,4 @@
-"""Other users of the machine, who can write to the temporary folder: none of their code runs, and none of them holds a run."""
+"""Other users of the machine can write to the temporary folder: no code of theirs runs, and nobody holds a run."""
 
 from __future__ import annotations
 

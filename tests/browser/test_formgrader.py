@@ -37,7 +37,15 @@ def harmful() -> bytes:
     notebook = answered(solved(), FORGOTTEN)
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/html": IMAGE + SCRIPT}}
     cell = {"cell_type": "code", "metadata": {}, "source": "1", "outputs": [output], "execution_count": None}
-    text = f"**My notes.** {IMAGE}\n\n{SCRIPT}\n\n[link](javascript:window.harmed=1)\n\n{REQUESTS}\n\n{OVER_ALL}\n\n![dot]({DOT})"
+    parts = (
+        "**My notes.** " + IMAGE,
+        SCRIPT,
+        "[link](javascript:window.harmed=1)",
+        REQUESTS,
+        OVER_ALL,
+        f"![dot]({DOT})",
+    )
+    text = "\n\n".join(parts)
     notebook["cells"][:0] = [{"cell_type": "markdown", "metadata": {}, "source": text}, cell]
     return json.dumps(notebook).encode()
 

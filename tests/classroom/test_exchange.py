@@ -1,5 +1,5 @@
-"""What lies in the exchange's inbound folder, where anybody may put anything: what is a student's own is collected, all else
-is refused with a reason and ends nothing.
+"""What lies in the exchange's inbound folder, where anybody may put anything: a student's own is collected, all else is
+refused with a reason and ends nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_own_submission_is_collected_and_nobody_hands_in_for_somebody_else(inbou
     inbound.put("ann", notebook="forged")
     said = inbound.collect()
     assert inbound.collected() == {ME: "own"}
-    assert f"Not collected: ann+{LESSON}+{DATE}+x: it belongs to {ME} and claims to be by ann" in said
+    assert f"Not collected: ann+{LESSON}+{DATE}+x: it belongs to {ME}, not to ann" in said
     assert inbound.collect(check_owner=False).count("Not collected") == 0
     assert inbound.collected() == {ME: "own", "ann": "forged"}  # where everybody has the same account
 

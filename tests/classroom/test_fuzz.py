@@ -1,5 +1,5 @@
-"""Whatever lies in a collected folder, in the log of results or in the file of a learner's progress: it is read or passed
-over, never followed to somebody else's file, and no error of ours comes of it. FUZZ_ROUNDS is how often (60).
+"""Whatever lies in a collected folder, in the log of results or in the file of a learner's progress: it is read or
+passed over, never followed to somebody else's file, and no error of ours comes of it. FUZZ_ROUNDS is how often (60).
 """
 
 from __future__ import annotations
@@ -26,8 +26,27 @@ from tests.judge.test_fuzz import mutated
 
 ROUNDS = int(os.environ.get("FUZZ_ROUNDS", "60"))
 NOTEBOOK, PRIVATE = f"{LESSON}.ipynb", b"a neighbour's own words"
-NAMES = (NOTEBOOK, "timestamp.txt", "submission_secret.txt", "data", "data.txt", "..x", ".ipynb_checkpoints", "feedback")
-TIMES = ("", "tomorrow", "2026-11-20 10:00:00 UTC", "2026-11-20 10:00:00 /dev/zero", f"1 1 {10**30}", "9" * 90, "\x00", "None", "1e999")
+NAMES = (
+    NOTEBOOK,
+    "timestamp.txt",
+    "submission_secret.txt",
+    "data",
+    "data.txt",
+    "..x",
+    ".ipynb_checkpoints",
+    "feedback",
+)
+TIMES = (
+    "",
+    "tomorrow",
+    "2026-11-20 10:00:00 UTC",
+    "2026-11-20 10:00:00 /dev/zero",
+    f"1 1 {10**30}",
+    "9" * 90,
+    "\x00",
+    "None",
+    "1e999",
+)
 
 
 def name(random_: random.Random) -> str:
@@ -66,7 +85,9 @@ def autograded(root: Path) -> Autograded:
         autograded_directory="autograded", source_directory="source", ignore=[], max_dir_size=100, groupshared=False
     )
     config = SimpleNamespace(Autograde={})
-    course = SimpleNamespace(layout=layout, config=config, folder=lambda step, student=".": root / step / student / LESSON)
+    course = SimpleNamespace(
+        layout=layout, config=config, folder=lambda step, student=".": root / step / student / LESSON
+    )
     return Autograded(course)
 
 
@@ -108,7 +129,11 @@ def test_whatever_is_in_a_collected_folder(tmp_path):
 
 
 RESULT = SubmissionResult(
-    (ExerciseResult("first_steps", 1, 0.5, (PartResult("values", False, 1.0, "wrong", "No."),), "squared", "It.", ("a",)),),
+    (
+        ExerciseResult(
+            "first_steps", 1, 0.5, (PartResult("values", False, 1.0, "wrong", "No."),), "squared", "It.", ("a",)
+        ),
+    ),
     ("a note",),
 )
 

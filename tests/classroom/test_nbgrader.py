@@ -63,12 +63,20 @@ def pasted(notebook):
 
 
 def blank(notebook):
-    notebook["cells"].insert(0, code("\n " * 300_000))  # the usual colours of code take a time that grows with the square
+    """What takes a time that grows with the square of its length to colour or to render, by the usual ways."""
+    notebook["cells"].insert(0, code("\n " * 300_000))
     for text in ("\\begin{a}" * 50_000, "\\\\(" * 100_000):
         notebook["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": text})
 
 
-HOSTILE = {"doubled": doubled, "metadata": other_metadata, "active": active, "exits": exits, "pasted": pasted, "blank": blank}
+HOSTILE = {
+    "doubled": doubled,
+    "metadata": other_metadata,
+    "active": active,
+    "exits": exits,
+    "pasted": pasted,
+    "blank": blank,
+}
 
 
 @pytest.fixture(scope="module")

@@ -141,8 +141,8 @@ def test_a_damaged_file_is_put_aside_not_overwritten(kept, content):
 
 @pytest.mark.parametrize(
     "entry",
-    [{"tries": "x"}, {"tries": None}, {"best": None}, {"best": 7}, {"best": float("nan")}, {"last": -1}, {"tries": 10**400, "best": []},
-     {"passed_at": 3}, {"solution_at": {}}, [], None, "passed"],
+    [{"tries": "x"}, {"tries": None}, {"best": None}, {"best": 7}, {"best": float("nan")}, {"last": -1},
+     {"tries": 10**400, "best": []}, {"passed_at": 3}, {"solution_at": {}}, [], None, "passed"],
     ids=lambda entry: str(entry)[:30],
 )  # fmt: skip
 def test_an_odd_record_costs_itself_only(kept, entry, capsys):
