@@ -48,7 +48,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.autograde_preprocessors = AUTOGRADE
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
-    # Commands name the files that students have named, for whom a terminal's own sequences are letters like any other.
+    # Commands print the names that students gave to files, in which a terminal's own sequences may stand.
     c.Application.logging_config = {"formatters": {"console": {"class": f"{HERE}.log.PrintableFormatter"}}}
     c.HTMLExporter.filters = {name: f"{HERE}.safe_html.{name}" for name in ("markdown2html", "highlight_code")}
 
