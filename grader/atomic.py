@@ -12,7 +12,8 @@ def write_atomically(path: Path, data: str | bytes, mode: int = 0o644, durable: 
 
     `durable`: it is on the disk before the old one is gone, also if the power is cut.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+    # A short name: the file's own may be as long as names can be.
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with open(handle, "wb") as file:
             file.write(data.encode() if isinstance(data, str) else data)

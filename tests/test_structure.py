@@ -15,6 +15,7 @@ ORDER = (
     "lesson_names",
     "atomic",
     "markup",
+    "plain",
     "tolerance",
     "subject",
     "report",

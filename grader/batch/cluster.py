@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import itertools
 import logging
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -19,8 +20,7 @@ from distributed.client import ClosedClientError
 from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
 from grader.classroom.rebuild import Release
 from grader.errors import CommandFailed, CourseError
-from grader.judge.fingerprint import GradingSettings, code_version
-from grader.judge.outline import outline_of
+from grader.judge.fingerprint import GradingSettings, version_for
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
 # in memory.
@@ -50,7 +50,13 @@ def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at that address, or else of so many workers on this machine."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it the command says
     warnings.filterwarnings("ignore", message="Sending large graph")
-    with dask.config.set(SETTINGS), _client(scheduler, workers) as client:
+    with (
+        # Dask takes a predictable folder in the shared temporary folder, and puts it first in sys.path. Whoever makes
+        # it first could have their code run here.
+        tempfile.TemporaryDirectory(prefix="attention-dask-") as folder,
+        dask.config.set({**SETTINGS, "temporary-directory": folder}),
+        _client(scheduler, workers) as client,
+    ):
         yield client
 
 
@@ -100,9 +106,9 @@ class Judges:
         # The same settings, the same name: after a run that was killed its judges are found again and taken over.
         released = hashlib.sha256(repr(release).encode()).hexdigest()
         self._name = f"attention-course-{settings.fingerprint[:16]}-{released[:16]}"
-        version = code_version(outline_of(settings.instructor).exercises)
+        plugin = JudgePlugin(settings, release, version_for(settings.instructor))
         try:
-            client.register_plugin(JudgePlugin(settings, release, version), name=self._name)
+            client.register_plugin(plugin, name=self._name)
         except Exception as error:
             self._forget()
             raise CommandFailed(f"The workers can't grade: {error}") from error

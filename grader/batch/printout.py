@@ -8,6 +8,7 @@ from typing import Any
 from grader.batch.run import ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
+from grader.judge.clean_text import printable
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
@@ -24,7 +25,7 @@ def as_text(outcome: ClassOutcome) -> str:
     lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
     if outcome.problems:
         lines += ["", f"{len(outcome.problems)} could not be graded as they should:"]
-        lines += [f"  {student}: {why}" for student, why in sorted(outcome.problems.items())]
+        lines += [f"  {student}: {printable(why)}" for student, why in sorted(outcome.problems.items())]
     return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
 
 

@@ -26,6 +26,7 @@ from grader.classroom.gradebook import LessonGradebook
 from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of
 from grader.errors import CommandFailed
+from grader.judge.clean_text import printable
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import SubmissionResult
@@ -88,19 +89,25 @@ class _Run:
     def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
         self.course, self.log, self.options, self.tell = course, log, options, tell
         self.settings = course.settings()
+        self.exercises = outline_of(self.settings.instructor).exercises
         self.outcome = ClassOutcome(course.lesson)
         self.keys: dict[str, str] = {}
         self.digests: dict[str, str] = {}
 
+    def _say(self, text: str) -> None:
+        click.echo(printable(text), file=self.tell)
+
     def run(self) -> ClassOutcome:
+        for line in self.log.odd:
+            self._say(f"Passed over in the log of results: {line}")
         found, self.outcome.problems = self.course.submissions()
         submissions = {submission.student: submission for submission in found}
         new = [submission for submission in found if not self._known(submission)]
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
-            book.require(outline_of(self.settings.instructor).exercises)
+            book.require(self.exercises)
             files = Autograded(self.course)
-            store = Store(self.log, files, book, lambda text: click.echo(text, file=self.tell))
+            store = Store(self.log, files, book, self._say)
             self._store_again(submissions, files, store, book)
             if new:
                 self._grade(new, store, book)
@@ -111,13 +118,16 @@ class _Run:
     def _known(self, submission: Submission) -> bool:
         """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's."""
         data, unreadable = submission.read(self.settings.limits.notebook_bytes)
-        key = self.settings.key(submission.student, unreadable or _digest(data))
-        self.keys[submission.student] = key
-        record = self.log.records.get(key)
-        if self.options.force or record is None or any(one.broken for one in record.result.exercises):
+        record = self.log.records.get(self.settings.key(submission.student, unreadable or _digest(data)))
+        if self.options.force or record is None or not self._is_whole(record):
             return False
         self.outcome.records[submission.student] = record
         return True
+
+    def _is_whole(self, record: LoggedResult) -> bool:
+        """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
+        results = record.result.exercises
+        return {one.name for one in results} >= set(self.exercises) and not any(one.broken for one in results)
 
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook

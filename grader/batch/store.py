@@ -52,7 +52,10 @@ class Store:
         student = item.submission.student
         try:
             with _disk_has_room():
-                self._files.write(item.submission, item.notebook)
+                left_out = self._files.write(item.submission, item.notebook)
+            if left_out:
+                more = f" and {len(left_out) - 1} more" if left_out[1:] else ""
+                self._tell(f"{student}: left out of {self._files.step}/: {left_out[0]}{more}")
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.classroom.rebuild import Release, dump, rebuild
-from grader.judge.fingerprint import GradingSettings, code_version
-from grader.judge.outline import outline_of
+from grader.judge.fingerprint import GradingSettings, version_for
 
 if TYPE_CHECKING:
     from grader.judge.judge import Judge
@@ -57,7 +56,7 @@ class JudgePlugin(WorkerPlugin):
 
     def setup(self, worker: Worker) -> None:
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
-        if code_version(outline_of(self.settings.instructor).exercises) != self.version:
+        if version_for(self.settings.instructor) != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
         from grader.judge.judge import Judge  # only a worker needs torch: the command that reads this file doesn't
 

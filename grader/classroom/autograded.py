@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from nbgrader.utils import parse_utc
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.files import UntrustedFolder
+from grader.classroom.files import TIMESTAMP, UntrustedFolder
 from grader.judge.reader import Unreadable
-
-TIMESTAMP = "timestamp.txt"
 
 
 class Autograded:
@@ -25,16 +23,17 @@ class Autograded:
     def __init__(self, course: ClassDirectory) -> None:
         self._course = course
         layout: Any = course.layout
-        self._step = layout.autograded_directory
+        self.step = layout.autograded_directory
         self._ignored = [*layout.ignore, "*.ipynb"]
         self._most = 1000 * int(layout.max_dir_size)
         default = 664 if layout.groupshared else 444
         self._mode = int(str(course.config.Autograde.get("permissions", default)), 8)
-        self._own = list(self._others(UntrustedFolder(course.folder(layout.source_directory))))
+        own = UntrustedFolder(course.folder(layout.source_directory)).contents(self._most, self._is_ignored)
+        self._own = {path: data for path, data in own if isinstance(data, bytes)}
 
     def path(self, submission: Submission) -> Path:
         """Where a student's notebook goes."""
-        return self._course.folder(self._step, submission.student) / f"{submission.name}.ipynb"
+        return self._course.folder(self.step, submission.student) / f"{submission.name}.ipynb"
 
     def there(self, submission: Submission) -> bool:
         """Whether it lies there."""
@@ -42,20 +41,34 @@ class Autograded:
             return self.path(submission).stat().st_size > 0
         return False
 
-    def write(self, submission: Submission, notebook: bytes) -> None:
-        """Write a student's folder: other files first, the course's own above the student's, the notebook last."""
-        target = self.path(submission)
+    def write(self, submission: Submission, notebook: bytes) -> list[str]:
+        """Write a student's folder: the course's own files, the student's where there is none of these, the notebook
+        last. Which of the student's files were left out, in words."""
+        target, left_out = self.path(submission), []
         target.parent.mkdir(parents=True, exist_ok=True)
-        for name, data in (*self._others(submission.folder), *self._own):
-            (target.parent / name).parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(target.parent / name, data, self._mode, durable=False)
+        for name, own in self._own.items():
+            self._put(target.parent / name, own)
+        for name, data in submission.folder.contents(self._most, self._skipped(submission.folder)):
+            if name in self._own:
+                continue
+            try:
+                if isinstance(data, Unreadable):
+                    raise data
+                self._put(target.parent / name, data)
+            except (Unreadable, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+                left_out.append(f"{name}: {getattr(error, 'strerror', None) or error}")
         write_atomically(target, notebook, self._mode, durable=False)  # the log has what it is made from
+        return left_out
 
-    def _others(self, folder: UntrustedFolder) -> Iterator[tuple[PurePath, bytes]]:
-        """The regular files of a folder that are no notebooks."""
-        for path, data in folder.contents(self._most, self._is_ignored):
-            if isinstance(data, bytes):
-                yield path, data
+    def _put(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data, self._mode, durable=False)
+
+    def _skipped(self, folder: UntrustedFolder) -> Callable[[str], bool]:
+        """What isn't copied, by name. nbgrader stumbles over a time that can't be read."""
+        if timestamp(folder) is not None:
+            return self._is_ignored
+        return lambda name: name == TIMESTAMP or self._is_ignored(name)
 
     def _is_ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatch(name, pattern) for pattern in self._ignored)
@@ -66,6 +79,6 @@ def timestamp(folder: UntrustedFolder) -> datetime | None:
     try:
         text = folder.read(TIMESTAMP, 100).decode().strip()
         found: datetime | None = parse_utc(text) if text else None
-    except (Unreadable, ValueError, OverflowError):
+    except Exception:  # a student wrote it, and dateutil raises what it likes
         return None
     return found

@@ -45,6 +45,11 @@ class Submission:
             return b"", str(error)
 
 
+def can_be_a_student(name: str) -> bool:
+    """Whether a folder's name can be a student's in the gradebook: one line of text that isn't too long."""
+    return 0 < len(name) <= MAX_NAME and name.isprintable()
+
+
 def students_root(layout: Any, lesson: str) -> Path:
     """The innermost folder around all submissions that students can't write to: where their own names begin."""
     parts = Path(layout.directory_structure).parts
@@ -113,7 +118,7 @@ class ClassDirectory:
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
         step = self.layout.submitted_directory
-        pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True))
+        pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True), re.DOTALL)
         excluded = self.layout.student_id_exclude.split(",")
         found, misnamed = [], {}
         for folder in sorted(glob.glob(self.layout.format_path(step, self.layout.student_id, self.lesson))):
@@ -121,7 +126,7 @@ class ClassDirectory:
             if match is None or match["student"] in excluded:
                 continue
             student = match["student"]
-            if not student.isprintable() or len(student) > MAX_NAME:
+            if not can_be_a_student(student):
                 misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
             else:
                 found.append(Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson))

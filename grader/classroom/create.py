@@ -36,6 +36,7 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is not empty. A course directory is made in an empty folder or a new one.")
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # submissions, marks and solutions are nobody else's business
     _write_secret(folder / SECRET)
     for notebook in notebooks:
         place = folder / "source" / notebook.stem

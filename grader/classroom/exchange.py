@@ -1,80 +1,134 @@
-"""nbgrader's exchange, where submissions come from students' hands: regular files only, and none that a student has
-taken away or spoilt ends a command for the others.
+"""nbgrader's exchange, where submissions come from students' hands: only regular files that are the student's own, and
+none that is missing or spoilt ends a command for the others.
 """
 
 from __future__ import annotations
 
-import contextlib
+import os
+import pwd
 import secrets
+import shutil
+import stat
 from datetime import datetime
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 
-from grader.classroom.class_directory import submitted_folder
-from grader.classroom.files import UntrustedFolder
+from grader.classroom.class_directory import can_be_a_student, submitted_folder
+from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.judge.clean_text import printable
 
-TIMESTAMP = "timestamp.txt"
+LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
 
 
 class CollectRegularFiles(ExchangeCollect):
-    """As nbgrader collects, but a link isn't followed, neither in a submission nor in place of one, and a pipe isn't
-    read."""
+    """As nbgrader collects, but no link is followed, no pipe is read, and nobody hands in for somebody else. An entry
+    that is refused is listed with the reason, and all others are collected.
+
+    With nbgrader's `check_owner` (which is on) an entry and its files belong to the student whose name it has, or to
+    the user who collects.
+    """
 
     src_records: list[Record]
 
     def _path_to_record(self, path: str) -> Record:
         try:
             return super()._path_to_record(path)
-        except (ValueError, OverflowError):  # its name has no date: anybody may put anything there
+        except Exception:  # its name has no date, and anybody may put anything there: dateutil raises what it likes
             name = Path(path).name
             return {"username": name.rsplit("+", 3)[0], "filename": name, "timestamp": datetime.min}
 
-    def _is_submission(self, record: Record) -> bool:
-        path = Path(self.inbound_path, record["filename"])
-        return record["timestamp"] > datetime.min and path.is_dir() and not path.is_symlink()
+    def _refused(self, record: Record) -> str:
+        """Why an entry of the inbound folder is no submission; empty if it is one."""
+        if not can_be_a_student(record["username"]):
+            return "this can't be a student's name in the gradebook"
+        if record["timestamp"] == datetime.min:
+            return "there is no date in its name"
+        try:
+            about = Path(self.inbound_path, record["filename"]).lstat()
+        except OSError as error:
+            return str(error.strerror)
+        if not stat.S_ISDIR(about.st_mode):
+            return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it is no folder"
+        if self.check_owner:
+            record["owner"] = about.st_uid
+            name = _user(about.st_uid)
+            if about.st_uid != os.geteuid() and name != record["username"]:
+                return f"it belongs to {name}, not to {record['username']} (see check_owner in docs/grading.md)"
+        return ""
 
     def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
         """A student's, the latest first. What is no submission doesn't stand in place of one."""
-        usable = [record for record in records if self._is_submission(record)]
+        for record in records:
+            record["refused"] = self._refused(record)
+            if record["refused"]:
+                self.log.warning("Not collected: %s: %s.", printable(record["filename"]), record["refused"])
+        usable = [record for record in records if not record["refused"]]
         return super()._sort_by_timestamp(usable or records)
 
     def copy_files(self) -> None:
-        """Copy what is a submission."""
-        for record in self.src_records:
-            if not self._is_submission(record):
-                self.log.warning("Not collected: %s is no folder with a date, or a link.", record["filename"])
-            else:  # into a folder of the student's own
+        """Copy what is a submission, each by itself."""
+        self.src_records = [record for record in self.src_records if not record["refused"]]
+        records = self.src_records
+        if not records:
+            super().copy_files()  # says so
+        for record in records:
+            self.src_records = [record]
+            try:  # into a folder of the student's own
                 submitted_folder(self.coursedir, record["username"], self.coursedir.assignment_id).remove_link()
-        self.src_records = [record for record in self.src_records if self._is_submission(record)]
-        super().copy_files()
+                super().copy_files()
+            except Exception as error:
+                self.log.error("Not collected: %s: %s", record["filename"], error)
+        self.src_records = records
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """Copy one submission. Its time is the one in the folder's name, which nbgrader goes by too."""
         name = Path(src).name
-        submission = UntrustedFolder(Path(self.inbound_path), Path(name))
+        submission = UntrustedFolder(Path(self.inbound_path), Path(name), self.src_records[0].get("owner"))
         try:
             left_out = submission.copy_to(Path(dest), 1000 * int(self.coursedir.max_dir_size), TIMESTAMP.__eq__)
             Path(dest, TIMESTAMP).write_text(name.rsplit("+", 3)[2])
-        except OSError as error:
-            left_out = [f"what comes after it: {error}"]
-        for sentence in left_out:
-            self.log.warning("Left out of %s: %s", src, sentence)
+        except OSError:
+            shutil.rmtree(dest, ignore_errors=True)  # half a submission would be graded as a whole one
+            raise
+        for sentence in left_out[:LISTED]:
+            self.log.warning("Left out of %s: %s", name, printable(sentence))
+        if len(left_out) > LISTED:
+            self.log.warning("Left out of %s: %d more files", name, len(left_out) - LISTED)
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 class ReleaseAllFeedback(ExchangeReleaseFeedback):
-    """As nbgrader releases feedback, but a submission without the two files that `submit` writes stops nobody's."""
+    """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones
+    beside them, stops nobody's."""
+
+    src_path: str
 
     def copy_files(self) -> None:
-        """Put something in their place: whoever took the secret away finds no feedback, but everybody else does."""
-        for folder in glob(self.src_path):
-            for name in (TIMESTAMP, "submission_secret.txt"):
-                path = Path(folder, name)
-                with contextlib.suppress(OSError, UnicodeDecodeError):
-                    path.read_text()
-                    continue
-                path.write_text(secrets.token_hex(16))
-        super().copy_files()
+        """Release every student's by itself. Whoever took the secret away finds no feedback, everybody else does."""
+        for folder in sorted(glob(self.src_path)):
+            self.src_path = escape(folder)
+            try:
+                for name in (TIMESTAMP, SECRET_FILE):
+                    _make_readable(Path(folder, name))
+                super().copy_files()
+            except Exception as error:
+                self.log.error("No feedback is released for %s: %s", printable(folder), error)
+
+
+def _make_readable(path: Path) -> None:
+    """Put something in place of a file that isn't there or isn't text."""
+    try:
+        path.read_text()
+    except (OSError, UnicodeDecodeError):
+        UntrustedFolder(path.parent).remove(path.name)
+        path.write_text(secrets.token_hex(16))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePath
 
@@ -15,10 +15,10 @@ from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
 MAX_FILES, MAX_ENTRIES, MAX_DEPTH = 200, 10_000, 20
-# What opening a link without following it gives: of a file, and of a folder.
-IS_A_LINK = (errno.ELOOP, errno.ENOTDIR)
+MAX_PATH = 1000  # bytes; below a folder of ours there must be room for it in the 4,096 that Linux takes
 HERE = PurePath()
-NOT_FOLLOWED = "A link is not followed."
+# What `nbgrader submit` adds: when it was handed in, and what makes the name of the feedback's file.
+TIMESTAMP, SECRET_FILE = "timestamp.txt", "submission_secret.txt"
 # What a link leads to that stands in place of another link, so that whoever grades it finds a link.
 NOWHERE = "nowhere, a link is not followed"
 
@@ -31,6 +31,15 @@ class TooLarge(Unreadable):
         self.size = size
 
 
+class NotFollowed(Unreadable):
+    """A link in place of a file, or in place of a folder on the way to it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The file can't be read: it is a link, or lies in a folder that is one. A link is not followed."
+        )
+
+
 def read_regular(path: str | Path, max_bytes: int) -> bytes:
     """The bytes of a regular file in a folder that students can't write to; `Unreadable` for anything else there."""
     return UntrustedFolder(Path(path).parent).read(Path(path).name, max_bytes)
@@ -38,11 +47,13 @@ def read_regular(path: str | Path, max_bytes: int) -> bytes:
 
 @dataclass(frozen=True)
 class _Entry:
-    """Something in a folder. `parent` is the open folder in which it has the name `path.name`."""
+    """Something in a folder. `parent` is the open folder in which it has the name `path.name`; `refused` is why nobody
+    looks into it."""
 
     path: PurePath
     parent: int
     mode: int
+    refused: str = ""
 
     @property
     def is_regular(self) -> bool:
@@ -54,17 +65,19 @@ class UntrustedFolder:
     """A folder that students can write to: `path` below `root`, which is trusted.
 
     Every folder below `root` is opened in the one above it, without following a link, so that no link on the way leads
-    to a neighbour's files, even if it is put there while we read.
+    to a neighbour's files, even if it is put there while we read. `owner` is the user to whom the folder and all in it
+    have to belong, by number; None for whoever it may be.
     """
 
     root: Path
     path: PurePath = HERE
+    owner: int | None = None
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """The bytes of a regular file in it; `Unreadable` for anything else, and for a larger file."""
         try:
             with self._open() as folder:
-                return _read(name, folder, max_bytes)
+                return _read(name, folder, max_bytes, self.owner)
         except FileNotFoundError:
             raise Unreadable(f"There is no {name} among the files handed in.") from None
 
@@ -75,12 +88,16 @@ class UntrustedFolder:
         read. What `skip` says of its name is passed over."""
         count = size = 0
         for entry in self._walk(skip):
-            if stat.S_ISDIR(entry.mode):
+            if entry.refused:
+                yield entry.path, Unreadable(entry.refused)
+            if entry.refused or stat.S_ISDIR(entry.mode):
                 continue
             try:
-                data = _read(entry.path.name, entry.parent, max_bytes - size)
-            except (Unreadable, FileNotFoundError) as error:
-                yield entry.path, Unreadable(str(error))
+                data = _read(entry.path.name, entry.parent, max_bytes - size, self.owner)
+            except FileNotFoundError:  # removed meanwhile
+                continue
+            except Unreadable as error:
+                yield entry.path, error
                 continue
             count, size = count + 1, size + len(data)
             if count > MAX_FILES:
@@ -89,7 +106,8 @@ class UntrustedFolder:
             yield entry.path, data
 
     def copy_to(self, target: Path, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False) -> list[str]:
-        """Copy the regular files; what was left out, in words. A notebook that is a link becomes a link to nowhere."""
+        """Copy the regular files to a new folder; what was left out, in words. A notebook that is a link becomes a link
+        to nowhere."""
         left_out: list[str] = []
         target.mkdir(parents=True, exist_ok=True)
         for path, data in self.contents(max_bytes, skip):
@@ -98,7 +116,7 @@ class UntrustedFolder:
                 (target / path).write_bytes(data)
                 continue
             left_out.append(f"{path}: {data}")
-            if _is_notebook(path) and NOT_FOLLOWED in str(data):
+            if _is_notebook(path) and isinstance(data, NotFollowed):
                 (target / path).symlink_to(NOWHERE)
         return left_out
 
@@ -113,6 +131,14 @@ class UntrustedFolder:
             os.unlink(entry.path.name, dir_fd=entry.parent)
             if _is_notebook(entry.path):
                 os.symlink(NOWHERE, entry.path.name, dir_fd=entry.parent)
+
+    def remove(self, name: str) -> None:
+        """Remove what has this name in it, whatever it is, if it is there."""
+        with contextlib.suppress(Unreadable, FileNotFoundError), self._open() as folder:
+            try:
+                os.unlink(name, dir_fd=folder)
+            except IsADirectoryError:
+                shutil.rmtree(name, dir_fd=folder)
 
     def remove_link(self) -> bool:
         """Remove the link on the way to it, if there is one; whether there was."""
@@ -140,6 +166,7 @@ class UntrustedFolder:
                 below = _open_folder(name, folder)
                 os.close(folder)
                 folder = below
+            _require_owner(os.fstat(folder), self.owner)
             yield folder
         finally:
             os.close(folder)
@@ -162,16 +189,24 @@ def _open_folder(name: str, parent: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, name, parent) from None
 
 
-def _refusal(error: OSError) -> Unreadable:
-    if error.errno in IS_A_LINK:
-        return Unreadable(f"The file can't be read: it is a link, or lies in a folder that is one. {NOT_FOLLOWED}")
+def _refusal(error: OSError, name: str, parent: int) -> Unreadable:
+    with contextlib.suppress(OSError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+            return NotFollowed()
     return Unreadable(f"The file can't be read: {error.strerror}.")
 
 
-def _read(name: str, parent: int, max_bytes: int) -> bytes:
+def _require_owner(about: os.stat_result, owner: int | None) -> None:
+    if owner is not None and about.st_uid != owner:
+        raise Unreadable(
+            f"The file can't be read: it belongs to user {about.st_uid}, not to user {owner} like the rest."
+        )
+
+
+def _read(name: str, parent: int, max_bytes: int, owner: int | None) -> bytes:
     try:
         # Without O_NONBLOCK a pipe in place of a file would stop us for good.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -179,18 +214,19 @@ def _read(name: str, parent: int, max_bytes: int) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, name, parent) from None
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             what = "it is a folder" if stat.S_ISDIR(about.st_mode) else "it is no regular file"
             raise Unreadable(f"The file can't be read: {what}.")
+        _require_owner(about, owner)
         if about.st_size > max_bytes:
             raise TooLarge(about.st_size, max_bytes)
         with open(descriptor, "rb", closefd=False) as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, name, parent) from None
     finally:
         os.close(descriptor)
     if len(data) > max_bytes:  # it has grown meanwhile
@@ -213,17 +249,35 @@ def _entries(folder: int, path: PurePath, skip: Callable[[str], bool]) -> Iterat
     with os.scandir(folder) as listed:
         names = sorted((one.name for one in islice(listed, MAX_ENTRIES)), key=lambda name: (".ipynb" not in name, name))
     for name in names:
-        if skip(name):
+        entry = None if skip(name) else _entry(folder, path / name)
+        if entry is None:
+            continue
+        yield entry
+        if entry.refused or not stat.S_ISDIR(entry.mode):
             continue
         try:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-            yield _Entry(path / name, folder, mode)
-            if not stat.S_ISDIR(mode) or len(path.parts) >= MAX_DEPTH:
-                continue
             below = _open_folder(name, folder)
-        except (FileNotFoundError, Unreadable):  # removed meanwhile, or not for us
+        except FileNotFoundError:  # removed meanwhile
+            continue
+        except Unreadable as error:
+            yield replace(entry, refused=str(error))
             continue
         try:
-            yield from _entries(below, path / name, skip)
+            yield from _entries(below, entry.path, skip)
         finally:
             os.close(below)
+
+
+def _entry(folder: int, path: PurePath) -> _Entry | None:
+    """What has the name `path.name` in an open folder; None if it has been removed meanwhile."""
+    try:
+        mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return _Entry(path, folder, stat.S_IFREG, f"The file can't be read: {error.strerror}.")
+    if len(os.fsencode(path)) > MAX_PATH:
+        return _Entry(path, folder, mode, f"Its name is too long: with its folders at most {MAX_PATH} bytes.")
+    if len(path.parts) > MAX_DEPTH:
+        return _Entry(path, folder, mode, f"It lies too deep: at most {MAX_DEPTH - 1} folders are opened.")
+    return _Entry(path, folder, mode)

@@ -16,6 +16,8 @@ from grader.judge.reader import NotebookCell, Unreadable, read
 from grader.judge.result import SubmissionResult
 
 RESULT = "course_result"
+MOST_TEXT = 200_000  # characters of text cells in a notebook; a lesson's own have 25,000
+LEFT_OUT = f"**Note.** A text is left out here: the notebook has more than {MOST_TEXT} characters of text."
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,13 @@ class _Cells:
         self.own, self.outline, self.result = own, outline, result
         self.cells: list[dict[str, Any]] = []
         self.placed: set[int] = set()
+        self.text = 0
 
     def take(self, cell: NotebookCell) -> None:
         """One of the student's cells."""
         if cell.kind == "markdown":
-            self.markdown(cell.source)
+            self.text += len(cell.source)
+            self.markdown(cell.source if self.text <= MOST_TEXT else LEFT_OUT)
         if cell.kind != "code":
             return
         found = self.outline.match(cell)

@@ -15,7 +15,8 @@ What has reached the gradebook and `autograded/`, by student:
 
     {"format": 2, "stored": {"ann": "9f2c...", "bo": "77d0..."}}
 
-A run that is killed while writing leaves a torn last line, which is passed over. To read the results of a course:
+A run that is killed while writing leaves a torn last line, which is passed over. So is a line in which something is
+missing or of another type, and the run says so. To read the results of a course:
 
 >>> latest(Path("/nowhere"), "01_self_attention")
 {}
@@ -33,6 +34,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.judge.result import SubmissionResult
+from grader.plain import made
 
 FORMAT = 2  # 1: `notes` had another name
 FOLDER = ".grader"
@@ -59,11 +61,12 @@ class LoggedResult:
         about = {"key": self.key, "student": self.student, "lesson": self.lesson, "submission": self.submission}
         return {"format": FORMAT, **about, "graded": self.graded, "result": self.result.to_plain()}
 
-    @classmethod
-    def from_plain(cls, data: Mapping[str, Any]) -> LoggedResult:
-        """The inverse of `to_plain`."""
-        words = {name: str(data[name]) for name in ("key", "student", "lesson", "submission", "graded")}
-        return cls(**words, result=SubmissionResult.from_plain(data["result"]))
+
+@dataclass(frozen=True)
+class _Stored:
+    """A line that notes what was stored."""
+
+    stored: dict[str, str]
 
 
 def folder_of(course: Path) -> Path:
@@ -82,17 +85,12 @@ def path_of(course: Path, lesson: str) -> Path:
 
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
     """The last result of every student, whether their submission has changed since or not."""
-    found: dict[str, LoggedResult] = {}
-    for data in _lines(path_of(course, lesson)):
-        if "result" in data:
-            record = LoggedResult.from_plain(data)
-            found[record.student] = record
-    return found
+    return {line.student: line for line in _lines(path_of(course, lesson)) if isinstance(line, LoggedResult)}
 
 
 class ResultsLog:
     """The log of one lesson, open for appending; a context manager. `records` has the results by key, `stored` the key
-    of what was last stored by student."""
+    of what was last stored by student, `odd` what is wrong with the lines that were passed over."""
 
     def __init__(self, course: Path, lesson: str) -> None:
         folder_of(course)
@@ -100,11 +98,14 @@ class ResultsLog:
         path.parent.mkdir(exist_ok=True)
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
-        for data in _lines(path):
-            if "result" in data:
-                self.records[data["key"]] = LoggedResult.from_plain(data)
-            elif "stored" in data:
-                self.stored.update(data["stored"])
+        self.odd: list[str] = []
+        for line in _lines(path):
+            if isinstance(line, LoggedResult):
+                self.records[line.key] = line
+            elif isinstance(line, _Stored):
+                self.stored.update(line.stored)
+            else:
+                self.odd.append(line)
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         self._end = os.fstat(self._file).st_size
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
@@ -146,16 +147,21 @@ class ResultsLog:
         self.close()
 
 
-def _lines(path: Path) -> Iterable[dict[str, Any]]:
+def _lines(path: Path) -> Iterable[LoggedResult | _Stored | str]:
+    """What the lines hold, or in words why one can't be used. Torn lines and those of other formats are left out."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return
     with file:
-        for line in file:
+        for number, line in enumerate(file, start=1):
             try:
                 data = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
-            if isinstance(data, dict) and data.get("format") == FORMAT:
-                yield data
+            if not isinstance(data, dict) or data.get("format") != FORMAT:
+                continue
+            try:
+                yield made(_Stored if "stored" in data else LoggedResult, data, f"{path.name}:{number}")
+            except ValueError as error:
+                yield str(error)

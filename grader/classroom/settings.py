@@ -48,7 +48,9 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.autograde_preprocessors = AUTOGRADE
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
-    c.HTMLExporter.filters = {"markdown2html": f"{HERE}.safe_html.markdown2html"}
+    # Commands print the names that students gave to files, in which a terminal's own sequences may stand.
+    c.Application.logging_config = {"formatters": {"console": {"class": f"{HERE}.log.PrintableFormatter"}}}
+    c.HTMLExporter.filters = {name: f"{HERE}.safe_html.{name}" for name in ("markdown2html", "highlight_code")}
 
 
 def programs_on_path() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 import click
 
 from grader import __version__
@@ -14,6 +17,9 @@ from grader.cli.teachers import autograde, course, insights
 @click.version_option(__version__, message=f"grader {__version__}")
 def main() -> None:
     """The course's tools."""
+    for stream in (sys.stdout, sys.stderr):  # a student's name must not end a report where a terminal can't show it
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 for command in (autograde, build, course, digest, doctor, insights, mutants, new, progress, release):

@@ -54,7 +54,11 @@ def create(folder: Path, course_id: str, exchange: str, solutions: Path | None) 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("lesson")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes on this machine.  [default: one a core]")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes on this machine.  [default: one for every 16 new submissions, at most one a core]",
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")

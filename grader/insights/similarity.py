@@ -56,7 +56,11 @@ def tokens(source: str) -> list[str]:
 def fingerprints(source: str) -> frozenset[int]:
     """Of every WINDOW neighbouring sequences of LENGTH tokens the one with the least digest."""
     stream = tokens(source)
-    digests = [crc32(" ".join(stream[i : i + LENGTH]).encode()) for i in range(len(stream) - LENGTH + 1)]
+    # A name may hold half of a surrogate pair, which is no character.
+    digests = [
+        crc32(" ".join(stream[i : i + LENGTH]).encode("utf-8", "surrogatepass"))
+        for i in range(len(stream) - LENGTH + 1)
+    ]
     return frozenset(min(digests[i : i + WINDOW]) for i in range(max(len(digests) - WINDOW + 1, min(len(digests), 1))))
 
 

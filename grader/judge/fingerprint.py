@@ -37,13 +37,19 @@ class GradingSettings:
     @cached_property
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
-        code = code_version(outline_of(self.instructor).exercises)
+        code = version_for(self.instructor)
         parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.sandboxed))
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
     def key(self, student: str, submission: str) -> str:
         """The key of one result; `submission` is the hash of the notebook, or why it can't be read."""
         return hashlib.sha256("\0".join((self.fingerprint, student, submission)).encode()).hexdigest()
+
+
+def version_for(instructor: bytes) -> str:
+    """The version of the code here that grades an instructor's notebook. Not kept with the settings: these travel to
+    workers, whose own version is asked for."""
+    return code_version(outline_of(instructor).exercises)
 
 
 def code_version(names: Iterable[str]) -> str:

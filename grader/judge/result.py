@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from grader.plain import made
 from grader.report.words import state_of
 
 
@@ -42,6 +43,10 @@ class ExerciseResult:
     first_fix_why: str = ""
     output: str = ""
     broken: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.score <= 1:
+            raise ValueError(f"{self.name}: got a score of {self.score!r}, expected 0 to 1")
 
     @property
     def mark(self) -> float:
@@ -84,11 +89,6 @@ class SubmissionResult:
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> SubmissionResult:
-        """The inverse of `to_plain`, also after a trip through JSON."""
-        exercises = tuple(
-            ExerciseResult(
-                **{**e, "hints": tuple(e["hints"]), "parts": tuple(PartResult(**part) for part in e["parts"])}
-            )
-            for e in data["exercises"]
-        )
-        return cls(**{**data, "exercises": exercises, "notes": tuple(data["notes"])})
+        """The inverse of `to_plain`, also after a trip through JSON; `ValueError` for anything else."""
+        result: SubmissionResult = made(cls, data, "result")
+        return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -172,15 +171,19 @@ def _progress() -> Iterator[Observation]:
         "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or name another file in GRADER_PROGRESS."
     )
     try:
-        json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        yield Observation("Progress", f"will be kept in {_home(path)}", advice)
-    except ValueError:
+        odd = progress.read(path)[1]
+    except OSError as error:
+        yield Observation("Progress", f"{_home(path)} can't be read: {error.strerror}", advice or "Make it readable.")
+        return
+    if odd:
         yield Observation(
-            "Progress", f"{_home(path)} is damaged", "The next check puts it aside and starts a new one.", needed=False
+            "Progress",
+            f"{_home(path)} is damaged",
+            "The next check puts it aside and starts a new one with what can be read of it.",
+            needed=False,
         )
     else:
-        yield Observation("Progress", f"is kept in {_home(path)}", advice)
+        yield Observation("Progress", f"{'is' if path.is_file() else 'will be'} kept in {_home(path)}", advice)
 
 
 def _home(path: str | Path) -> str:

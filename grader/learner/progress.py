@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from typing import Any
 from filelock import FileLock
 
 from grader.atomic import write_atomically
+from grader.plain import made
 from grader.report import Report
 from grader.spec.exercise import Exercise
 
 OFF = "off"
+LOCK_SECONDS = 10  # a write takes a hundredth of one: who holds the lock for longer must not stop a check
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
 NOTHING_TRIED = frozenset({"not-written", "not-answered", "missing", "unknown-exercise", "interrupted"})
@@ -36,6 +38,10 @@ class Record:
     passed_at: str = ""
     checked_at: str = ""
     solution_at: str = ""
+
+    def __post_init__(self) -> None:
+        if min(self.tries, self.best, self.last) < 0 or max(self.best, self.last) > 1:
+            raise ValueError(f"got {self.tries} tries, best {self.best}, last {self.last}; scores are from 0 to 1")
 
     @property
     def state(self) -> str:
@@ -54,13 +60,11 @@ def location() -> Path | None:
 
 
 def load(path: Path | None = None) -> dict[str, Record]:
-    """The records by exercise; empty if there is no readable file."""
+    """The records by exercise; empty if there is no readable file. Without what is odd in it."""
     path = path or location()
-    if path is None:
-        return {}
     try:
-        return _parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return {} if path is None else read(path)[0]
+    except OSError:
         return {}
 
 
@@ -91,8 +95,8 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
     if path is None:
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock")):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock"), timeout=LOCK_SECONDS):
             known = _load_or_put_aside(path)
             old = known.get(name, Record())
             known[name] = Record(**{**asdict(old), **change(old)})
@@ -127,24 +131,30 @@ def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tup
     return round(earned, 2), sum(e.points for e in exercises.values())
 
 
-def _parse(text: str) -> dict[str, Record]:
-    names = {field.name for field in fields(Record)}
+def read(path: Path) -> tuple[dict[str, Record], list[str]]:
+    """The records by exercise that a file holds, and what is odd in it; nothing of either where there is no file.
+    `OSError` if it can't be read."""
     try:
-        records = json.loads(text)["exercises"]
-        return {name: Record(**{k: v for k, v in entry.items() if k in names}) for name, entry in records.items()}
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError("not a progress file") from error
+        records = json.loads(path.read_text(encoding="utf-8"))["exercises"].items()
+    except FileNotFoundError:
+        return {}, []
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return {}, ["It is no progress file."]
+    known, odd = {}, []
+    for name, entry in records:
+        try:
+            known[name] = made(Record, entry, name)
+        except ValueError as error:
+            odd.append(str(error))
+    return known, odd
 
 
 def _load_or_put_aside(path: Path) -> dict[str, Record]:
-    """The file's records. A damaged file is renamed, not overwritten."""
-    try:
-        return _parse(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except ValueError:
+    """The file's records. A file with anything odd in it is renamed, so that nothing of it is lost."""
+    known, odd = read(path)
+    if odd:
         os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
-        return {}
+    return known
 
 
 def _now() -> str:

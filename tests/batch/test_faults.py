@@ -15,7 +15,7 @@ import pytest
 from distributed import Client
 
 from grader.batch import cluster as clusters
-from grader.batch import worker
+from grader.batch import printout, worker
 from grader.batch.run import Options, run
 from grader.batch.store import Store
 from grader.batch.worker import JudgePlugin, OtherVersion
@@ -23,7 +23,7 @@ from grader.classroom.gradebook import Release
 from grader.errors import CommandFailed
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
-from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered
+from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered, command
 from tools import notebooks as nb
 
 NOTEBOOK = f"{LESSON}.ipynb"
@@ -109,6 +109,46 @@ def test_whatever_is_handed_in(room):
     assert again.graded == 0
     assert again.problems == outcome.problems
     assert room.book() == before
+
+
+def test_odd_names_end_nothing_and_reach_no_terminal(room):
+    """Folders that can't be a student's, and files of a student's that could keep the notebook out of `autograded/`."""
+    names = ("new\nline", "\x1b[2J", os.fsdecode(b"\xff"))
+    for name in names:
+        room.submit(name, answered(RIGHT))
+    room.submit("ann", answered(RIGHT))
+    (room.root / "source" / LESSON / "data.txt").write_text("the course's")
+    folder = room.folder("ann")
+    for name in (
+        "\x1b[2J.txt",
+        os.fsdecode(b"\xff.html"),
+        "\u4f60" * 83 + ".txt",
+        "submission_secret.txt/x",
+        "data.txt/x",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("mine")
+    (folder / "\x1b[31mlink").symlink_to(room.root)
+    (folder / "timestamp.txt").unlink()
+    (folder / "timestamp.txt").mkdir()
+    deep = folder / ("d" * 255) / ("d" * 255) / ("d" * 255)
+    deep.mkdir(parents=True)
+    (deep / ("d" * 255)).write_text("mine")
+    outcome = room.grade()
+    assert set(outcome.problems) == set(map(ascii, names))
+    assert room.marks() == {"ann": 1}
+    assert room.autograded("ann")["cells"]
+    made = {path.name: path for path in room.folder("ann", "autograded").iterdir()}
+    assert made["data.txt"].read_text() == "the course's"
+    assert {"\x1b[2J.txt", "\udcff.html", "\u4f60" * 83 + ".txt"} < set(made)
+    assert "timestamp.txt" not in made
+    said = room.said.getvalue()
+    assert "ann: left out of autograded/: " in said
+    assert " and 2 more" in said
+    assert "\x1b" not in said + printout.as_text(outcome)
+    assert room.grade().graded == 0
+    command(room.root, "nbgrader", "generate_feedback", LESSON)
+    assert "\x1b" not in command(room.root, "nbgrader", "generate_feedback", LESSON, "--force").stdout
 
 
 def test_killed_worker(room):

@@ -106,6 +106,37 @@ def test_result_log_can_be_read_with_a_torn_line(room):
     assert sorted(results.latest(room.root, LESSON)) == ["ann", "bo"]
 
 
+ODD = {
+    "no result": lambda line: line.pop("result"),
+    "no key": lambda line: line.pop("key"),
+    "a key that is a list": lambda line: line.update(key=["x"]),
+    "a result that is a text": lambda line: line.update(result="1"),
+    "a score that is a text": lambda line: line["result"]["exercises"][0].update(score="1"),
+    "a score beyond all": lambda line: line["result"]["exercises"][0].update(score=10**400),
+    "a score that is no number": lambda line: line["result"]["exercises"][0].update(score=float("nan")),
+    "parts that are a number": lambda line: line["result"]["exercises"][0].update(parts=3),
+    "no exercise": lambda line: line["result"].update(exercises=[]),
+    "stored as a list": lambda line: line.update(stored=["ann"]),
+    "stored a number": lambda line: line.update(stored={"ann": 3}),
+}
+
+
+def test_odd_lines_of_the_log_are_passed_over_and_told(room):
+    room.submit("ann", answered(SQUARED))
+    room.grade()
+    path = results.path_of(room.root, LESSON)
+    (good,) = [line for line in path.read_text().splitlines() if "result" in json.loads(line)]
+    for name, spoil in ODD.items():
+        line = json.loads(good)
+        spoil(line)
+        path.write_text(json.dumps(line) + "\n" + "[" * 100_000 + "\n")
+        room.said.truncate(0)
+        outcome = room.grade()
+        assert (outcome.graded, room.marks()) == (1, {"ann": 0.13}), name
+        assert name == "no exercise" or f"Passed over in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
+        assert sorted(results.latest(room.root, LESSON)) == ["ann"]
+
+
 def test_two_runs_at_once(room):
     room.submit("ann", answered(RIGHT))
     with locked(room.root), pytest.raises(CommandFailed, match=r"is being graded by process \d+ on \S+, since 20"):

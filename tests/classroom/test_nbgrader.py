@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import stat
 
 import pytest
@@ -56,7 +57,26 @@ def exits(notebook):
     notebook["cells"].insert(0, code("import os\nos._exit(1)"))
 
 
-HOSTILE = {"doubled": doubled, "metadata": other_metadata, "active": active, "exits": exits}
+def pasted(notebook):
+    text = "My plot: ![a curve](attachment:image.png)"
+    notebook["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": text, "attachments": {}})
+
+
+def blank(notebook):
+    """What takes a time that grows with the square of its length to colour or to render, by the usual ways."""
+    notebook["cells"].insert(0, code("\n " * 300_000))
+    for text in ("\\begin{a}" * 50_000, "\\\\(" * 100_000):
+        notebook["cells"].insert(0, {"cell_type": "markdown", "metadata": {}, "source": text})
+
+
+HOSTILE = {
+    "doubled": doubled,
+    "metadata": other_metadata,
+    "active": active,
+    "exits": exits,
+    "pasted": pasted,
+    "blank": blank,
+}
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +106,14 @@ def graded(classroom, validated):
     linked = classroom.submit_directly("linked", b"") / f"{LESSON}.ipynb"
     linked.unlink()
     linked.symlink_to(classroom.course / "source" / LESSON / f"{LESSON}.ipynb")
+    for name, time in {"timeless": None, "tomorrow": "in a moment"}.items():
+        place = classroom.submit_directly(name, json.dumps(solved()).encode()) / "timestamp.txt"
+        _ = place.write_text(time) if time else place.mkdir()
+    odd = classroom.submit_directly("odd", json.dumps(solved()).encode())
+    (odd / os.fsdecode(b"\xff.html")).write_text("no name that a page could have")
+    (odd / "submission_secret.txt").mkdir()
+    (odd / "\x1b[2J.txt").write_text("wipes the terminal")
+    classroom.submit_directly("new\nline", json.dumps(solved()).encode())
     neighbour = classroom.submit_directly("neighbour", json.dumps(solved(NEIGHBOURS)).encode())
     (neighbour / "notes.txt").write_text(PRIVATE)
     (neighbour.parent.parent / "same_folder").symlink_to("neighbour")
@@ -95,7 +123,7 @@ def graded(classroom, validated):
     (bos,) = inbound.glob("bo+*")
     for name, target in ENTRIES.items():
         (inbound / name).symlink_to(bos if target else "nothing")
-    classroom.steps(
+    said = classroom.steps(
         ("course", "collect", LESSON),
         ("course", "autograde", LESSON),
         ("course", "generate_feedback", LESSON),
@@ -103,6 +131,8 @@ def graded(classroom, validated):
         ("bo", "fetch_feedback", LESSON),
         ("course", "export"),
     )
+    assert "\x1b[2J" not in said  # a file's name
+    assert "new\\nline/00_start_here is not graded" in said
     return classroom
 
 
@@ -145,6 +175,16 @@ def test_no_submission_stops_the_batch_or_stays_without_a_mark(graded):
     assert "link is not followed" in graded.page("linked")
 
 
+def test_odd_times_and_names_cost_neither_mark_nor_feedback(graded):
+    marks = graded.marks()
+    for name in ("timeless", "tomorrow", "odd"):
+        assert marks[name] == 1
+        assert "first_steps" in graded.page(name)
+    assert "a curve" in graded.page("pasted")
+    pages = (graded.root / "exchange" / "attention" / "feedback").glob("*.html")
+    assert any("a curve" in page.read_text() for page in pages)  # of a student whose turn comes after "odd"
+
+
 def test_links_in_a_submission_reach_no_file(graded):
     assert not list((graded.course / "autograded").rglob("leak.txt"))
     secret = (graded.course / "judge_secret").read_text().strip()
@@ -181,6 +221,7 @@ def test_what_a_student_wrote_is_shown_and_does_nothing(graded):
 def test_course_directory_has_a_secret_of_its_own(classroom):
     secret = classroom.course / "judge_secret"
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert stat.S_IMODE(classroom.course.stat().st_mode) == 0o700
     assert len(secret.read_text().strip()) == 64
     again = classroom.run("grader", "course", "create", str(classroom.course), check=False)
     assert "is not empty" in again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import graded_lessons, lesson_insights
+from grader.insights.similarity import Pair
 from grader.judge.result import ExerciseResult, SubmissionResult
 from tools import notebooks as nb
 
@@ -90,6 +92,14 @@ def test_command_line(course):
     done = CliRunner().invoke(main, ["insights", str(course), "7"])
     assert done.exit_code == 2
     assert "'7' is none of the lessons" in done.output
+
+
+def test_name_that_a_terminal_cannot_show_is_an_escape(course, monkeypatch):
+    found = replace(lesson_insights(course, "01"), pairs=(Pair("\u4f60", "bo", 1.0),))
+    monkeypatch.setattr("grader.insights.collect.lesson_insights", lambda *_words: found)
+    done = CliRunner(charset="latin-1").invoke(main, ["insights", str(course), "01", "--names"])
+    assert done.exit_code == 0, done.exception
+    assert "\\u4f60  bo" in done.output
 
 
 def test_lesson_that_was_not_graded_is_told(course):

@@ -43,6 +43,10 @@ def test_source_that_does_not_parse_is_compared_as_far_as_it_goes():
     assert len(fingerprints("a + b + c + d + e + f + g")) == 1
 
 
+def test_half_of_a_surrogate_pair_in_a_name_ends_nothing():
+    assert fingerprints("a." + "b.c\ud800.d." * 20 + "e") != fingerprints("a." + "b.c.d." * 20 + "e")
+
+
 def test_every_copied_stretch_leaves_a_fingerprint():
     copied = "weights = weights / weights.sum(dim=-1, keepdim=True) * scale + offset[0, 1, 2] - 3\n"
     before, after = "x = 1\ny = [2, 3]\n", "if not done:\n    raise ValueError(x)\n"

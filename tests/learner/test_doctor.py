@@ -89,7 +89,7 @@ def test_a_check_that_does_not_work_is_told(monkeypatch):
 
 @pytest.mark.parametrize(
     ("content", "word", "detail"),
-    [(None, "ok", "will be kept in"), ("{}", "ok", "is kept in"), ("{", "note", "is damaged")],
+    [(None, "ok", "will be kept in"), ('{"exercises": {}}', "ok", "is kept in"), ("{", "note", "is damaged")],
 )
 def test_it_tells_where_progress_is_kept(kept, content, word, detail):
     if content is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import multiprocessing
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -135,6 +137,40 @@ def test_a_damaged_file_is_put_aside_not_overwritten(kept, content):
     count_up("first_steps", 1)
     assert progress.load()["first_steps"].tries == 1
     assert [p.read_text() for p in kept.parent.glob("*.damaged-*")] == [content]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"tries": "x"}, {"tries": None}, {"best": None}, {"best": 7}, {"best": float("nan")}, {"last": -1},
+     {"tries": 10**400, "best": []}, {"passed_at": 3}, {"solution_at": {}}, [], None, "passed"],
+    ids=lambda entry: str(entry)[:30],
+)  # fmt: skip
+def test_an_odd_record_costs_itself_only(kept, entry, capsys):
+    kept.parent.mkdir()
+    content = json.dumps({"version": 1, "exercises": {"quiz_01": {"tries": 4}, "first_steps": entry, "\ud800": entry}})
+    kept.write_text(content)
+    assert progress.load() == {"quiz_01": Record(tries=4)}
+    assert CliRunner().invoke(main, ["progress"]).exit_code == 0
+    check(first_steps)
+    assert {name: one.tries for name, one in progress.load().items()} == {"quiz_01": 4, "first_steps": 1}
+    assert [p.read_text() for p in kept.parent.glob("*.damaged-*")] == [content]
+
+
+def test_a_file_without_end_to_its_brackets_is_put_aside(kept):
+    kept.parent.mkdir()
+    kept.write_text("[" * 100_000)
+    count_up("first_steps", 1)
+    assert progress.load()["first_steps"].tries == 1
+
+
+def test_nobody_else_can_hold_the_lock_and_whoever_holds_it_stops_no_check(kept, monkeypatch, capsys):
+    check(first_steps)
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+    monkeypatch.setattr(progress, "LOCK_SECONDS", 0.1)
+    with kept.with_suffix(".lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert check(first_steps).passed
+    assert progress.load()["first_steps"].tries == 1
 
 
 def test_a_file_of_a_later_version_is_read_as_far_as_it_is_understood(kept):

@@ -1,0 +1,19 @@
+"""What nbgrader's commands print, without what a file's name could do to a terminal."""
+
+from __future__ import annotations
+
+from logging import LogRecord
+
+from tornado.log import LogFormatter
+
+from grader.judge.clean_text import printable
+
+
+class PrintableFormatter(LogFormatter):
+    """As nbgrader formats a line of its log, with everything in the message that isn't printable shown as an escape."""
+
+    def format(self, record: LogRecord) -> str:
+        """One line of the log, or several where the message has them."""
+        message = "\n".join(map(printable, record.getMessage().split("\n")))
+        record.msg, record.args = message, ()
+        return str(super().format(record))
