@@ -16,12 +16,11 @@ from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.runner import Runner
-from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.judge.sandbox import Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 
-Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 
 
@@ -31,7 +30,7 @@ def grade(
     *,
     secret: bytes,
     student: str,
-    place: Place,
+    place: Sandbox,
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
 ) -> SubmissionResult:
@@ -45,7 +44,7 @@ def grade(
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:
-        return ungraded(str(error), outline, known, sandboxed=place.sandboxed)
+        return ungraded(str(error), outline, known, confinement=place.confinement)
     with Runner(place, limits, known) as runner:
         work = plan.make(outline, cells)
         results: dict[str, ExerciseResult] = {}
@@ -57,15 +56,15 @@ def grade(
     return SubmissionResult(
         tuple(results[name] for name in outline.exercises),
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
-        sandboxed=place.sandboxed,
+        confinement=place.confinement,
         seconds=round(time.monotonic() - start, 4),
     )
 
 
-def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:
+def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because the submission can't be read."""
     nothing = tuple(ExerciseResult(name, known[name].points, 0.0) for name in outline.exercises)
-    return SubmissionResult(nothing, unreadable=why, sandboxed=sandboxed)
+    return SubmissionResult(nothing, unreadable=why, confinement=confinement)
 
 
 def seed(secret: bytes, student: str, exercise: str) -> bytes:

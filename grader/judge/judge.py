@@ -9,29 +9,28 @@ from grader.judge.grading import grade, ungraded
 from grader.judge.limits import Limits
 from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
-from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.judge.sandbox import Sandbox
 from grader.subject.zygote import ZygoteGone
 
 
 class Judge:
-    """A context manager. `SandboxUnavailable` where no sandbox can be started; without `sandboxed` none is wanted."""
+    """A context manager. `SandboxUnavailable` where code can't be confined; with `unsafe` that isn't wanted."""
 
-    def __init__(self, secret: bytes, limits: Limits, sandboxed: bool = True) -> None:
-        self._secret, self._limits = secret, limits
-        self._kind = Sandbox if sandboxed else OpenZygote
-        self.place: Sandbox | OpenZygote = self._kind(limits)
+    def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False) -> None:
+        self._secret, self._limits, self._unsafe = secret, limits, unsafe
+        self.place = Sandbox(limits, unsafe)
 
     def grade(self, submission: bytes, instructor: bytes, student: str, unreadable: str = "") -> SubmissionResult:
         """Grade a notebook against the instructor's; or say that it is `unreadable`, which earns nothing. If the zygote
         dies meanwhile, another one is started, once."""
         outline = outline_of(instructor)
         if unreadable:
-            return ungraded(unreadable, outline, exercises(), self.place.sandboxed)
+            return ungraded(unreadable, outline, exercises(), self.place.confinement)
         try:
             return grade(submission, outline, secret=self._secret, student=student, place=self.place)
         except ZygoteGone:
             self.close()
-            self.place = self._kind(self._limits)
+            self.place = Sandbox(self._limits, self._unsafe)
             return grade(submission, outline, secret=self._secret, student=student, place=self.place)
 
     def close(self) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+# What a submission's code was held by.
+CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
+
 
 @dataclass(frozen=True)
 class PartResult:
@@ -46,12 +49,12 @@ class ExerciseResult:
 @dataclass(frozen=True)
 class SubmissionResult:
     """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
-    graded; `sandboxed` is False where it was graded without a sandbox."""
+    graded; `confinement` is one of the words above."""
 
     exercises: tuple[ExerciseResult, ...]
     notes: tuple[str, ...] = ()
     unreadable: str = ""
-    sandboxed: bool = True
+    confinement: str = CONFINED
     seconds: float = 0.0
 
     @property

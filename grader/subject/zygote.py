@@ -35,16 +35,12 @@ class Zygote:
         environment = {**os.environ, **ONE_THREAD}
         return subprocess.Popen(command, pass_fds=[descriptor], env=environment, stdin=subprocess.DEVNULL)
 
-    def address_space(self) -> int:
-        """The zygote's own size in bytes, which a child's memory limit is counted from."""
-        return 0
-
     def fork(self) -> tuple[socket.socket, int]:
         """A new child: our end of its pipe, and its number."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [f"fork {self.address_space()}".encode()], [theirs.fileno()])
+                socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
                 self._answer()
             except OSError as error:
                 ours.close()

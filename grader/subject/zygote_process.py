@@ -1,10 +1,10 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it, one message per packet: "fork SIZE", with the child's own end of a
-pipe, is answered; "kill N" ends the Nth child that was forked and is not answered. A child confines itself, says on its
-pipe that it is ready, and runs an `Executor` until the pipe is closed. Run as `python -m grader.subject.zygote_process
-FD [CONFINEMENT]` (see `grader.subject.confine`). As process 1 of a sandbox it has one child at a time, and ends with a
-child everything that the child started.
+It speaks on one socket with whoever started it, one message per packet: "fork", with the child's own end of a pipe, is
+answered; "kill N" ends the Nth child that was forked and is not answered. A child confines itself, says on its pipe
+that it is ready, and runs an `Executor` until the pipe is closed. Run as `python -m grader.subject.zygote_process FD
+[CONFINEMENT]` (see `grader.subject.confine`). Confined children come one after the other: they share the scratch
+folder, which is emptied between them, and while one lives, what it uses is looked at many times a second.
 """
 
 from __future__ import annotations
@@ -13,23 +13,27 @@ import contextlib
 import gc
 import importlib
 import os
+import shutil
 import signal
 import socket
 import sys
 import threading
+from pathlib import Path
 
 import torch
 
 from grader.subject.cells import notebook_namespace
 from grader.subject.channel import READY, Channel, Closed
-from grader.subject.confine import Confinement, confine
+from grader.subject.confine import Confinement, Confiner
 from grader.subject.executor import Executor
 from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
+from grader.subject.scratch import empty, overdrawn
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up
 from grader.subject.wire import WireError, decode, encode
 
 MESSAGE_BYTES = 64
+WATCH_SECONDS = 0.02
 ORDINARY = """
 import torch
 from torch import nn
@@ -54,20 +58,23 @@ def main() -> None:
     """Fork on request until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     limits = Confinement.from_json(sys.argv[2]) if len(sys.argv) > 2 else None
-    # A child could send it; as process 1 without a handler it can't be reached.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Where memory runs out, the kernel shall take a submission, not the judge.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     # With two threads and an operation before the fork, a child that computes hangs.
     torch.set_num_threads(1)
     warm_up()
-    for name in limits.packages if limits else ():
+    for name in limits.modules if limits else ():
         importlib.import_module(name)
     _make_ordinary_calls()
     if threading.active_count() != 1:
         raise SystemExit("the zygote must have one thread before it forks")
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
+    children = Children(Confiner(limits) if limits else None)
     control.send(b"ready")
-    _serve_forks(control, limits)
+    _serve_forks(control, children)
 
 
 def _make_ordinary_calls() -> None:
@@ -89,51 +96,80 @@ def _make_ordinary_calls() -> None:
         executor.carry_out(Request(**decode(encode(to_plain(request)))))
 
 
-def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
-    children: dict[int, int] = {}
-    forks = 0
+def _serve_forks(control: socket.socket, children: Children) -> None:
     while True:
+        control.settimeout(WATCH_SECONDS if children.watched else None)
         try:
             message, descriptors, _flags, _address = socket.recv_fds(control, MESSAGE_BYTES, 1)
+        except TimeoutError:
+            children.look()
+            continue
         except ConnectionResetError:  # closed with an answer of ours unread
             break
         if not message:
             break
-        word, number = message.decode().split()
+        word, *number = message.decode().split()
         if word == "fork":
-            forks += 1
-            # The number is our own size, which can't be seen from inside the sandbox.
-            children[forks] = _fork(control, descriptors[0], limits, int(number))
+            children.fork(control, descriptors[0])
             os.close(descriptors[0])
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
-        elif word == "kill" and int(number) in children:
-            _end(children.pop(int(number)))
-    for pid in children.values():
-        _end(pid)
+        else:
+            children.end(int(number[0]))
+    children.end_all()
 
 
-def _end(pid: int) -> None:
-    """Kill a child and what it has started, and wait for the end. As process 1 of a sandbox that is all there is."""
-    if os.getpid() == 1:
-        _end_all_others()
-        return
-    with contextlib.suppress(ProcessLookupError):  # the student's code may have left its group
-        os.killpg(pid, signal.SIGKILL)
-    os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
-    os.waitpid(pid, 0)
+class Children:
+    """The forked children by their numbers, counted from 1."""
 
+    def __init__(self, confiner: Confiner | None) -> None:
+        self._confiner = confiner
+        self._scratch = confiner.limits.scratch if confiner else ""
+        self._alive: dict[int, int] = {}
+        self._forks = 0
+        self._empty()
 
-def _end_all_others() -> None:
-    while True:
-        try:
-            os.kill(-1, signal.SIGKILL)
-            os.waitpid(-1, 0)
-        except (ProcessLookupError, ChildProcessError):
+    @property
+    def watched(self) -> bool:
+        """Whether there is a child whose threads and files are counted."""
+        return bool(self._scratch and self._alive)
+
+    def look(self) -> None:
+        """Kill a child that uses more than it may. It stays to be waited for."""
+        assert self._confiner is not None
+        for pid in self._alive.values():
+            if overdrawn(pid, self._confiner.limits):
+                os.kill(pid, signal.SIGKILL)
+
+    def fork(self, control: socket.socket, descriptor: int) -> None:
+        """Another one, with its end of a pipe."""
+        if self._scratch:
+            self.end_all()
+        self._forks += 1
+        self._alive[self._forks] = _fork(control, descriptor, self._confiner)
+
+    def end(self, number: int) -> None:
+        """Kill a child, wait for its end, and remove what it wrote."""
+        if number not in self._alive:
             return
+        pid = self._alive.pop(number)
+        with contextlib.suppress(ProcessLookupError):  # the student's code may have left its group
+            os.killpg(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
+        os.waitpid(pid, 0)
+        self._empty()
+
+    def end_all(self) -> None:
+        """Each of them."""
+        for number in list(self._alive):
+            self.end(number)
+
+    def _empty(self) -> None:
+        if self._scratch:
+            empty(self._scratch)
 
 
-def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, address_space: int) -> int:
+def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None) -> int:
     pid = os.fork()
     if pid:
         os.setpgid(pid, pid)  # here too: whichever of the two comes first
@@ -143,12 +179,26 @@ def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, a
         control.close()
         channel = Channel(socket.socket(fileno=descriptor))
         _silence()
-        if limits is not None:
-            confine(limits, address_space)
+        if confiner is not None:
+            _confine(confiner, channel, descriptor)
         channel.send(READY)
         serve(channel)
     finally:
         os._exit(0)
+
+
+def _confine(confiner: Confiner, channel: Channel, descriptor: int) -> None:
+    try:
+        confiner.confine(descriptor)
+    except OSError as error:
+        channel.send(str(error))
+        raise
+    # What copies a file's mode and times too can't, and copies without.
+    shutil.copymode = shutil.copystat = _nothing  # type: ignore[assignment]
+
+
+def _nothing(*_args: object, **_keywords: object) -> None:
+    pass
 
 
 def _silence() -> None:
