@@ -25,7 +25,7 @@ from grader.judge import inside
 from grader.judge.limits import Limits
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.subject import landlock, seccomp
-from grader.subject.confine import NULL, Confinement
+from grader.subject.confine import NULL, URANDOM, Confinement
 from grader.subject.forked import ForkedSubject
 from grader.subject.scratch import empty
 from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
@@ -176,7 +176,8 @@ def _view(scratch: str, size: int) -> list[str]:
     for folder in ("/lib", "/lib64"):
         if os.path.islink(folder):
             view += ["--symlink", os.readlink(folder), folder]
-    view += ["--dev-bind", NULL, NULL, "--dev-bind", "/dev/urandom", "/dev/urandom"]
+    for device in (NULL, URANDOM):
+        view += ["--dev-bind", device, device]
     roots = [*readable(), os.path.realpath(sys.executable)]
     for path in roots:
         view += ["--ro-bind-try", path, path]
@@ -206,7 +207,7 @@ def environment(home: str) -> dict[str, str]:
 def readable() -> list[str]:
     """What a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
     python = [sysconfig.get_path("stdlib"), f"{sys.base_prefix}/lib"]
-    found = [*LIBRARIES, *python, *packages_folders(), "/dev/urandom"]
+    found = [*LIBRARIES, *python, *packages_folders()]
     return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.exists(path)))
 
 

@@ -19,7 +19,7 @@ from grader.subject import landlock, seccomp
 PR_SET_PDEATHSIG = 1
 CLOSE_RANGE = 436  # the same number everywhere
 CAPABILITY_VERSION_3 = 0x20080522
-NULL = "/dev/null"
+NULL, URANDOM = "/dev/null", "/dev/urandom"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ class Confiner:
             resource.RLIMIT_MEMLOCK: 0,
             resource.RLIMIT_MSGQUEUE: 0,
         }.items():
-            resource.setrlimit(kind, (value, value))
+            hardest = resource.getrlimit(kind)[1]
+            most = value if hardest == resource.RLIM_INFINITY else min(value, hardest)
+            resource.setrlimit(kind, (most, most))
 
 
 def _ruleset(limits: Confinement) -> landlock.Ruleset:
@@ -95,6 +97,7 @@ def _ruleset(limits: Confinement) -> landlock.Ruleset:
     for root in limits.readable:
         for path in landlock.without(root, limits.hidden):
             ruleset.allow(path, landlock.READ)
+    ruleset.allow(URANDOM, landlock.READ)
     ruleset.allow(NULL, landlock.READ | landlock.WRITE_FILE | landlock.TRUNCATE)
     ruleset.allow(limits.scratch, landlock.CHANGE)
     return ruleset

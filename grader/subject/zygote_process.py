@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -34,6 +35,10 @@ from grader.subject.wire import WireError, decode, encode
 
 MESSAGE_BYTES = 64
 WATCH_SECONDS = 0.02
+REFUSED = (
+    "While a notebook is graded it may write files in its own folder and start threads, but it may start no other "
+    "processes, open no connections and change or read nothing elsewhere."
+)
 ORDINARY = """
 import torch
 from torch import nn
@@ -182,7 +187,7 @@ def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None) ->
         if confiner is not None:
             _confine(confiner, channel, descriptor)
         channel.send(READY)
-        serve(channel)
+        serve(channel, REFUSED if confiner is not None and confiner.limits.scratch else "")
     finally:
         os._exit(0)
 
@@ -190,7 +195,7 @@ def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None) ->
 def _confine(confiner: Confiner, channel: Channel, descriptor: int) -> None:
     try:
         confiner.confine(descriptor)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         channel.send(str(error))
         raise
     # What copies a file's mode and times too can't, and copies without.
@@ -208,8 +213,9 @@ def _silence() -> None:
     os.close(silence)
 
 
-def serve(channel: Channel) -> None:
-    """Answer requests from `channel` with an executor of an empty namespace, until it is closed."""
+def serve(channel: Channel, refused: str) -> None:
+    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is said
+    where something is not permitted."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})
@@ -228,6 +234,8 @@ def serve(channel: Channel) -> None:
         outcome = executor.carry_out(Request(**request))
         if os.getpid() != me:
             return  # a fork that the student's code made and that came back: one of us is enough
+        if refused and outcome.raised is not None and "PermissionError" in outcome.raised.types:
+            outcome = replace(outcome, raised=replace(outcome.raised, message=f"{outcome.raised.message}. {refused}"))
         try:
             channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
