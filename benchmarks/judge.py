@@ -56,9 +56,9 @@ class Peak:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.5):
-            self.most = max(self.most, sum(map(self._size, self._family())) / 1024)
+            self.most = max(self.most, sum(map(self._size, self.family())) / 1024)
 
-    def _family(self) -> list[int]:
+    def family(self) -> list[int]:
         parents: dict[int, list[int]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -155,9 +155,12 @@ def judge(submissions: list[bytes]) -> Cost:
 
 
 def _zygote(sandbox: Sandbox) -> float:
-    """Seconds of processors that a zygote and its ended children have used."""
-    fields = Path(f"/proc/{sandbox.pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of processors that a zygote, its ended children and bubblewrap have used."""
+    used = 0
+    for pid in Peak(sandbox.pid).family():
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        used += sum(map(int, fields[11:15]))
+    return used / os.sysconf("SC_CLK_TCK")
 
 
 def submission(number: int) -> bytes:

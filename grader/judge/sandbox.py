@@ -194,6 +194,7 @@ def environment(home: str) -> dict[str, str]:
     """The whole environment in there. It tells nothing, and is the same for every submission."""
     return {
         **ONE_THREAD,
+        "MALLOC_ARENA_MAX": "2",  # else each thread takes 64 MiB of the address space that it may have
         "HOME": home,
         "TMPDIR": home,
         "MPLBACKEND": "agg",

@@ -35,6 +35,11 @@ class Zygote:
         environment = {**os.environ, **ONE_THREAD}
         return subprocess.Popen(command, pass_fds=[descriptor], env=environment, stdin=subprocess.DEVNULL)
 
+    @property
+    def pid(self) -> int:
+        """The process that was started; the zygote ends with it."""
+        return self._process.pid
+
     def fork(self) -> tuple[socket.socket, int]:
         """A new child: our end of its pipe, and its number."""
         ours, theirs = socket.socketpair()

@@ -102,7 +102,6 @@ def said(place: Sandbox, source: str) -> str:
 def processes_in(sandbox: Sandbox) -> int:
     """How many processes a sandbox has, the zygote among them. A fork first: it comes behind every kill."""
     end, number = sandbox.fork()
-    end.close()
     found = 0
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -110,5 +109,6 @@ def processes_in(sandbox: Sandbox) -> int:
             found += mine and not (path / "comm").read_text().startswith("bwrap")
         except OSError:
             continue
+    end.close()
     sandbox.kill(number)
     return found - 1

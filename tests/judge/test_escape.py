@@ -3,6 +3,7 @@ behind. Some of it with the oldest Landlock, which sees less, and on a file that
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from grader.judge.sandbox import PACKAGE, Sandbox
 from grader.subject import seccomp
 from tests.judge.conftest import LIMITS, run, said, started
 
+CALLS: dict[str, int] = {}
+for calls in (seccomp.ABSENT, seccomp.CONDITIONAL, *seccomp.DENIED.values()):
+    CALLS |= seccomp.numbers(calls)
 # `attempt` prints what an attack gets through with.
 TOOLS = """
 import ctypes, errno, os, socket, struct, sys, threading, time
@@ -52,6 +56,8 @@ def gradebook(tmp_path) -> Iterator[Path]:
     path = tmp_path / "gradebook.db"
     path.write_text("marks")
     path.chmod(0o644)
+    with contextlib.suppress(OSError):  # not every file system has attributes
+        os.setxattr(path, "user.x", b"1")
     yield path
 
 
@@ -63,12 +69,12 @@ READS = [
     "open('/proc/%d/root%s' % (judge, path)).read()",
     "os.listdir(os.path.dirname(path))",
     "os.link(path, 'mine')",
-    "os.symlink(path, 'mine')",
+    "os.symlink(path, 'my link')",
     "os.rename(path, 'mine')",
     "os.getxattr(path, 'user.x')",
     "os.listxattr(path)",
     "call(CALLS['inotify_add_watch'], call(CALLS['inotify_init1'], 0), path.encode(), 0xfff)",
-    "call(CALLS['name_to_handle_at'], -100, path.encode(), b'0' * 200, b'0' * 8, 0)",
+    "call(CALLS['name_to_handle_at'], -100, path.encode(), struct.pack('Ii128x', 128, 0), bytes(8), 0)",
     "call(CALLS['openat2'], -100, path.encode(), bytes(24), 24)",
     "call(CALLS['io_uring_setup'], 1, bytes(200))",
     *(f"open('/proc/%d/{name}' % pid).read()" for name in ("environ", "cmdline", "maps", "status", "stat", "mem")),
@@ -86,11 +92,19 @@ READS = [
 
 
 def test_nothing_else_can_be_read(sandbox, gradebook):
-    calls = seccomp.numbers(seccomp.ABSENT) | {k: v for names in seccomp.DENIED.values() for k, v in seccomp.numbers(names).items()}
-    for pid in (os.getpid(), sandbox._process.pid):
-        names = {"path": str(gradebook), "judge": os.getpid(), "pid": pid, "CALLS": calls}
+    for pid in (os.getpid(), sandbox.pid):
+        names = {"path": str(gradebook), "judge": os.getpid(), "pid": pid, "CALLS": CALLS}
         assert attempts(sandbox, names, READS) == ""
     assert attempts(sandbox, {}, ["open('/proc/%d/mem' % os.getppid())", "open('/proc/%d/maps' % os.getppid())"]) == ""
+
+
+def test_these_attacks_work_where_nothing_is_confined(gradebook):
+    with Sandbox(LIMITS, unsafe=True) as place:
+        names = {"path": str(gradebook), "judge": os.getpid(), "pid": os.getpid(), "CALLS": CALLS}
+        through = attempts(place, names, [attack for attack in READS if "rename" not in attack]).splitlines()
+        assert len(through) > 20
+        through = attempts(place, names, CHANGES[:8]).splitlines()
+        assert len(through) == 8
 
 
 def test_the_courses_own_package_cannot_be_read(sandbox):
@@ -120,7 +134,6 @@ CHANGES = [
     "open(path, 'r+')",
     "os.open(path, os.O_RDONLY | os.O_TRUNC)",
     "os.open(path, 3 | os.O_TRUNC)",
-    "os.open(path, os.O_PATH | os.O_TRUNC) and os.stat(path).st_size or 1 / 0 if os.stat(path).st_size == 0 else 1 / 0",
     "os.truncate(path, 0)",
     "os.chmod(path, 0)",
     "call(452, -100, path.encode(), 0, 0)",
@@ -130,7 +143,7 @@ CHANGES = [
     "os.removexattr(path, 'user.x')",
     "os.unlink(path)",
     "os.rename(path, path + '2')",
-    "os.rename('/proc/self/cwd/mine', path)",
+    "open('mine', 'w').close() or os.rename('mine', path)",
     "os.link(path, path + '2')",
     "os.symlink(path, path + '2')",
     "os.mkdir(path + '2')",
@@ -175,8 +188,8 @@ def test_nor_can_what_may_be_read(gradebook, monkeypatch, abi):
     with started(CONFINED) as place:
         before = facts(gradebook)
         names = {"path": str(gradebook)}
-        assert attempts(place, names, [c for c in CHANGES]) == ""
-        opened = [*(f"(fd := os.open(path, os.O_RDONLY)) and {change}" for change in BY_DESCRIPTOR)]
+        assert attempts(place, names, CHANGES) == ""
+        opened = [f"(fd := os.open(path, os.O_RDONLY)) and {change}" for change in BY_DESCRIPTOR]
         assert attempts(place, names, opened) == ""
         assert facts(gradebook) == before
         assert said(place, f"print(open({str(gradebook)!r}).read())") == "marks"
@@ -211,10 +224,9 @@ PROCESSES = [
 
 
 def test_no_process_can_be_reached_and_none_be_made(sandbox, victim):
-    calls = {k: v for names in (seccomp.ABSENT, seccomp.CONDITIONAL, *seccomp.DENIED.values()) for k, v in seccomp.numbers(names).items()}
     before = os.sched_getaffinity(victim.pid), os.getpriority(os.PRIO_PROCESS, victim.pid)
     for pid in (victim.pid, os.getpid(), 1):
-        assert attempts(sandbox, {"pid": pid, "CALLS": calls}, PROCESSES) == ""
+        assert attempts(sandbox, {"pid": pid, "CALLS": CALLS}, PROCESSES) == ""
     assert victim.poll() is None
     assert (os.sched_getaffinity(victim.pid), os.getpriority(os.PRIO_PROCESS, victim.pid)) == before
 
@@ -295,14 +307,13 @@ print(os.listdir("."), os.path.exists("/dev/shm/mine"), torch.get_default_dtype(
 def test_nothing_is_left_for_the_next_student_of_the_same_worker(sandbox):
     before = said(sandbox, LOOKS)
     assert before.startswith("[] False torch.float32 1 3 2.0 False False True")
-    assert run(sandbox, LEAVES).ok
+    assert run(sandbox, LEAVES).status in ("ok", "died")  # closed folders end it, sooner or later
     began = time.monotonic()
     assert said(sandbox, LOOKS) == before
     assert time.monotonic() - began < 10
 
 
 OUTLASTING = [
-    "libc.shmget(0, 4096, 0o1600)",
     "call(CALLS['shmget'], 1234, 4096, 0o1600)",
     "call(CALLS['semget'], 1234, 1, 0o1600)",
     "call(CALLS['msgget'], 1234, 0o1600)",
@@ -315,7 +326,6 @@ OUTLASTING = [
 
 
 def test_nothing_can_be_made_that_outlasts_the_process(sandbox):
-    calls = {k: v for names in seccomp.DENIED.values() for k, v in seccomp.numbers(names).items()}
-    assert [line for line in attempts(sandbox, {"CALLS": calls}, OUTLASTING).splitlines() if "-1" not in line] == []
+    assert attempts(sandbox, {"CALLS": CALLS}, OUTLASTING) == ""
     assert not Path("/tmp/mine").exists()
     assert not Path("/dev/shm/mine").exists()
