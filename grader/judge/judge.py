@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from types import TracebackType
 
 from grader.exercises.registry import exercises
@@ -9,7 +11,8 @@ from grader.judge.grading import grade, ungraded
 from grader.judge.limits import Limits
 from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
-from grader.judge.sandbox import Sandbox
+from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
+from grader.learner.doctor import Observation
 from grader.subject.zygote import ZygoteGone
 
 
@@ -42,3 +45,22 @@ class Judge:
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
+
+
+def confinement_here() -> Iterator[Observation]:
+    """What this machine has to confine students' code with, and what stands in the way of more."""
+    more = "docs/grading.md says what helps."
+    try:
+        yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
+        with Sandbox() as place:
+            yield Observation("A student's process", f"is {place.confinement}")
+            why = place.no_bubblewrap
+    except SandboxUnavailable as error:
+        yield Observation("A student's process", str(error), more)
+        return
+    if why == NOT_INSTALLED:
+        yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
+    elif why:
+        yield Observation(
+            "Bubblewrap", f"doesn't start here: {why}", f"It is a second wall, good to have. {more}", False
+        )

@@ -39,6 +39,7 @@ ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"),
     *("--die-with-parent", "--cap-drop", "ALL"),
 )
+NOT_INSTALLED = "bubblewrap is not installed"
 SCRATCH_FILES = 4096
 START_SECONDS = 120.0
 
@@ -82,7 +83,7 @@ class Sandbox(Zygote):
                 self.no_bubblewrap = str(error)
             else:
                 return IN_BUBBLEWRAP
-        self.no_bubblewrap = self.no_bubblewrap or "bubblewrap is not installed"
+        self.no_bubblewrap = self.no_bubblewrap or NOT_INSTALLED
         return CONFINED
 
     def _start_behind(self, command: list[str]) -> None:

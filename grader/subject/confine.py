@@ -48,7 +48,9 @@ class Confinement:
 
     @classmethod
     def from_json(cls, text: str) -> Confinement:
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()})
+        return cls(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
+        )
 
 
 class Confiner:

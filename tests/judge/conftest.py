@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from grader.judge import sandbox as sandbox_module
 from grader.judge.grading import grade
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
-from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, SubmissionResult
 from grader.judge.sandbox import Sandbox
 from grader.subject import Outcome, Request

@@ -110,7 +110,9 @@ def test_these_attacks_work_where_nothing_is_confined(gradebook):
 def test_the_courses_own_package_cannot_be_read(sandbox):
     ours = [str(path) for path in PACKAGE.rglob("*.py")]
     assert len(ours) > 100
-    read = said(sandbox, f"for path in {ours!r}:\n    try: print(path, len(open(path).read()))\n    except OSError: pass")
+    read = said(
+        sandbox, f"for path in {ours!r}:\n    try: print(path, len(open(path).read()))\n    except OSError: pass"
+    )
     in_bubblewrap = ("/grader/subject/", "/grader/judge/inside/")
     assert [line for line in read.splitlines() if not any(place in line for place in in_bubblewrap)] == []
 
@@ -121,11 +123,16 @@ def test_where_the_course_is_installed_all_packages_but_it_can_be_read(tmp_path,
     for package in (other, course):
         package.mkdir()
         (package / "answers.py").write_text("answer = 42")
-    monkeypatch.setattr(sandbox_module, "packages_folders", lambda found=sandbox_module.packages_folders(): [*found, str(tmp_path)])
+    monkeypatch.setattr(
+        sandbox_module, "packages_folders", lambda found=sandbox_module.packages_folders(): [*found, str(tmp_path)]
+    )
     for confinement in (CONFINED, sandbox_module.IN_BUBBLEWRAP):
         with started(confinement) as place:
             assert said(place, f"print(open({str(other / 'answers.py')!r}).read())") == "answer = 42"
-            assert run(place, f"open({str(course / 'answers.py')!r})").raised.name in ("PermissionError", "FileNotFoundError")
+            assert run(place, f"open({str(course / 'answers.py')!r})").raised.name in (
+                "PermissionError",
+                "FileNotFoundError",
+            )
 
 
 CHANGES = [
@@ -171,7 +178,14 @@ BY_DESCRIPTOR = [
 def facts(path: Path) -> tuple[object, ...]:
     found = path.stat()
     times = (found.st_mtime_ns, found.st_ctime_ns)
-    return path.read_text(), found.st_mode, found.st_uid, times, sorted(os.listdir(path.parent)), path.parent.stat().st_mode
+    return (
+        path.read_text(),
+        found.st_mode,
+        found.st_uid,
+        times,
+        sorted(os.listdir(path.parent)),
+        path.parent.stat().st_mode,
+    )
 
 
 def test_nothing_else_can_be_changed(sandbox, gradebook):
@@ -245,7 +259,10 @@ def test_signals_to_oneself_and_threads_are_allowed(sandbox):
 def test_copies_work_without_modes_and_times(sandbox):
     lines = ["import os, shutil, tempfile, pathlib", "os.mkdir('a'); pathlib.Path('a/x').touch()"]
     lines += ["shutil.copy('a/x', 'y'); shutil.copy2('y', 'z'); shutil.copytree('a', 'b'); shutil.move('z', 'b')"]
-    lines += ["with tempfile.TemporaryDirectory() as t: open(t + '/f', 'w').write('x')", "print(sorted(os.listdir('b')))"]
+    lines += [
+        "with tempfile.TemporaryDirectory() as t: open(t + '/f', 'w').write('x')",
+        "print(sorted(os.listdir('b')))",
+    ]
     assert said(sandbox, "\n".join(lines)) == "['x', 'z']"
 
 
@@ -270,7 +287,11 @@ FILLS = {
 def test_a_disk_cannot_be_filled_and_nothing_stays(sandbox, fill):
     disk = Path(sandbox.folder)
     before = os.statvfs(disk)
-    outcome = run(sandbox, f"import os\ntry:\n    {fill.replace(chr(10), chr(10) + '    ')}\nexcept OSError as error: print(error)", 10)
+    outcome = run(
+        sandbox,
+        f"import os\ntry:\n    {fill.replace(chr(10), chr(10) + '    ')}\nexcept OSError as error: print(error)",
+        10,
+    )
     used = (before.f_bavail - os.statvfs(disk).f_bavail) * before.f_frsize
     assert outcome.status == "died" or outcome.output or outcome.raised, outcome
     assert said(sandbox, "import os; print(os.listdir('.'))") == "[]"

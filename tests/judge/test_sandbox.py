@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from grader.cli.main import main
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.judge.sandbox import Sandbox, SandboxUnavailable
@@ -187,3 +189,22 @@ def test_numbers_of_system_calls_are_those_of_libseccomp():
             if known == -1 and numbers[0] == numbers[1] and int(numbers[0]) > 434:
                 continue
             assert numbers[column] == (str(known) if known >= 0 else "-"), (name, column, known)
+
+
+def test_doctor_says_what_confines_here_and_what_is_in_the_way(monkeypatch, tmp_path):
+    def told():
+        return CliRunner().invoke(main, ["doctor", "--judge"])
+
+    assert "ok    A student's process: is confined in bubblewrap" in told().output
+    stand_in = tmp_path / "bwrap"
+    stand_in.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    done = told()
+    assert done.exit_code == 0
+    assert "ok    A student's process: is confined\n" in done.output
+    assert "note  Bubblewrap: doesn't start here: bwrap: setting up uid map: Permission denied" in done.output
+    monkeypatch.setattr(sandbox_module.platform, "machine", lambda: "riscv64")
+    done = told()
+    assert done.exit_code == 1
+    assert "mend  A student's process: Grading runs students' code and has to confine it" in done.output

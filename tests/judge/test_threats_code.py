@@ -320,7 +320,12 @@ NUMBERS = seccomp.numbers(", ".join([seccomp.CONDITIONAL, *seccomp.DENIED.values
 @pytest.mark.parametrize("call", CALLS)
 def test_56_no_way_out_by_system_calls(judge, call):
     said = seen(
-        judge, ["import ctypes", "c = ctypes.CDLL(None, use_errno=True)", f"print(c.syscall{(NUMBERS[call], *CALLS[call])}, ctypes.get_errno())"]
+        judge,
+        [
+            "import ctypes",
+            "c = ctypes.CDLL(None, use_errno=True)",
+            f"print(c.syscall{(NUMBERS[call], *CALLS[call])}, ctypes.get_errno())",
+        ],
     )
     assert said == "-1 1"
 
