@@ -16,12 +16,7 @@ from grader.judge.outline import outline_of
 
 PACKAGE = Path(__file__).parents[1]
 # Where grading begins, in the judge's process and in the student's.
-GRADING = (
-    "grader.judge.grading",
-    "grader.subject.zygote_process",
-    "grader.judge.inside.grader_stub",
-    "grader.judge.inside.start",
-)
+GRADING = ("grader.judge.grading", "grader.judge.inside.start", "grader.judge.inside.grader_stub")
 # What a module may read from its own folder.
 DATA = ("*.json", "*.safetensors")
 

@@ -61,6 +61,5 @@ def confinement_here() -> Iterator[Observation]:
     if why == NOT_INSTALLED:
         yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
     elif why:
-        yield Observation(
-            "Bubblewrap", f"doesn't start here: {why}", f"It is a second wall, good to have. {more}", False
-        )
+        good = f"It would be a second wall: good to have, not needed. {more}"
+        yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)

@@ -9,7 +9,8 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds are wall-clock time. `memory` is in bytes, beyond what torch itself takes; `output_bytes` is what is kept of the text that one exercise prints."""
+    """Seconds are wall-clock time. `memory` is in bytes, beyond what torch itself takes; `output_bytes` is what is kept
+    of the text that one exercise prints."""
 
     check_seconds: float = 10.0
     cell_seconds: float = 20.0

@@ -136,8 +136,8 @@ def confinement(limits: Limits, scratch: str) -> Confinement:
         scratch_files=SCRATCH_FILES,
         cpu_seconds=int(limits.submission_seconds) + 10,
         scratch=scratch,
-        readable=tuple(readable()),
-        hidden=tuple(hidden()),
+        readable=readable(),
+        hidden=hidden(),
         abi=landlock_abi() if scratch else 0,
         modules=MODULES,
     )

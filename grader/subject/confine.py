@@ -10,7 +10,7 @@ import json
 import os
 import resource
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,19 +38,17 @@ class Confinement:
     scratch_files: int
     cpu_seconds: int
     scratch: str = ""
-    readable: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
+    readable: Sequence[str] = ()
+    hidden: Sequence[str] = ()
     abi: int = 1
-    modules: tuple[str, ...] = ()
+    modules: Sequence[str] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Confinement:
-        return cls(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()}
-        )
+        return cls(**json.loads(text))
 
 
 class Confiner:

@@ -30,9 +30,9 @@ DENIED = {
     " chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54, utime 132 -, utimes 235 -, utimensat 280 88,"
     " futimesat 261 -, truncate 76 45, link 86 -, linkat 265 37, symlink 88 -, symlinkat 266 36, mknod 133 -,"
     " mknodat 259 33, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, getxattr 191 8, lgetxattr 192 9,"
-    " fgetxattr 193 10, listxattr 194 11, llistxattr 195 12, flistxattr 196 13, removexattr 197 14, lremovexattr 198 15,"
-    " fremovexattr 199 16, flock 73 32, inotify_init 253 -, inotify_init1 294 26, inotify_add_watch 254 27,"
-    " fanotify_init 300 262, fanotify_mark 301 263, sync 162 81, syncfs 306 267, name_to_handle_at 303 264,"
+    " fgetxattr 193 10, listxattr 194 11, llistxattr 195 12, flistxattr 196 13, removexattr 197 14,"
+    " lremovexattr 198 15, fremovexattr 199 16, flock 73 32, inotify_init 253 -, inotify_init1 294 26,"
+    " inotify_add_watch 254 27, fanotify_init 300 262, fanotify_mark 301 263, sync 162 81, syncfs 306 267, name_to_handle_at 303 264,"
     " open_by_handle_at 304 265",
     "namespaces and file systems": "unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41,"
     " chroot 161 51, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433, move_mount 429 429,"

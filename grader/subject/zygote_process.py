@@ -199,7 +199,7 @@ def _confine(confiner: Confiner, channel: Channel, descriptor: int) -> None:
         channel.send(str(error))
         raise
     # What copies a file's mode and times too can't, and copies without.
-    shutil.copymode = shutil.copystat = _nothing  # type: ignore[assignment]
+    shutil.copymode = shutil.copystat = _nothing
 
 
 def _nothing(*_args: object, **_keywords: object) -> None:

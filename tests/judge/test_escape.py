@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from grader.judge import sandbox as sandbox_module
-from grader.judge.result import CONFINED
+from grader.judge.result import CONFINED, IN_BUBBLEWRAP
 from grader.judge.sandbox import PACKAGE, Sandbox
 from grader.subject import seccomp
 from tests.judge.conftest import LIMITS, run, said, started
@@ -48,7 +48,7 @@ def attempts(place: Sandbox, names: dict[str, object], attacks: list[str]) -> st
 
 
 @pytest.fixture
-def gradebook(tmp_path) -> Iterator[Path]:
+def gradebook(tmp_path) -> Path:
     """Somebody's file."""
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid():
@@ -58,7 +58,7 @@ def gradebook(tmp_path) -> Iterator[Path]:
     path.chmod(0o644)
     with contextlib.suppress(OSError):  # not every file system has attributes
         os.setxattr(path, "user.x", b"1")
-    yield path
+    return path
 
 
 READS = [
@@ -123,10 +123,9 @@ def test_where_the_course_is_installed_all_packages_but_it_can_be_read(tmp_path,
     for package in (other, course):
         package.mkdir()
         (package / "answers.py").write_text("answer = 42")
-    monkeypatch.setattr(
-        sandbox_module, "packages_folders", lambda found=sandbox_module.packages_folders(): [*found, str(tmp_path)]
-    )
-    for confinement in (CONFINED, sandbox_module.IN_BUBBLEWRAP):
+    folders = [*sandbox_module.packages_folders(), str(tmp_path)]
+    monkeypatch.setattr(sandbox_module, "packages_folders", lambda: folders)
+    for confinement in (CONFINED, IN_BUBBLEWRAP):
         with started(confinement) as place:
             assert said(place, f"print(open({str(other / 'answers.py')!r}).read())") == "answer = 42"
             assert run(place, f"open({str(course / 'answers.py')!r})").raised.name in (
@@ -197,7 +196,8 @@ def test_nothing_else_can_be_changed(sandbox, gradebook):
 @pytest.mark.parametrize("abi", [1, 2, 3])
 def test_nor_can_what_may_be_read(gradebook, monkeypatch, abi):
     """With older versions of Landlock too. The first two don't see that a file is emptied."""
-    monkeypatch.setattr(sandbox_module, "landlock_abi", lambda newest=sandbox_module.landlock_abi(): min(abi, newest))
+    abi = min(abi, sandbox_module.landlock_abi())
+    monkeypatch.setattr(sandbox_module, "landlock_abi", lambda: abi)
     monkeypatch.setattr(sandbox_module, "LIBRARIES", (*sandbox_module.LIBRARIES, str(gradebook.parent)))
     with started(CONFINED) as place:
         before = facts(gradebook)

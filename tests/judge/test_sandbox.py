@@ -73,14 +73,14 @@ def test_refuses_where_there_is_no_folder_to_write_in(monkeypatch):
         raise FileNotFoundError("No usable temporary directory found")
 
     monkeypatch.setattr(sandbox_module.tempfile, "mkdtemp", nowhere)
-    with pytest.raises(SandboxUnavailable, match="no folder for temporary files .*: name one in TMPDIR"):
+    with pytest.raises(SandboxUnavailable, match=r"no folder for temporary files .*: name one in TMPDIR"):
         Sandbox(LIMITS)
 
 
 def test_says_why_a_zygote_does_not_start(monkeypatch):
     monkeypatch.setattr(sandbox_module, "MODULES", ("no_such_module",))
     folders = set(Path(tempfile.gettempdir()).glob("attention-course-*"))
-    with pytest.raises(SandboxUnavailable, match="(?s)the process for it doesn't start: .*no_such_module"):
+    with pytest.raises(SandboxUnavailable, match=r"(?s)the process for it doesn't start: .*no_such_module"):
         Sandbox(LIMITS)
     assert set(Path(tempfile.gettempdir()).glob("attention-course-*")) <= folders
 
