@@ -32,8 +32,8 @@ DENIED = {
     " mknodat 259 33, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, getxattr 191 8, lgetxattr 192 9,"
     " fgetxattr 193 10, listxattr 194 11, llistxattr 195 12, flistxattr 196 13, removexattr 197 14,"
     " lremovexattr 198 15, fremovexattr 199 16, flock 73 32, inotify_init 253 -, inotify_init1 294 26,"
-    " inotify_add_watch 254 27, fanotify_init 300 262, fanotify_mark 301 263, sync 162 81, syncfs 306 267, name_to_handle_at 303 264,"
-    " open_by_handle_at 304 265",
+    " inotify_add_watch 254 27, fanotify_init 300 262, fanotify_mark 301 263, sync 162 81, syncfs 306 267,"
+    " name_to_handle_at 303 264, open_by_handle_at 304 265",
     "namespaces and file systems": "unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41,"
     " chroot 161 51, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433, move_mount 429 429,"
     " open_tree 428 428, mount_setattr 442 442, quotactl 179 60, quotactl_fd 443 443, swapon 167 224, swapoff 168 225",
@@ -88,7 +88,7 @@ def program(pid: int) -> bytes:
     """The filter for the process `pid`, as the kernel takes it: signals to itself only, threads but no processes."""
     own = _argument(0) + _if(pid, ALLOW)
     conditions = {
-        "clone": _argument(0) + _op(ANY_BIT, CLONE_THREAD, 0, 1) + _return(ALLOW) + _return(DENY),
+        "clone": _argument(0) + instruction(ANY_BIT, CLONE_THREAD, 0, 1) + _return(ALLOW) + _return(DENY),
         "kill": own + _return(DENY),
         "tgkill": own + _return(DENY),
         "prlimit64": own + _if(0, ALLOW) + _return(DENY),
@@ -98,12 +98,12 @@ def program(pid: int) -> bytes:
         "open": _opening(_argument(1)),
         "openat": _opening(_argument(2)),
         # asyncio makes one. A pair of datagram sockets could be told to send to any other socket.
-        "socketpair": _argument(1) + _op(AND, 0xF) + _if(SOCK_STREAM, ALLOW) + _return(DENY),
+        "socketpair": _argument(1) + instruction(AND, 0xF) + _if(SOCK_STREAM, ALLOW) + _return(DENY),
     }
-    code = _op(LOAD, ARCHITECTURE) + _op(EQUAL, ARCHITECTURES[platform.machine()][0], 1) + _return(KILL)
-    code += _op(LOAD, NUMBER) + _op(GREATER, LAST_KNOWN, 0, 1) + _return(ERROR | errno.ENOSYS)
+    code = instruction(LOAD, ARCHITECTURE) + instruction(EQUAL, ARCHITECTURES[platform.machine()][0], 1) + _return(KILL)
+    code += instruction(LOAD, NUMBER) + instruction(GREATER, LAST_KNOWN, 0, 1) + _return(ERROR | errno.ENOSYS)
     for name, number in numbers(CONDITIONAL).items():
-        code += _op(EQUAL, number, 0, len(conditions[name]) // 8) + conditions[name]
+        code += instruction(EQUAL, number, 0, len(conditions[name]) // 8) + conditions[name]
     for number in numbers(ABSENT).values():
         code += _if(number, ERROR | errno.ENOSYS)
     for calls in DENIED.values():
@@ -114,25 +114,25 @@ def program(pid: int) -> bytes:
 
 def _opening(flags: bytes) -> bytes:
     """Before its ABI 3 Landlock doesn't see that a file is emptied which isn't opened to be written."""
-    written = _op(AND, os.O_ACCMODE) + _if(os.O_WRONLY, ALLOW) + _if(os.O_RDWR, ALLOW)
-    return flags + _op(ANY_BIT, os.O_TRUNC, 1) + _return(ALLOW) + written + _return(DENY)
+    written = instruction(AND, os.O_ACCMODE) + _if(os.O_WRONLY, ALLOW) + _if(os.O_RDWR, ALLOW)
+    return flags + instruction(ANY_BIT, os.O_TRUNC, 1) + _return(ALLOW) + written + _return(DENY)
 
 
-def _op(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+def instruction(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
     """One instruction; the last two say how many of the following are left out."""
     return struct.pack("HBBI", code, if_so, if_not, value)
 
 
 def _argument(place: int) -> bytes:
-    return _op(LOAD, ARGUMENTS + 8 * place)
+    return instruction(LOAD, ARGUMENTS + 8 * place)
 
 
 def _return(verdict: int) -> bytes:
-    return _op(RETURN, verdict)
+    return instruction(RETURN, verdict)
 
 
 def _if(value: int, verdict: int) -> bytes:
-    return _op(EQUAL, value, 0, 1) + _return(verdict)
+    return instruction(EQUAL, value, 0, 1) + _return(verdict)
 
 
 class _Program(ctypes.Structure):

@@ -191,7 +191,7 @@ def test_numbers_of_system_calls_are_those_of_libseccomp():
             assert numbers[column] == (str(known) if known >= 0 else "-"), (name, column, known)
 
 
-def test_doctor_says_what_confines_here_and_what_is_in_the_way(monkeypatch, tmp_path):
+def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):
     def told():
         return CliRunner().invoke(main, ["doctor", "--judge"])
 
