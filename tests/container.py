@@ -1,8 +1,9 @@
 """Runs tests/judge in containers: `python tests/container.py [podman|docker|filter]`, as root.
 
-A container has this machine's own programs, libraries and packages, read-only, and its engine's default profile; the
-tests run in one as root and in one as a user without a name. Where no container can be started, they run under a filter
-that denies what Docker's default profile denies. In all of these bubblewrap doesn't start, so it is left out.
+A container has this machine's own programs, libraries and packages, read-only, and its engine's default profile, in which
+bubblewrap doesn't start; the tests run in one as root and in one as a user without a name. Then those of the sandbox
+itself run in one that lets bubblewrap start. Where no container can be started, the tests run under a filter that denies
+what Docker's default profile denies.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -24,9 +25,13 @@ sys.path.insert(0, str(ROOT))
 from grader.subject import seccomp  # noqa: E402
 from grader.subject.landlock import PR_SET_NO_NEW_PRIVS  # noqa: E402
 
-TESTS = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not bubblewrap", "tests/judge"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+TESTS = [*PYTEST, "-k", "not bubblewrap", "tests/judge"]
+WITH_BUBBLEWRAP = [*PYTEST, "-k", "bubblewrap", "tests/judge/test_sandbox.py", "tests/judge/test_escape.py"]
 ENVIRONMENT = {"HOME": "/tmp", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-ENGINES = ("podman", "docker")
+# Each with what shows the whole of /proc, without which bubblewrap can't mount another.
+ENGINES = {"podman": "unmask=ALL", "docker": "systempaths=unconfined"}
+PROFILE = ROOT / "deploy" / "seccomp-bubblewrap.json"
 USERS = ("0:0", "1000:1000")
 IMAGE = "attention-course-test"
 DENIED_BY_DOCKER = (
@@ -43,8 +48,11 @@ def main(wanted: list[str]) -> int:
     """0 if the tests pass in every container."""
     for engine in wanted or ENGINES:
         if engine in ENGINES and shutil.which(engine) and has_image(engine):
-            return max(run(in_container(engine, user)) for user in USERS)
-    if set(wanted) & set(ENGINES):
+            inside = ["--security-opt", f"seccomp={PROFILE}", "--security-opt", ENGINES[engine]]
+            commands = [in_container(engine, user) for user in USERS]
+            commands += [in_container(engine, user, WITH_BUBBLEWRAP, inside) for user in USERS]
+            return max(run(command) for command in commands)
+    if ENGINES.keys() & set(wanted):
         return 1
     print("No container can be started here: the tests run under a filter instead.", flush=True)
     return run(TESTS, filtered=True)
@@ -69,10 +77,10 @@ def has_image(engine: str) -> bool:
     return not made.returncode and not started.returncode
 
 
-def in_container(engine: str, user: str, command: Iterable[str] = TESTS) -> list[str]:
+def in_container(engine: str, user: str, command: list[str] = TESTS, options: Sequence[str] = ()) -> list[str]:
     """The command in a container of its own."""
     places = {Path("/usr"), ROOT, *(Path(place).resolve() for place in (sys.base_prefix, sys.prefix))}
-    words = [engine, "run", "--rm", "--network", "none", "--user", user, "--workdir", str(ROOT)]
+    words = [engine, "run", "--rm", "--network", "none", "--user", user, "--workdir", str(ROOT), *options]
     words += [
         "--ulimit",
         "nofile=1024:1024",

@@ -82,6 +82,7 @@ class Sandbox(Zygote):
             except ZygoteGone as error:
                 self.no_bubblewrap = str(error)
             else:
+                self.no_bubblewrap = ""
                 return IN_BUBBLEWRAP
         self.no_bubblewrap = self.no_bubblewrap or NOT_INSTALLED
         return CONFINED
