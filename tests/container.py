@@ -1,9 +1,9 @@
 """Runs tests/judge in containers: `python tests/container.py [podman|docker|filter]`, as root.
 
-A container has this machine's own programs, libraries and packages, read-only, and its engine's default profile, in which
-bubblewrap doesn't start; the tests run in one as root and in one as a user without a name. Then those of the sandbox
-itself run in one that lets bubblewrap start. Where no container can be started, the tests run under a filter that denies
-what Docker's default profile denies.
+A container has this machine's own programs, libraries and packages, read-only, and its engine's default profile, in
+which bubblewrap doesn't start; the tests run in one as root and in one as a user without a name. Then those of the
+sandbox itself run in containers that let bubblewrap start. Where no container can be started, the tests run under a
+filter that denies what Docker's default profile denies.
 """
 
 from __future__ import annotations
