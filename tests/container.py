@@ -9,6 +9,7 @@ filter that denies what Docker's default profile denies.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import shlex
 import shutil
@@ -100,16 +101,16 @@ def in_container(engine: str, user: str, command: list[str] = TESTS, options: Se
 def run(command: list[str], filtered: bool = False) -> int:
     """The command's exit code."""
     print(f"$ {shlex.join(command)}", flush=True)
-    forbid = forbid_what_docker_forbids if filtered else None
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **ENVIRONMENT}, preexec_fn=forbid).returncode
+    before = functools.partial(forbid, DENIED_BY_DOCKER) if filtered else None
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **ENVIRONMENT}, preexec_fn=before).returncode
 
 
-def forbid_what_docker_forbids() -> None:
-    """Put this process, and what it starts, under a filter."""
+def forbid(calls: Sequence[str]) -> None:
+    """Put this process, and what it starts, under a filter that denies these system calls."""
     known = seccomp.numbers(", ".join(seccomp.DENIED.values()))
     ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     code = seccomp.instruction(seccomp.LOAD, seccomp.NUMBER)
-    for name in DENIED_BY_DOCKER:
+    for name in calls:
         code += seccomp.instruction(seccomp.EQUAL, known[name], 0, 1) + seccomp.instruction(
             seccomp.RETURN, seccomp.DENY
         )

@@ -58,6 +58,7 @@ class Confiner:
         self.limits = limits
         self._room = _address_space() + limits.memory
         self._ruleset = _ruleset(limits) if limits.scratch else None
+        seccomp.program(0)  # most of it is the same for every child, and made here
 
     def confine(self, kept: int) -> None:
         """The child's: every step. Of its descriptors it keeps the standard ones and `kept`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
@@ -77,6 +78,7 @@ def supported() -> bool:
     return platform.machine() in ARCHITECTURES
 
 
+@functools.cache
 def numbers(calls: str) -> dict[str, int]:
     """The calls of a list by name, with their numbers on this machine, without those that it lacks."""
     _architecture, column = ARCHITECTURES[platform.machine()]
@@ -104,12 +106,15 @@ def program(pid: int) -> bytes:
     code += instruction(LOAD, NUMBER) + instruction(GREATER, LAST_KNOWN, 0, 1) + _return(ERROR | errno.ENOSYS)
     for name, number in numbers(CONDITIONAL).items():
         code += instruction(EQUAL, number, 0, len(conditions[name]) // 8) + conditions[name]
-    for number in numbers(ABSENT).values():
-        code += _if(number, ERROR | errno.ENOSYS)
+    return code + _for_every_process() + _return(ALLOW)
+
+
+@functools.cache
+def _for_every_process() -> bytes:
+    code = b"".join(_if(number, ERROR | errno.ENOSYS) for number in numbers(ABSENT).values())
     for calls in DENIED.values():
-        for number in numbers(calls).values():
-            code += _if(number, DENY)
-    return code + _return(ALLOW)
+        code += b"".join(_if(number, DENY) for number in numbers(calls).values())
+    return code
 
 
 def _opening(flags: bytes) -> bytes:

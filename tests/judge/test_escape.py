@@ -102,7 +102,7 @@ def test_these_attacks_work_where_nothing_is_confined(gradebook):
     with Sandbox(LIMITS, unsafe=True) as place:
         names = {"path": str(gradebook), "judge": os.getpid(), "pid": os.getpid(), "CALLS": CALLS}
         through = attempts(place, names, [attack for attack in READS if "rename" not in attack]).splitlines()
-        assert len(through) > 20
+        assert len(through) > 15
         through = attempts(place, names, CHANGES[:8]).splitlines()
         assert len(through) == 8
 

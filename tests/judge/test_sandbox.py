@@ -95,10 +95,11 @@ def test_says_why_a_child_cannot_be_confined():
             ForkedSubject(place)
 
 
-def test_unsafe_confines_nothing_and_says_so():
+def test_unsafe_confines_nothing_and_says_so(tmp_path):
+    (tmp_path / "file").write_text("read")
     with Sandbox(LIMITS, unsafe=True) as place:
         assert place.confinement == UNSAFE
-        assert "root" in said(place, "print(open('/etc/passwd').read())")
+        assert said(place, f"print(open({str(tmp_path / 'file')!r}).read())") == "read"
 
 
 @pytest.mark.parametrize("confinement", [IN_BUBBLEWRAP, CONFINED])
