@@ -137,8 +137,8 @@ def autograde(folder: Path, stock: bool, submissions: list[bytes]) -> Cost:
 
 
 def judge(submissions: list[bytes], bubblewrap: bool) -> Cost:
-    """The marginal cost of the judge in one worker, with bubblewrap or without. Its memory is looked at afterwards, which
-    takes time itself."""
+    """The marginal cost of the judge in one worker, with bubblewrap or without. Its memory is looked at afterwards,
+    which takes time itself."""
     outline = Outline.of(SOLVED.read_bytes())
 
     def grade_all(some: list[bytes]) -> None:

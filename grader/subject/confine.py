@@ -60,27 +60,28 @@ class Confiner:
         self._ruleset = _ruleset(limits) if limits.scratch else None
         seccomp.program(0)  # most of it is the same for every child, and made here
 
-    def confine(self, kept: int) -> None:
-        """The child's: every step. Of its descriptors it keeps the standard ones and `kept`."""
+    def confine(self, kept: int, less_memory: int) -> None:
+        """The child's: every step. Of its descriptors it keeps the standard ones and `kept`; `less_memory` is in
+        bytes."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
         libc = ctypes.CDLL(None, use_errno=True)
         if self._ruleset is None:
-            self._limit_resources()
+            self._limit_resources(less_memory)
             return
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         for first, last in _gaps(kept, self._ruleset.descriptor):
             libc.syscall(CLOSE_RANGE, first, last, 0)
         os.chdir(self.limits.scratch)
-        self._limit_resources()
+        self._limit_resources(less_memory)
         libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
         self._ruleset.take_on()
         seccomp.install(seccomp.program(os.getpid()))
 
-    def _limit_resources(self) -> None:
+    def _limit_resources(self, less_memory: int) -> None:
         limits = self.limits
         for kind, value in {
-            resource.RLIMIT_AS: self._room,
+            resource.RLIMIT_AS: self._room - less_memory,
             resource.RLIMIT_FSIZE: limits.file_bytes,
             resource.RLIMIT_CPU: limits.cpu_seconds,
             resource.RLIMIT_NOFILE: 64,

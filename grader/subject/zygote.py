@@ -40,12 +40,12 @@ class Zygote:
         """The process that was started; the zygote ends with it."""
         return self._process.pid
 
-    def fork(self) -> tuple[socket.socket, int]:
-        """A new child: our end of its pipe, and its number."""
+    def fork(self, less_memory: int = 0) -> tuple[socket.socket, int]:
+        """A new child: our end of its pipe, and its number. `less_memory`: bytes that it has less than others."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                socket.send_fds(self._control, [b"fork"], [theirs.fileno()])
+                socket.send_fds(self._control, [f"fork {less_memory}".encode()], [theirs.fileno()])
                 self._answer()
             except OSError as error:
                 ours.close()

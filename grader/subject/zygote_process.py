@@ -1,10 +1,11 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it, one message per packet: "fork", with the child's own end of a pipe, is
-answered; "kill N" ends the Nth child that was forked and is not answered. A child confines itself, says on its pipe
-that it is ready, and runs an `Executor` until the pipe is closed. Run as `python -m grader.subject.zygote_process FD
-[CONFINEMENT]` (see `grader.subject.confine`). Confined children come one after the other: they share the scratch
-folder, which is emptied between them, and while one lives, what it uses is looked at many times a second.
+It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe, is
+answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is not
+answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is closed.
+Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined children come
+one after the other: they share the scratch folder, which is emptied between them, and while one lives, what it uses is
+looked at many times a second.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _serve_forks(control: socket.socket, children: Children) -> None:
             break
         word, *number = message.decode().split()
         if word == "fork":
-            children.fork(control, descriptors[0])
+            children.fork(control, descriptors[0], int(number[0]) if number else 0)
             os.close(descriptors[0])
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
@@ -146,12 +147,12 @@ class Children:
             if overdrawn(pid, self._confiner.limits):
                 os.kill(pid, signal.SIGKILL)
 
-    def fork(self, control: socket.socket, descriptor: int) -> None:
-        """Another one, with its end of a pipe."""
+    def fork(self, control: socket.socket, descriptor: int, less_memory: int) -> None:
+        """Another one, with its end of a pipe, and so many bytes of memory less than others."""
         if self._scratch:
             self.end_all()
         self._forks += 1
-        self._alive[self._forks] = _fork(control, descriptor, self._confiner)
+        self._alive[self._forks] = _fork(control, descriptor, self._confiner, less_memory)
 
     def end(self, number: int) -> None:
         """Kill a child, wait for its end, and remove what it wrote."""
@@ -174,7 +175,7 @@ class Children:
             empty(self._scratch)
 
 
-def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None) -> int:
+def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None, less_memory: int) -> int:
     pid = os.fork()
     if pid:
         os.setpgid(pid, pid)  # here too: whichever of the two comes first
@@ -185,16 +186,16 @@ def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None) ->
         channel = Channel(socket.socket(fileno=descriptor))
         _silence()
         if confiner is not None:
-            _confine(confiner, channel, descriptor)
+            _confine(confiner, channel, descriptor, less_memory)
         channel.send(READY)
         serve(channel, REFUSED if confiner is not None and confiner.limits.scratch else "")
     finally:
         os._exit(0)
 
 
-def _confine(confiner: Confiner, channel: Channel, descriptor: int) -> None:
+def _confine(confiner: Confiner, channel: Channel, descriptor: int, less_memory: int) -> None:
     try:
-        confiner.confine(descriptor)
+        confiner.confine(descriptor, less_memory)
     except (OSError, ValueError) as error:
         channel.send(str(error))
         raise
