@@ -1,7 +1,7 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe, is
-answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is not
+It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe,
+is answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is not
 answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is closed.
 Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined children come
 one after the other: they share the scratch folder, which is emptied between them, and while one lives, what it uses is
@@ -114,14 +114,14 @@ def _serve_forks(control: socket.socket, children: Children) -> None:
             break
         if not message:
             break
-        word, *number = message.decode().split()
+        word, number = message.decode().split()
         if word == "fork":
-            children.fork(control, descriptors[0], int(number[0]) if number else 0)
+            children.fork(control, descriptors[0], int(number))
             os.close(descriptors[0])
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
         else:
-            children.end(int(number[0]))
+            children.end(int(number))
     children.end_all()
 
 
@@ -199,8 +199,9 @@ def _confine(confiner: Confiner, channel: Channel, descriptor: int, less_memory:
     except (OSError, ValueError) as error:
         channel.send(str(error))
         raise
-    # What copies a file's mode and times too can't, and copies without.
-    shutil.copymode = shutil.copystat = _nothing
+    if confiner.limits.scratch:
+        # What copies a file's mode and times too can't, and copies without.
+        shutil.copymode = shutil.copystat = _nothing
 
 
 def _nothing(*_args: object, **_keywords: object) -> None:
