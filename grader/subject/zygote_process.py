@@ -1,11 +1,11 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
 It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe,
-is answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is not
-answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is closed.
-Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined children come
-one after the other: they share the scratch folder, which is emptied between them, and while one lives, what it uses is
-looked at many times a second.
+is answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is
+not answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is
+closed. Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined
+children come one after the other: they share the scratch folder, which is emptied between them, and while one lives,
+what it uses is looked at many times a second.
 """
 
 from __future__ import annotations
