@@ -21,6 +21,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
@@ -30,6 +31,7 @@ from grader.classroom.create import create  # noqa: E402
 from grader.exercises.registry import exercises  # noqa: E402
 from grader.judge.grading import grade  # noqa: E402
 from grader.judge.outline import Outline  # noqa: E402
+from grader.judge.result import CONFINED, IN_BUBBLEWRAP  # noqa: E402
 from grader.judge.sandbox import Sandbox  # noqa: E402
 
 BIN = Path(sys.executable).parent
@@ -56,9 +58,9 @@ class Peak:
 
     def _watch(self) -> None:
         while not self._stop.wait(0.5):
-            self.most = max(self.most, sum(map(self._size, self._family())) / 1024)
+            self.most = max(self.most, sum(map(self._size, self.family())) / 1024)
 
-    def _family(self) -> list[int]:
+    def family(self) -> list[int]:
         parents: dict[int, list[int]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
@@ -134,8 +136,9 @@ def autograde(folder: Path, stock: bool, submissions: list[bytes]) -> Cost:
     return Cost((rest.seconds - one.seconds) / more, (rest.cpu - one.cpu) / more, rest.memory)
 
 
-def judge(submissions: list[bytes]) -> Cost:
-    """The marginal cost of the judge in one worker; its memory is looked at afterwards, which takes time itself."""
+def judge(submissions: list[bytes], bubblewrap: bool) -> Cost:
+    """The marginal cost of the judge in one worker, with bubblewrap or without. Its memory is looked at afterwards,
+    which takes time itself."""
     outline = Outline.of(SOLVED.read_bytes())
 
     def grade_all(some: list[bytes]) -> None:
@@ -143,7 +146,8 @@ def judge(submissions: list[bytes]) -> Cost:
             result = grade(data, outline, secret=b"benchmark" * 4, student=f"student{i:03}", place=sandbox)
             assert result.mark == result.points, result
 
-    with Sandbox() as sandbox:
+    with mock.patch.dict(os.environ, {} if bubblewrap else {"PATH": ""}), Sandbox() as sandbox:
+        assert sandbox.confinement == (IN_BUBBLEWRAP if bubblewrap else CONFINED), sandbox.no_bubblewrap
         grade_all(submissions[:1])
         start, before = time.perf_counter(), time.process_time() + _zygote(sandbox)
         grade_all(submissions)
@@ -155,9 +159,12 @@ def judge(submissions: list[bytes]) -> Cost:
 
 
 def _zygote(sandbox: Sandbox) -> float:
-    """Seconds of processors that a zygote and its ended children have used."""
-    fields = Path(f"/proc/{sandbox.pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of processors that a zygote, its ended children and bubblewrap have used."""
+    used = 0
+    for pid in Peak(sandbox.pid).family():
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        used += sum(map(int, fields[11:15]))
+    return used / os.sysconf("SC_CLK_TCK")
 
 
 def submission(number: int) -> bytes:
@@ -178,10 +185,12 @@ def main() -> None:
     load = [os.getloadavg()[0]]
     rows = {}
     with tempfile.TemporaryDirectory() as folder:
-        rows["the judge, one worker"] = judge(submissions)
+        rows["the judge, in bubblewrap"] = judge(submissions, bubblewrap=True)
+        rows["the judge, without"] = judge(submissions, bubblewrap=False)
         rows["nbgrader autograde, stock"] = autograde(Path(folder, "stock"), True, submissions)
         rows["nbgrader autograde with the judge"] = autograde(Path(folder, "ours"), False, submissions)
-        rows["the judge, one worker, again"] = judge(submissions)
+        rows["the judge, in bubblewrap, again"] = judge(submissions, bubblewrap=True)
+        rows["the judge, without, again"] = judge(submissions, bubblewrap=False)
     load.append(os.getloadavg()[0])
     print(f"{count} submissions of {LESSON}, milliseconds for one more; load {load[0]:.1f} to {load[1]:.1f}")
     print(f"{'':36}{'clock':>9}{'times':>8}{'CPU':>9}{'times':>8}{'MB at most':>12}")

@@ -47,7 +47,7 @@ def unknown(command: str) -> str:
     """What a command names that doesn't exist; empty where all is known."""
     program, *words = shlex.split(command)
     if program == "make":
-        targets = re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"))
+        targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"))
         stages = [stage for word in words[1:] for stage in word.removeprefix("ARGS=").split() if words[0] == "test"]
         return "".join({*words[:1]} - {*targets}) or "".join({*stages} - {*STAGES})
     if program == "grader":

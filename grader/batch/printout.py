@@ -9,6 +9,7 @@ from grader.batch.run import ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
 from grader.judge.clean_text import printable
+from grader.judge.result import UNSAFE
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
@@ -20,7 +21,7 @@ def as_text(outcome: ClassOutcome) -> str:
     """For a terminal."""
     kept = len(outcome.records) - outcome.graded
     lines = [f"{outcome.lesson}: {outcome.graded} graded now, {kept} graded before, in {outcome.seconds:.1f} s"]
-    if any(not record.result.sandboxed for record in outcome.records.values()):
+    if any(record.result.confinement == UNSAFE for record in outcome.records.values()):
         lines.append("Graded without a sandbox.")
     lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
     if outcome.problems:
@@ -39,5 +40,6 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "stopped": outcome.stopped,
         "summary": summary,
         "marks": {student: record.result.mark for student, record in sorted(outcome.records.items())},
+        "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],
     }

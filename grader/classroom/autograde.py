@@ -43,7 +43,7 @@ class JudgingExporter(NotebookExporter):
         try:
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
             remove_links(self._coursedir(), getattr(self.parent, "assignments", {}), self.log)
-            self._judge = Judge(secret, self._limits, sandboxed=not self.unsafe_no_sandbox)
+            self._judge = Judge(secret, self._limits, unsafe=self.unsafe_no_sandbox)
         except (CourseError, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None

@@ -102,7 +102,7 @@ class ClassDirectory:
         mine = self.config.JudgingExporter
         secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
         unsafe = bool(mine.get("unsafe_no_sandbox", False))
-        return GradingSettings(code_of(self.instructor()), secret, self.limits(), sandboxed=not unsafe)
+        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe)
 
     def limits(self) -> Limits:
         """What a submission may use."""

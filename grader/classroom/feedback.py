@@ -8,11 +8,12 @@ from html import escape
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult
 from grader.markup import inline
 from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
+WITHOUT_SANDBOX = "Graded without a sandbox."
 TAGS = {"section", "h3", "p", "ul", "li", "code", "pre", "strong"}
 COMMENT_BYTES = 4000
 
@@ -80,14 +81,19 @@ def preface(result: SubmissionResult) -> list[str]:
     said = []
     if result.unreadable:
         said.append(result.unreadable)
-    if not result.sandboxed:
-        said.append("Graded without a sandbox.")
+    if result.confinement == UNSAFE:
+        said.append(WITHOUT_SANDBOX)
     return [*said, *(clean(sentence, 300) for sentence in result.notes)]
+
+
+def footer(result: SubmissionResult) -> str:
+    """How the submission's code was held, as the last line of the feedback."""
+    return WITHOUT_SANDBOX if result.confinement == UNSAFE else f"The code ran {result.confinement}."
 
 
 def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
     """What a student reads beside the exercise, short: the check's own output has the rest."""
-    said = preface(result) if result.unreadable or not result.sandboxed else []
+    said = preface(result) if result.unreadable or result.confinement == UNSAFE else []
     if exercise.broken:
         said.append(BROKEN)
     if exercise.first_fix:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.classroom.feedback import as_html, as_text, preface
+from grader.classroom.feedback import as_html, as_text, footer, preface
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, outline_of
 from grader.judge.reader import NotebookCell, Unreadable, read
@@ -45,6 +45,7 @@ def rebuild(
     for cell in cells:
         made.take(cell)
     made.put_back()
+    made.markdown(f"*{footer(result)}*")
     for finished in made.cells:
         _as_released(finished, release)
     metadata = {**source.get("metadata", {}), RESULT: result.to_plain()}

@@ -8,11 +8,18 @@ from grader.errors import CommandFailed
 
 
 @click.command()
-def doctor() -> None:
+@click.option("--judge", is_flag=True, help="For teachers: how is students' code confined on this machine?")
+def doctor(judge: bool) -> None:
     """Is this machine ready for the course? Exits 1 if something has to be mended."""
+    from grader.learner.doctor import Diagnosis
     from grader.learner.doctor import doctor as examine
 
-    diagnosis = examine()
+    if judge:
+        from grader.judge.judge import confinement_here
+
+        diagnosis = Diagnosis(list(confinement_here()))
+    else:
+        diagnosis = examine()
     if not diagnosis.ready:
         raise CommandFailed(repr(diagnosis))
     click.echo(repr(diagnosis))

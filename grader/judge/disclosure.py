@@ -15,7 +15,7 @@ from grader.spec.exercise import NOT_JUDGED
 GENERAL = "Passes on the practice inputs, but not on others: it must work for all sizes and values."
 BY_KIND = {
     "time-limit": "It did not finish in time and was stopped. Look for a loop whose end is never reached.",
-    "died": "The process that ran it ended in the middle of the call (out of memory, or by itself).",
+    "died": "The process that ran it ended in the middle of the call (too much memory, too many files, or by itself).",
     "not-run": "Not run: an earlier call did not come to an end.",
     "too-large": "It returned more than can be looked at.",
     "missing": "It was not defined when it was checked.",

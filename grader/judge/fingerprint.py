@@ -16,7 +16,7 @@ from grader.judge.outline import outline_of
 
 PACKAGE = Path(__file__).parents[1]
 # Where grading begins, in the judge's process and in the student's.
-GRADING = ("grader.judge.grading", "grader.subject.zygote_process", "grader.judge.inside.grader_stub")
+GRADING = ("grader.judge.grading", "grader.judge.inside.start", "grader.judge.inside.grader_stub")
 # What a module may read from its own folder.
 DATA = ("*.json", "*.safetensors")
 
@@ -29,7 +29,7 @@ class GradingSettings:
     instructor: bytes
     secret: bytes
     limits: Limits
-    sandboxed: bool = True
+    unsafe: bool = False
 
     def __repr__(self) -> str:
         return f"GradingSettings({self.fingerprint[:8]})"
@@ -38,7 +38,7 @@ class GradingSettings:
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
         code = version_for(self.instructor)
-        parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.sandboxed))
+        parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.unsafe))
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
     def key(self, student: str, submission: str) -> str:

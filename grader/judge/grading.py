@@ -17,13 +17,12 @@ from grader.judge.outline import Outline
 from grader.judge.reader import NotebookCell, Unreadable, read
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.runner import LEAST_SECONDS, Runner
-from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.judge.sandbox import Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject.zygote import ZygoteGone
 
-Place = Sandbox | OpenZygote
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 FAULT = "The judge itself failed here: {}."
 
@@ -34,7 +33,7 @@ def grade(
     *,
     secret: bytes,
     student: str,
-    place: Place,
+    place: Sandbox,
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
 ) -> SubmissionResult:
@@ -49,7 +48,7 @@ def grade(
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:
-        return ungraded(str(error), outline, known, sandboxed=place.sandboxed)
+        return ungraded(str(error), outline, known, confinement=place.confinement)
     content = content_of(cells)
     with Runner(place, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
@@ -59,7 +58,7 @@ def grade(
     return SubmissionResult(
         checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
-        sandboxed=place.sandboxed,
+        confinement=place.confinement,
         timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
     )
@@ -89,16 +88,16 @@ def _results(
     return results
 
 
-def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:
+def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because the submission can't be read."""
     nothing = tuple(ExerciseResult(name, known[name].points, 0.0) for name in outline.exercises)
-    return SubmissionResult(nothing, unreadable=why, sandboxed=sandboxed)
+    return SubmissionResult(nothing, unreadable=why, confinement=confinement)
 
 
-def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], sandboxed: bool) -> SubmissionResult:
+def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because of a fault of ours: every result is marked as broken."""
     nothing = tuple(_broken(known[name], error) for name in outline.exercises)
-    return SubmissionResult(nothing, sandboxed=sandboxed)
+    return SubmissionResult(nothing, confinement=confinement)
 
 
 def _broken(exercise: Exercise, error: BaseException) -> ExerciseResult:

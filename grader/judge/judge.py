@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from types import TracebackType
 
 from grader.exercises.registry import exercises
@@ -9,7 +11,8 @@ from grader.judge.grading import failed, grade, ungraded
 from grader.judge.limits import Limits
 from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
-from grader.judge.sandbox import OpenZygote, Sandbox
+from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
+from grader.learner.doctor import Observation
 from grader.subject.time_limit import TimeLimit, limit_in_thread
 from grader.subject.zygote import ZygoteGone
 
@@ -18,12 +21,11 @@ MARGIN = 5.0
 
 
 class Judge:
-    """A context manager. `SandboxUnavailable` where no sandbox can be started; without `sandboxed` none is wanted."""
+    """A context manager. `SandboxUnavailable` where code can't be confined; with `unsafe` that isn't wanted."""
 
-    def __init__(self, secret: bytes, limits: Limits, sandboxed: bool = True) -> None:
-        self._secret, self._limits = secret, limits
-        self._kind = Sandbox if sandboxed else OpenZygote
-        self.place: Sandbox | OpenZygote = self._kind(limits)
+    def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False) -> None:
+        self._secret, self._limits, self._unsafe = secret, limits, unsafe
+        self.place = Sandbox(limits, unsafe)
 
     def grade(self, submission: bytes, instructor: bytes, student: str, unreadable: str = "") -> SubmissionResult:
         """Grade a notebook against the instructor's; or say that it is `unreadable`, which earns nothing. If the zygote
@@ -31,7 +33,7 @@ class Judge:
         allow, is a fault of ours and gives a result too: no points, and marked as broken."""
         outline = outline_of(instructor)
         if unreadable:
-            return ungraded(unreadable, outline, exercises(), self.place.sandboxed)
+            return ungraded(unreadable, outline, exercises(), self.place.confinement)
         for attempt in (1, 2):
             try:
                 with limit_in_thread(self._limits.submission_seconds + MARGIN):
@@ -39,12 +41,12 @@ class Judge:
             except (Exception, TimeLimit) as error:
                 self._restart()
                 if attempt == 2 or not isinstance(error, ZygoteGone):
-                    return failed(error, outline, exercises(), self.place.sandboxed)
+                    return failed(error, outline, exercises(), self.place.confinement)
         raise AssertionError
 
     def _restart(self) -> None:
         self.close()
-        self.place = self._kind(self._limits)
+        self.place = Sandbox(self._limits, self._unsafe)
 
     def close(self) -> None:
         """End the zygote."""
@@ -55,3 +57,21 @@ class Judge:
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
+
+
+def confinement_here() -> Iterator[Observation]:
+    """What this machine has to confine students' code with, and what stands in the way of more."""
+    more = "docs/grading.md says what helps."
+    try:
+        yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
+        with Sandbox() as place:
+            yield Observation("A student's process", f"is {place.confinement}")
+            why = place.no_bubblewrap
+    except SandboxUnavailable as error:
+        yield Observation("A student's process", str(error), more)
+        return
+    if why == NOT_INSTALLED:
+        yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
+    elif why:
+        good = f"It would be a second wall: good to have, not needed. {more}"
+        yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)

@@ -9,14 +9,14 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds are wall-clock time. `memory` is in bytes for each process, beyond what torch itself takes; `processes`
-    counts threads too. `output_bytes` is what is kept of the text that one exercise prints."""
+    """Seconds are wall-clock time. `memory` is in bytes, beyond what torch itself takes; `output_bytes` is what is kept
+    of the text that one exercise prints."""
 
     check_seconds: float = 10.0
     cell_seconds: float = 20.0
     submission_seconds: float = 120.0
     memory: int = 1024 * MIB
-    processes: int = 12
+    threads: int = 64
     file_bytes: int = 32 * MIB
     scratch_bytes: int = 64 * MIB
     output_bytes: int = 10_000

@@ -8,6 +8,9 @@ from typing import Any
 from grader.plain import made
 from grader.report.words import state_of
 
+# What a submission's code was held by.
+CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
+
 
 @dataclass(frozen=True)
 class PartResult:
@@ -61,13 +64,13 @@ class ExerciseResult:
 @dataclass(frozen=True)
 class SubmissionResult:
     """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
-    graded; `sandboxed` is False where it was graded without a sandbox; `timed_out` says whether anything took too long,
-    which on a busy machine may be a neighbour's doing."""
+    graded; `confinement` is one of the words above; `timed_out` says whether anything took too long, which on a busy
+    machine may be a neighbour's doing."""
 
     exercises: tuple[ExerciseResult, ...]
     notes: tuple[str, ...] = ()
     unreadable: str = ""
-    sandboxed: bool = True
+    confinement: str = CONFINED
     timed_out: bool = False
     seconds: float = 0.0
 

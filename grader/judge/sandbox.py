@@ -1,257 +1,202 @@
-"""The zygote inside bubblewrap: no network, no files but the interpreter's, an unprivileged user, a filter.
+"""The place where students' code runs: a zygote whose children confine themselves, in bubblewrap where that starts.
 
-Started by root, there is no user namespace: the zygote keeps the few capabilities that it needs to hand each child over
-to a user of its own. Started by anybody else, it lives in a user namespace, where it is its own root.
+A child is always confined in the same way, which needs no privilege (`grader.subject.confine`). Bubblewrap around the
+zygote is a second wall: no network, processes and shared memory of its own, hardly any files. It is a command in front
+of the same one, and the child knows nothing of it.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import ctypes.util
-import json
+import glob
 import os
-import pwd
+import platform
 import shutil
 import site
-import socket
 import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import grader
-from grader.judge import inside, seccomp
-from grader.judge.limits import MIB, Limits
-from grader.subject.confine import Confinement
+from grader.judge import inside
+from grader.judge.limits import Limits
+from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
+from grader.subject import landlock, seccomp
+from grader.subject.confine import NULL, URANDOM, Confinement
+from grader.subject.forked import ForkedSubject
+from grader.subject.scratch import empty
 from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
 
-INSTALL = "apt-get install bubblewrap libseccomp2"
-COURSE, SCRATCH = "/course", "/scratch"
+PACKAGE = Path(grader.__file__).parent
+START = Path(inside.__file__).with_name("start.py")
 # What a notebook imports without asking: loaded once in the zygote, it costs a child nothing.
-PACKAGES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
-FIRST_UID, UIDS = 61184, 4096
-# The zygote's: to mount each child's scratch folder, to become its user, to end it.
-CAPABILITIES = ("CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_KILL")
+MODULES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
+LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+ISOLATION = (
+    *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"),
+    *("--die-with-parent", "--cap-drop", "ALL"),
+)
+NOT_INSTALLED = "bubblewrap is not installed"
+SCRATCH_FILES = 4096
 START_SECONDS = 120.0
 
 
 class SandboxUnavailable(RuntimeError):
-    """There is no sandbox on this machine. The message says what to do."""
+    """Students' code can't be confined on this machine. The message says why."""
 
-
-def find_bubblewrap() -> str:
-    """The path of bwrap; `SandboxUnavailable` where it or libseccomp is missing."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        raise SandboxUnavailable(_refusal("bubblewrap is not installed"))
-    if ctypes.util.find_library("seccomp") is None:
-        raise SandboxUnavailable(_refusal("libseccomp is not installed"))
-    return bwrap
-
-
-def _refusal(why: str) -> str:
-    return (
-        f"Grading runs students' code and needs a sandbox, but {why}. On Debian and Ubuntu: {INSTALL}. "
-        "docs/grading.md says what to do where that is not possible."
-    )
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"Grading runs students' code and has to confine it, but {why}. docs/grading.md says what to do about it."
+        )
 
 
 class Sandbox(Zygote):
-    """A zygote in bubblewrap. `sandboxed` tells it from `OpenZygote`. One submission at a time."""
+    """A zygote for one submission at a time. With `unsafe`, only memory, time and the size of files are limited.
 
-    sandboxed = True
+    `confinement` is `CONFINED`, `IN_BUBBLEWRAP` or `UNSAFE`; `no_bubblewrap` says why it isn't the second.
+    """
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, unsafe: bool = False) -> None:
         self.limits = limits or Limits()
-        self._resources = contextlib.ExitStack()
-        self.pid = 0
-        self._address_space = 0
-        with self._resources_on_error():
-            super().__init__()
-        self._address_space = _address_space(self.pid)
-        # Where memory runs out, the kernel shall take a submission, not the judge.
-        with contextlib.suppress(OSError):
-            Path(f"/proc/{self.pid}/oom_score_adj").write_text("1000")
-
-    @contextlib.contextmanager
-    def _resources_on_error(self) -> Any:
+        self.no_bubblewrap = ""
+        self.folder = _new_folder()
         try:
-            yield
-        except BaseException:
-            self._resources.close()
+            self._confinement = confinement(self.limits, "" if unsafe else self.folder).to_json()
+            self.confinement = UNSAFE if unsafe else self._started_in_bubblewrap()
+            if self.confinement != IN_BUBBLEWRAP:
+                self._start_behind([])
+        except BaseException as error:
+            self._remove_folder()
+            if isinstance(error, ZygoteGone):
+                raise SandboxUnavailable(f"the process for it doesn't start: {error}") from None
             raise
 
+    def _started_in_bubblewrap(self) -> str:
+        """Try to. Returns what the children have."""
+        for command in bubblewraps():
+            try:
+                self._start_behind([*command, *_view(self.folder, self.limits.scratch_bytes), "--"])
+            except ZygoteGone as error:
+                self.no_bubblewrap = str(error)
+            else:
+                self.no_bubblewrap = ""
+                return IN_BUBBLEWRAP
+        self.no_bubblewrap = self.no_bubblewrap or NOT_INSTALLED
+        return CONFINED
+
+    def _start_behind(self, command: list[str]) -> None:
+        """Start the zygote behind another command, and confine a first child. `ZygoteGone` with what was said."""
+        self._behind = command
+        with tempfile.TemporaryFile(dir=self.folder) as self._log:
+            try:
+                super().__init__()
+                self._control.settimeout(None)
+                ForkedSubject(self).close()
+            except OSError as error:
+                raise ZygoteGone(str(error)) from None
+            except ZygoteGone as error:
+                self._process.kill()
+                super().close()
+                self._log.seek(0)
+                said = self._log.read()[-600:].decode(errors="replace").strip()
+                raise ZygoteGone(said or str(error)) from None
+
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
-        uid = self._resources.enter_context(_reserved_uid()) if os.geteuid() == 0 else None
-        reader, writer = os.pipe()
-        log = self._resources.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        command = [find_bubblewrap(), *_isolation(uid), *_view(), "--info-fd", str(writer), "--", *_python(descriptor)]
-        try:
-            process = subprocess.Popen(
-                [*command, confinement(self.limits, SCRATCH, uid, seccomp.program()).to_json()],
-                pass_fds=[descriptor, writer],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={"PATH": os.environ.get("PATH", "/usr/bin:/bin")},
-            )
-        finally:
-            os.close(writer)
-        with os.fdopen(reader) as info:
-            told = info.read()
-        if told:
-            self.pid = int(json.loads(told)["child-pid"])
-        self._process, self._log = process, log
         self._control.settimeout(START_SECONDS)
-        return process
-
-    def _answer(self) -> bytes:
-        try:
-            answer = super()._answer()
-        except ZygoteGone:
-            if self._address_space:
-                raise
-            self._process.wait()
-            self._log.seek(0)
-            said = self._log.read()[-600:].decode(errors="replace").strip()
-            raise SandboxUnavailable(_refusal(f"bubblewrap could not start one here ({said})")) from None
-        self._control.settimeout(None)
-        return answer
-
-    def address_space(self) -> int:
-        return self._address_space
-
-    def close(self) -> None:
-        super().close()
-        self._resources.close()
-
-
-class OpenZygote(Zygote):
-    """No sandbox at all: limits on memory and time only. For machines without bubblewrap, and only on request."""
-
-    sandboxed = False
-
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
-        self._folder = tempfile.TemporaryDirectory()
-        package = Path(self._folder.name, "grader")
-        package.mkdir()
-        for name, target in _stubs().items():
-            Path(package.parent, name).symlink_to(target)
-        super().__init__()
-
-    def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
-        limits = confinement(self.limits, "", None, b"").to_json()
         return subprocess.Popen(
-            [*_python(descriptor, self._folder.name), limits],
+            [*self._behind, *_python(), str(descriptor), self._confinement, *packages_folders()],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
-            env=environment(self._folder.name),
-            cwd=self._folder.name,
+            stdout=self._log,
+            stderr=self._log,
+            env=environment(self.folder),
+            cwd=self.folder,
+            start_new_session=True,  # Ctrl-C is for the judge, and its end is the zygote's
         )
-
-    def address_space(self) -> int:
-        with contextlib.suppress(OSError):
-            return _address_space(self._process.pid)
-        return 2**40
 
     def close(self) -> None:
         super().close()
-        self._folder.cleanup()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        with contextlib.suppress(OSError):
+            empty(self.folder)
+            os.rmdir(self.folder)
 
 
-def confinement(limits: Limits, scratch: str, uid: int | None, seccomp_filter: bytes) -> Confinement:
-    """The part of the limits that the kernel enforces on a child."""
+def confinement(limits: Limits, scratch: str) -> Confinement:
+    """The part of the limits that the kernel and the zygote enforce on a child."""
     return Confinement(
         memory=limits.memory,
-        processes=limits.processes if scratch else 0,
+        threads=limits.threads,
         file_bytes=limits.file_bytes,
         scratch_bytes=limits.scratch_bytes,
+        scratch_files=SCRATCH_FILES,
         cpu_seconds=int(limits.submission_seconds) + 10,
         scratch=scratch,
-        uid=uid,
-        seccomp=base64.b64encode(seccomp_filter).decode(),
-        packages=PACKAGES,
+        readable=readable(),
+        hidden=hidden(),
+        abi=landlock_abi() if scratch else 0,
+        modules=MODULES,
     )
 
 
-def _address_space(pid: int) -> int:
-    pages = Path(f"/proc/{pid}/statm").read_text().split()[0]
-    return int(pages) * os.sysconf("SC_PAGESIZE")
+def landlock_abi() -> int:
+    """The version of Landlock; `SandboxUnavailable` where children can't confine themselves."""
+    if sys.platform != "linux" or not seccomp.supported():
+        machine = f"{platform.system()} on {platform.machine()}"
+        raise SandboxUnavailable(f"it can do so on Linux on x86_64 or aarch64 only, and this is {machine}")
+    try:
+        return landlock.abi()
+    except OSError as error:
+        raise SandboxUnavailable(landlock.why_missing(error)) from None
 
 
-@contextlib.contextmanager
-def _reserved_uid() -> Any:
-    """A user id that nobody has, held for this zygote alone: the limit on processes counts by user."""
-    taken = {entry.pw_uid for entry in pwd.getpwall()}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
-        for step in range(UIDS):
-            uid = FIRST_UID + (os.getpid() + step) % UIDS
-            if uid in taken:
-                continue
-            with contextlib.suppress(OSError):
-                lock.bind(f"\0attention-course-uid-{uid}")
-                yield uid
-                return
-        raise SandboxUnavailable(_refusal("no user id is free"))
+def _new_folder() -> str:
+    try:
+        return os.path.realpath(tempfile.mkdtemp(prefix="attention-course-"))
+    except FileNotFoundError as error:
+        raise SandboxUnavailable(f"there is no folder for temporary files ({error}): name one in TMPDIR") from None
 
 
-def _isolation(uid: int | None) -> list[str]:
-    shared = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-    if uid is None:
-        shared = ["--unshare-user", *shared]
-    kept = [word for capability in CAPABILITIES for word in ("--cap-add", capability)]
-    return [*shared, "--as-pid-1", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL", *kept]
+def bubblewraps() -> Iterator[list[str]]:
+    """Bubblewrap's command, the best way to start it first. Root may do without a user namespace; where its privileges
+    for that were taken, as in a container, it may need one like everybody else."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is not None:
+        if os.geteuid() == 0:
+            yield [bwrap, *ISOLATION]
+        yield [bwrap, "--unshare-user", *ISOLATION]
 
 
-def _view() -> list[str]:
-    """What of the file system can be seen, all of it read-only, and the environment."""
-    view: list[str] = []
+def _view(scratch: str, size: int) -> list[str]:
+    """What of the file system can be seen in bubblewrap, all of it read-only but the scratch folder, a tmpfs."""
+    view = ["--proc", "/proc"]
     for folder in ("/lib", "/lib64"):
         if os.path.islink(folder):
             view += ["--symlink", os.readlink(folder), folder]
-        elif os.path.isdir(folder):
-            view += ["--ro-bind", folder, folder]
-    prefix = _interpreter_folder()
-    inside_scratch = Path(prefix).is_relative_to("/tmp") or any(f.startswith("/tmp/") for f in packages_folders())
-    if not inside_scratch:
-        view += ["--symlink", SCRATCH, "/tmp"]
-    view += ["--dir", "/proc", "--dir", "/dev", "--size", str(16 * MIB), "--tmpfs", SCRATCH]
-    for device in ("/dev/null", "/dev/urandom"):
+    for device in (NULL, URANDOM):
         view += ["--dev-bind", device, device]
-    for path in ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", prefix, *packages_folders()):
-        # Folders that bubblewrap makes on its own way are closed to everyone but root.
-        view += [word for parent in reversed(Path(path).parents[:-1]) for word in ("--dir", str(parent))]
+    roots = [*readable(), os.path.realpath(sys.executable)]
+    for path in roots:
         view += ["--ro-bind-try", path, path]
-    for folder in packages_folders():
-        # The course's own references, where it is installed and not only linked.
-        if Path(folder, "grader").is_dir():
-            view += ["--tmpfs", f"{folder}/grader", "--remount-ro", f"{folder}/grader"]
-    view += ["--dir", f"{COURSE}/grader"]
-    for name, target in _stubs().items():
-        view += ["--ro-bind", str(target), f"{COURSE}/{name}"]
-    for name, value in environment(SCRATCH).items():
-        view += ["--setenv", name, value]
-    return [*view, "--remount-ro", "/", "--chdir", SCRATCH]
-
-
-def _stubs() -> dict[str, Path]:
-    """What `grader` is in there: stubs, and the executor that carries out requests."""
-    stub = Path(inside.__file__).with_name("grader_stub.py")
-    return {
-        "grader/__init__.py": stub,
-        "grader/subject": Path(grader.__file__).with_name("subject"),
-        "grader/views.py": stub,
-    }
+    covered = [folder for folder in hidden() if any(Path(folder).is_relative_to(root) for root in roots)]
+    for folder in covered:
+        view += ["--tmpfs", folder]
+    for path in (str(PACKAGE / "subject"), str(START.parent)):
+        view += ["--ro-bind", path, path]
+    view += ["--size", str(size), "--tmpfs", scratch, "--chdir", scratch]
+    return [*view, *(word for folder in (*covered, "/") for word in ("--remount-ro", folder))]
 
 
 def environment(home: str) -> dict[str, str]:
     """The whole environment in there. It tells nothing, and is the same for every submission."""
     return {
         **ONE_THREAD,
+        "MALLOC_ARENA_MAX": "2",  # else each thread takes 64 MiB of the address space that it may have
         "HOME": home,
         "TMPDIR": home,
         "MPLBACKEND": "agg",
@@ -262,10 +207,19 @@ def environment(home: str) -> dict[str, str]:
     }
 
 
-def _interpreter_folder() -> str:
-    """Where Python itself lies: its prefix, or no more than the program where that is all of /usr."""
-    executable = os.path.realpath(sys.executable)
-    return executable if sys.base_prefix in ("/usr", "/usr/local") else os.path.realpath(sys.base_prefix)
+def readable() -> list[str]:
+    """What a child may read, but for what is `hidden`: Python's library, packages, shared objects."""
+    python = [sysconfig.get_path("stdlib"), f"{sys.base_prefix}/lib"]
+    found = [*LIBRARIES, *python, *packages_folders()]
+    return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.exists(path)))
+
+
+def hidden() -> list[str]:
+    """The course's own package, in every place where it may be installed: it holds the references."""
+    found = [str(PACKAGE), *(f"{folder}/grader" for folder in packages_folders())]
+    for root in readable():
+        found += glob.glob(f"{glob.escape(root)}/python3*/*-packages/grader")
+    return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.exists(path)))
 
 
 def packages_folders() -> list[str]:
@@ -274,14 +228,10 @@ def packages_folders() -> list[str]:
     found = [paths["purelib"], paths["platlib"]]
     if sys.prefix == sys.base_prefix:
         found += [*site.getsitepackages(), site.getusersitepackages()]
-    return list(dict.fromkeys(path for path in found if os.path.isdir(path)))
+    return list(dict.fromkeys(os.path.realpath(path) for path in found if os.path.isdir(path)))
 
 
-def _python(descriptor: int, course: str = COURSE) -> list[str]:
+def _python() -> list[str]:
     """The zygote's command: no user's or site's start-up files, and nothing of a submission on the path."""
-    start = (
-        f"import sys; sys.path[:0] = {[course]!r}; sys.path += {packages_folders()!r}; "
-        "from grader.subject.zygote_process import main; main()"
-    )
     # Not -I: it would ignore PYTHONMALLOC too. The environment is ours from end to end.
-    return [os.path.realpath(sys.executable), "-s", "-S", "-P", "-B", "-c", start, str(descriptor)]
+    return [os.path.realpath(sys.executable), "-s", "-S", "-P", "-B", str(START)]

@@ -1,116 +1,121 @@
-"""Confines a forked child before it runs a student's code: a private scratch folder, resource limits, another user, no
-capabilities, few system calls. No step can be undone.
+"""Confines a forked child before it runs a student's code: which files it may open, what it may use, which system calls
+it may make. It needs no privilege, no step can be undone, and it is the same on every machine.
 """
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import ctypes
 import json
 import os
 import resource
 import signal
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-CLONE_NEWNS = 0x00020000
-MS_NOSUID_NODEV = 2 | 4
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+from grader.subject import landlock, seccomp
+
+PR_SET_PDEATHSIG = 1
+CLOSE_RANGE = 436  # the same number everywhere
 CAPABILITY_VERSION_3 = 0x20080522
+NULL, URANDOM = "/dev/null", "/dev/urandom"
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `uid` None keeps the zygote's user.
+    """The limits of a child. `memory`: bytes of address space beyond the zygote's; `threads`, `scratch_bytes` and
+    `scratch_files`: more than these end it.
 
-    `scratch` is the mount point of each child's small tmpfs; "" without a sandbox. `seccomp` is a compiled filter,
-    base64. `packages` are imported before the first fork."""
+    `scratch` is the one folder that it may write in; "" for limits alone, without confinement. It may read what is
+    `readable` but for what is `hidden` (real paths). `abi` is Landlock's. `modules` are imported before the first
+    fork."""
 
     memory: int
-    processes: int
+    threads: int
     file_bytes: int
     scratch_bytes: int
+    scratch_files: int
     cpu_seconds: int
     scratch: str = ""
-    uid: int | None = None
-    seccomp: str = ""
-    packages: tuple[str, ...] = field(default=())
+    readable: Sequence[str] = ()
+    hidden: Sequence[str] = ()
+    abi: int = 1
+    modules: Sequence[str] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Confinement:
-        data = json.loads(text)
-        return cls(**{**data, "packages": tuple(data["packages"])})
+        return cls(**json.loads(text))
 
 
-_libc = ctypes.CDLL(None, use_errno=True)
+class Confiner:
+    """Made once in a zygote, so that a child has little left to do. Raises `OSError`."""
+
+    def __init__(self, limits: Confinement) -> None:
+        self.limits = limits
+        self._room = _address_space() + limits.memory
+        self._ruleset = _ruleset(limits) if limits.scratch else None
+        seccomp.program(0)  # most of it is the same for every child, and made here
+
+    def confine(self, kept: int, less_memory: int) -> None:
+        """The child's: every step. Of its descriptors it keeps the standard ones and `kept`; `less_memory` is in
+        bytes."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if self._ruleset is None:
+            self._limit_resources(less_memory)
+            return
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for first, last in _gaps(kept, self._ruleset.descriptor):
+            libc.syscall(CLOSE_RANGE, first, last, 0)
+        os.chdir(self.limits.scratch)
+        self._limit_resources(less_memory)
+        libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
+        self._ruleset.take_on()
+        seccomp.install(seccomp.program(os.getpid()))
+
+    def _limit_resources(self, less_memory: int) -> None:
+        limits = self.limits
+        for kind, value in {
+            resource.RLIMIT_AS: self._room - less_memory,
+            resource.RLIMIT_FSIZE: limits.file_bytes,
+            resource.RLIMIT_CPU: limits.cpu_seconds,
+            resource.RLIMIT_NOFILE: 64,
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_MEMLOCK: 0,
+            resource.RLIMIT_MSGQUEUE: 0,
+        }.items():
+            hardest = resource.getrlimit(kind)[1]
+            most = value if hardest == resource.RLIM_INFINITY else min(value, hardest)
+            resource.setrlimit(kind, (most, most))
 
 
-def confine(limits: Confinement, address_space: int) -> None:
-    """Take every step. The order matters: mounting needs capabilities, and the filter blocks the other steps."""
-    _fresh_signals()
-    if limits.scratch:
-        _scratch(limits)
-    _resources(limits, address_space)
-    if limits.uid is not None:
-        os.setgroups([])
-        os.setresgid(limits.uid, limits.uid, limits.uid)
-        os.setresuid(limits.uid, limits.uid, limits.uid)
-    if limits.seccomp:
-        _drop_capabilities()
-        _filter(base64.b64decode(limits.seccomp))
+def _ruleset(limits: Confinement) -> landlock.Ruleset:
+    ruleset = landlock.Ruleset(limits.abi)
+    for root in limits.readable:
+        for path in landlock.without(root, limits.hidden):
+            ruleset.allow(path, landlock.READ)
+    ruleset.allow(URANDOM, landlock.READ)
+    ruleset.allow(NULL, landlock.READ | landlock.WRITE_FILE | landlock.TRUNCATE)
+    ruleset.allow(limits.scratch, landlock.CHANGE)
+    return ruleset
 
 
-def _fresh_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN if number == signal.SIGPIPE else signal.SIG_DFL)
+def _gaps(*kept: int) -> Iterator[tuple[int, int]]:
+    """The numbers of descriptors from 3 on, first and last, between those that are kept."""
+    first = 3
+    for descriptor in (*sorted(kept), 2**31):
+        if first < descriptor:
+            yield first, descriptor - 1
+        first = descriptor + 1
 
 
-def _scratch(limits: Confinement) -> None:
-    """Mount a tmpfs in the child's own mount namespace: it vanishes with the child."""
-    _check(_libc.unshare(CLONE_NEWNS), "unshare")
-    options = f"size={limits.scratch_bytes},nr_inodes=4096,mode=1777".encode()
-    _check(_libc.mount(b"tmpfs", limits.scratch.encode(), b"tmpfs", MS_NOSUID_NODEV, options), "mount")
-    os.chdir(limits.scratch)
-
-
-def _resources(limits: Confinement, address_space: int) -> None:
-    room = address_space + limits.memory
-    wanted = {
-        resource.RLIMIT_AS: room,
-        resource.RLIMIT_NPROC: limits.processes,
-        resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_CPU: limits.cpu_seconds,
-        resource.RLIMIT_NOFILE: 64,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_MEMLOCK: 0,
-        resource.RLIMIT_MSGQUEUE: 0,
-    }
-    if not limits.processes:  # the limit counts all processes of a user, and without a sandbox the user is the teacher
-        del wanted[resource.RLIMIT_NPROC]
-    for kind, value in wanted.items():
-        resource.setrlimit(kind, (value, value))
-
-
-def _drop_capabilities() -> None:
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    nothing = (ctypes.c_uint32 * 6)()
-    _check(_libc.capset(header, nothing), "capset")
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
-
-
-def _filter(program: bytes) -> None:
-    code = ctypes.create_string_buffer(program, len(program))
-    compiled = _Program(len(program) // 8, ctypes.cast(code, ctypes.c_void_p))
-    _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    _check(_libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(compiled), 0, 0), "seccomp")
-
-
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+def _address_space() -> int:
+    """This process's own size in bytes, as Linux counts it."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
+    return 2**40

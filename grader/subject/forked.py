@@ -39,12 +39,13 @@ class ForkedSubject:
     def _wait_until_confined(self) -> None:
         """A child that can't confine itself ends: a fault of this machine, and none of the student's."""
         try:
-            if self._connected().receive(CONFINE_SECONDS) == READY:
-                return
-        except (Closed, Late, WireError):
-            pass
+            said = self._connected().receive(CONFINE_SECONDS)
+        except (Closed, Late, WireError) as error:
+            said = error
+        if said == READY:
+            return
         self.close()
-        raise ZygoteGone("a student's process could not be confined")
+        raise ZygoteGone(f"a student's process could not be confined ({said or 'it ended'})")
 
     def answer_with(self, answer: Answer) -> None:
         """Set who answers the `Callback`s handed to the student's functions."""

@@ -35,17 +35,17 @@ class Zygote:
         environment = {**os.environ, **ONE_THREAD}
         return subprocess.Popen(command, pass_fds=[descriptor], env=environment, stdin=subprocess.DEVNULL)
 
-    def address_space(self) -> int:
-        """The zygote's own size in bytes, which a child's memory limit is counted from."""
-        return 0
+    @property
+    def pid(self) -> int:
+        """The process that was started; the zygote ends with it."""
+        return self._process.pid
 
     def fork(self, less_memory: int = 0) -> tuple[socket.socket, int]:
         """A new child: our end of its pipe, and its number. `less_memory`: bytes that it has less than others."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                size = max(self.address_space() - less_memory, 0)
-                socket.send_fds(self._control, [f"fork {size}".encode()], [theirs.fileno()])
+                socket.send_fds(self._control, [f"fork {less_memory}".encode()], [theirs.fileno()])
                 self._answer()
             except OSError as error:
                 ours.close()

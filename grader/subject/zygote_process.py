@@ -1,10 +1,11 @@
 """A process that has torch imported and forks a child for every submission: milliseconds in place of seconds.
 
-It speaks on one socket with whoever started it, one message per packet: "fork SIZE", with the child's own end of a
-pipe, is answered; "kill N" ends the Nth child that was forked and is not answered. A child confines itself, says on its
-pipe that it is ready, and runs an `Executor` until the pipe is closed. Run as `python -m grader.subject.zygote_process
-FD [CONFINEMENT]` (see `grader.subject.confine`). As process 1 of a sandbox it has one child at a time, and ends with a
-child everything that the child started.
+It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe,
+is answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is
+not answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is
+closed. Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined
+children come one after the other: they share the scratch folder, which is emptied between them, and while one lives,
+what it uses is looked at many times a second.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import ctypes
 import gc
 import importlib
 import os
+import shutil
 import signal
 import socket
 import sys
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 
 from grader.subject.cells import notebook_namespace
 from grader.subject.channel import READY, Channel, Closed
-from grader.subject.confine import Confinement, confine
+from grader.subject.confine import Confinement, Confiner
 from grader.subject.executor import Executor
-from grader.subject.protocol import OUTPUT_BYTES, Outcome, Request, to_plain
+from grader.subject.protocol import MAX_MESSAGE, OUTPUT_BYTES, Outcome, Request, to_plain
+from grader.subject.scratch import empty, overdrawn
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up, watch_threads
 from grader.subject.wire import WireError, decode, encode
@@ -33,6 +38,11 @@ from grader.subject.wire import WireError, decode, encode
 MESSAGE_BYTES = 64
 # Of `mallopt`.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+WATCH_SECONDS = 0.02
+REFUSED = (
+    "While a notebook is graded it may write files in its own folder and start threads, but it may start no other "
+    "processes, open no connections and change or read nothing elsewhere."
+)
 ORDINARY = """
 import torch
 from torch import nn
@@ -57,12 +67,14 @@ def main() -> None:
     """Fork on request until the other end of the socket is closed."""
     control = socket.socket(fileno=int(sys.argv[1]))
     limits = Confinement.from_json(sys.argv[2]) if len(sys.argv) > 2 else None
-    # A child could send it; as process 1 without a handler it can't be reached.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Where memory runs out, the kernel shall take a submission, not the judge.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     # With two threads and an operation before the fork, a child that computes hangs.
     torch.set_num_threads(1)
     warm_up()
-    for name in limits.packages if limits else ():
+    for name in limits.modules if limits else ():
         importlib.import_module(name)
     _make_ordinary_calls()
     if threading.active_count() != 1:
@@ -71,8 +83,9 @@ def main() -> None:
     _count_memory_in_use()
     # A child's garbage collector must not touch, and so copy, what was there before the fork.
     gc.freeze()
+    children = Children(Confiner(limits) if limits else None)
     control.send(b"ready")
-    _serve_forks(control, limits)
+    _serve_forks(control, children)
 
 
 def _count_memory_in_use() -> None:
@@ -103,51 +116,80 @@ def _make_ordinary_calls() -> None:
         executor.carry_out(Request(**decode(encode(to_plain(request)))))
 
 
-def _serve_forks(control: socket.socket, limits: Confinement | None) -> None:
-    children: dict[int, int] = {}
-    forks = 0
+def _serve_forks(control: socket.socket, children: Children) -> None:
     while True:
+        control.settimeout(WATCH_SECONDS if children.watched else None)
         try:
             message, descriptors, _flags, _address = socket.recv_fds(control, MESSAGE_BYTES, 1)
+        except TimeoutError:
+            children.look()
+            continue
         except ConnectionResetError:  # closed with an answer of ours unread
             break
         if not message:
             break
         word, number = message.decode().split()
         if word == "fork":
-            forks += 1
-            # The number is our own size, which can't be seen from inside the sandbox.
-            children[forks] = _fork(control, descriptors[0], limits, int(number))
+            children.fork(control, descriptors[0], int(number))
             os.close(descriptors[0])
             with contextlib.suppress(ConnectionError):  # nobody is there any more: the next read says so
                 control.send(b"forked")
-        elif word == "kill" and int(number) in children:
-            _end(children.pop(int(number)))
-    for pid in children.values():
-        _end(pid)
+        else:
+            children.end(int(number))
+    children.end_all()
 
 
-def _end(pid: int) -> None:
-    """Kill a child and what it has started, and wait for the end. As process 1 of a sandbox that is all there is."""
-    if os.getpid() == 1:
-        _end_all_others()
-        return
-    with contextlib.suppress(ProcessLookupError):  # the student's code may have left its group
-        os.killpg(pid, signal.SIGKILL)
-    os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
-    os.waitpid(pid, 0)
+class Children:
+    """The forked children by their numbers, counted from 1."""
 
+    def __init__(self, confiner: Confiner | None) -> None:
+        self._confiner = confiner
+        self._scratch = confiner.limits.scratch if confiner else ""
+        self._alive: dict[int, int] = {}
+        self._forks = 0
+        self._empty()
 
-def _end_all_others() -> None:
-    while True:
-        try:
-            os.kill(-1, signal.SIGKILL)
-            os.waitpid(-1, 0)
-        except (ProcessLookupError, ChildProcessError):
+    @property
+    def watched(self) -> bool:
+        """Whether there is a child whose threads and files are counted."""
+        return bool(self._scratch and self._alive)
+
+    def look(self) -> None:
+        """Kill a child that uses more than it may. It stays to be waited for."""
+        assert self._confiner is not None
+        for pid in self._alive.values():
+            if overdrawn(pid, self._confiner.limits):
+                os.kill(pid, signal.SIGKILL)
+
+    def fork(self, control: socket.socket, descriptor: int, less_memory: int) -> None:
+        """Another one, with its end of a pipe, and so many bytes of memory less than others."""
+        if self._scratch:
+            self.end_all()
+        self._forks += 1
+        self._alive[self._forks] = _fork(control, descriptor, self._confiner, less_memory)
+
+    def end(self, number: int) -> None:
+        """Kill a child, wait for its end, and remove what it wrote."""
+        if number not in self._alive:
             return
+        pid = self._alive.pop(number)
+        with contextlib.suppress(ProcessLookupError):  # the student's code may have left its group
+            os.killpg(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)  # it is ours and not yet waited for, so the number can't be another's
+        os.waitpid(pid, 0)
+        self._empty()
+
+    def end_all(self) -> None:
+        """Each of them."""
+        for number in list(self._alive):
+            self.end(number)
+
+    def _empty(self) -> None:
+        if self._scratch:
+            empty(self._scratch)
 
 
-def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, address_space: int) -> int:
+def _fork(control: socket.socket, descriptor: int, confiner: Confiner | None, less_memory: int) -> int:
     pid = os.fork()
     if pid:
         os.setpgid(pid, pid)  # here too: whichever of the two comes first
@@ -157,12 +199,27 @@ def _fork(control: socket.socket, descriptor: int, limits: Confinement | None, a
         control.close()
         channel = Channel(socket.socket(fileno=descriptor))
         _silence()
-        if limits is not None:
-            confine(limits, address_space)
+        if confiner is not None:
+            _confine(confiner, channel, descriptor, less_memory)
         channel.send(READY)
-        serve(channel)
+        serve(channel, REFUSED if confiner is not None and confiner.limits.scratch else "")
     finally:
         os._exit(0)
+
+
+def _confine(confiner: Confiner, channel: Channel, descriptor: int, less_memory: int) -> None:
+    try:
+        confiner.confine(descriptor, less_memory)
+    except (OSError, ValueError) as error:
+        channel.send(str(error))
+        raise
+    if confiner.limits.scratch:
+        # What copies a file's mode and times too can't, and copies without.
+        shutil.copymode = shutil.copystat = _nothing
+
+
+def _nothing(*_args: object, **_keywords: object) -> None:
+    pass
 
 
 def _silence() -> None:
@@ -172,8 +229,9 @@ def _silence() -> None:
     os.close(silence)
 
 
-def serve(channel: Channel) -> None:
-    """Answer requests from `channel` with an executor of an empty namespace, until it is closed."""
+def serve(channel: Channel, refused: str) -> None:
+    """Answer requests from `channel` with an executor of an empty namespace, until it is closed. `refused` is said
+    where something is not permitted."""
 
     def answer(callback: Callback, args: tuple[object, ...]) -> object:
         channel.send({"callback": callback.number, "args": args})
@@ -192,6 +250,9 @@ def serve(channel: Channel) -> None:
         outcome = executor.carry_out(Request(**request))
         if os.getpid() != me:
             return  # a fork that the student's code made and that came back: one of us is enough
+        if refused and outcome.raised is not None and "PermissionError" in outcome.raised.types:
+            said = outcome.raised.message[: MAX_MESSAGE - len(refused) - 2]
+            outcome = replace(outcome, raised=replace(outcome.raised, message=f"{said}. {refused}"))
         try:
             channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from types import SimpleNamespace
 
@@ -332,9 +333,9 @@ def test_worker_with_another_version_is_refused():
     assert "xxxx" not in repr(settings)
 
 
-def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it(room):
-    def set_path(path):  # runs on the worker
-        before, os.environ["PATH"] = os.environ["PATH"], path
+def test_worker_that_cannot_confine_ends_the_run_with_the_cause(room):
+    def set_folder(path):  # runs on the worker
+        before, tempfile.tempdir = tempfile.tempdir, path
         return before
 
     room.submit("ann", answered(RIGHT))
@@ -342,12 +343,12 @@ def test_worker_without_a_sandbox_ends_the_run_with_the_command_that_installs_it
     with (room.root / "nbgrader_config.py").open("a") as file:
         file.write("\nc.JudgingExporter.limits = {'check_seconds': 9}\n")
     with Client(room.scheduler) as client:
-        (before,) = client.run(set_path, "/nowhere").values()
+        (before,) = client.run(set_folder, "/nowhere").values()
         try:
-            with pytest.raises(CommandFailed, match="apt-get install bubblewrap"):
+            with pytest.raises(CommandFailed, match="there is no folder for temporary files"):
                 room.grade()
         finally:
-            client.run(set_path, before)
+            client.run(set_folder, before)
     assert room.grade().graded == 1
 
 
@@ -362,15 +363,16 @@ def test_secret_is_forgotten_by_the_workers_when_a_run_ends(room, workers, monke
     assert set(workers.scheduler.worker_plugins) == before
 
 
-def test_sandbox_that_cannot_start_ends_the_run_with_what_bubblewrap_said(room, tmp_path, monkeypatch):
+def test_without_bubblewrap_every_result_says_so(room, tmp_path, monkeypatch):
     room.submit("ann", answered(RIGHT))
     bwrap = tmp_path / "bin" / "bwrap"
     bwrap.parent.mkdir()
     bwrap.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
     bwrap.chmod(0o755)
     monkeypatch.setenv("PATH", f"{bwrap.parent}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(CommandFailed, match=r"could not start one here \(No permissions to create a new namespace\)"):
-        run(room.root, "00", Options(workers=1), room.said)
+    outcome = run(room.root, "00", Options(workers=1), room.said)
+    assert printout.as_json(outcome)["confinement"] == {"ann": "confined"}
+    assert "The code ran confined." in (room.root / "autograded" / "ann" / LESSON / NOTEBOOK).read_text()
 
 
 def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):

@@ -8,10 +8,11 @@ import csv
 import json
 import os
 import stat
+import sys
 
 import pytest
 
-from tests.classroom.conftest import EXERCISE, LESSON, STUDENTS, answered, solved
+from tests.classroom.conftest import BIN, EXERCISE, LESSON, ROOT, STUDENTS, answered, solved
 
 pytestmark = pytest.mark.timeout(900)
 WRONG = "def first_steps(x):\n    print('I was here')\n    return 2 * (x + 1)"
@@ -229,8 +230,13 @@ def test_course_directory_has_a_secret_of_its_own(classroom):
 
 def test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so(graded):
     graded.submit_directly("late", json.dumps(solved()).encode())
-    refused = graded.run("nbgrader", "autograde", LESSON, "--student=late", check=False, PATH="/nowhere")
-    assert "apt-get install bubblewrap" in refused
+    without_landlock = (
+        "import os, sys; from tests.container import forbid; forbid(['landlock_create_ruleset']); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = (sys.executable, "-c", without_landlock, str(BIN / "nbgrader"), "autograde", LESSON, "--student=late")
+    refused = graded.run(*command, check=False, PYTHONPATH=str(ROOT))
+    assert "Landlock can't be used here (Operation not permitted): something forbids its system calls" in refused
     graded.steps(
         ("course", "autograde", LESSON, "--student=late", "--JudgingExporter.unsafe_no_sandbox=True"),
         ("course", "generate_feedback", LESSON, "--student=late"),

@@ -1,26 +1,30 @@
 """A sandbox for a whole test run and a small course of two exercises that don't depend on each other.
 
-These tests fail, and are not skipped, where there is no bubblewrap: a judge without a sandbox is no judge.
+Every test that uses it runs in bubblewrap and without; `tests/another_user.py` runs them as another user too. They
+fail, and are not skipped, where there is no bubblewrap or no Landlock.
 """
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grader.judge import sandbox as sandbox_module
 from grader.judge.grading import grade
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
-from grader.judge.result import SubmissionResult
+from grader.judge.result import CONFINED, IN_BUBBLEWRAP, SubmissionResult
 from grader.judge.sandbox import Sandbox
+from grader.subject import Outcome, Request
+from grader.subject.forked import ForkedSubject
 from tests.spec.toy import AFFINE, PRODUCT, SQUARED, TOYS
 from tools import notebooks as nb
 
-LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, memory=512 * MIB, processes=8)
+LIMITS = Limits(check_seconds=2, cell_seconds=2, submission_seconds=20, memory=512 * MIB, threads=16)
 IMPORTS = "import math\nimport torch\nfrom torch import nn\nimport torch.nn.functional as F\nfrom grader import check"
 RIGHT = "def product(left, right):\n    return left @ right"
 AFFINE_RIGHT = (
@@ -51,9 +55,21 @@ def _points() -> Iterator[None]:
         known.pop(name)
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(LIMITS) as place:
+@pytest.fixture(scope="session", params=[IN_BUBBLEWRAP, CONFINED])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    with started(request.param) as place:
+        yield place
+
+
+@contextlib.contextmanager
+def started(confinement: str, limits: Limits = LIMITS) -> Iterator[Sandbox]:
+    """A sandbox with or without bubblewrap around it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if confinement == CONFINED:
+            patch.setattr(sandbox_module, "bubblewraps", lambda: iter(()))
+        place = Sandbox(limits)
+    with place:
+        assert place.confinement == confinement, place.no_bubblewrap
         yield place
 
 
@@ -70,17 +86,27 @@ def judge(sandbox: Sandbox) -> Callable[..., SubmissionResult]:
     return run
 
 
+def run(place: Sandbox, source: str, seconds: float = 20.0) -> Outcome:
+    """What comes of a cell in a child of its own."""
+    with ForkedSubject(place) as subject:
+        return subject.ask(Request("run", source=source, seconds=seconds))
+
+
+def said(place: Sandbox, source: str) -> str:
+    """What a cell prints."""
+    outcome = run(place, source)
+    assert outcome.ok, outcome
+    return outcome.output.strip()
+
+
 def processes_in(sandbox: Sandbox) -> int:
-    """How many processes live in the sandbox, the zygote among them. A fork first: it comes behind every kill."""
+    """How many processes a sandbox has, the zygote among them. A fork first: it comes behind every kill."""
     end, number = sandbox.fork()
-    end.close()
-    sandbox.kill(number)
-    end, number = sandbox.fork()
-    mine = os.readlink(f"/proc/{sandbox.pid}/ns/pid")
     found = 0
-    for path in Path("/proc").glob("[0-9]*/ns/pid"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            found += os.readlink(path) == mine
+            mine = f"HOME={sandbox.folder}\0" in (path / "environ").read_text()
+            found += mine and not (path / "comm").read_text().startswith("bwrap")
         except OSError:
             continue
     end.close()

@@ -22,6 +22,7 @@ from grader.judge import plan
 from grader.judge.grading import ungraded
 from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
+from grader.judge.result import CONFINED
 from grader.spec.evaluate import evaluate
 from grader.subject import Callback, Opaque, Request
 from grader.subject.channel import READY, Channel, Closed, Late
@@ -75,7 +76,7 @@ def test_mutated_notebooks_are_read_or_refused():
 
 def test_mutated_notebooks_are_given_back():
     instructor = nb.dump(cells())
-    result = ungraded("", Outline.of(instructor), TOYS, sandboxed=True)
+    result = ungraded("", Outline.of(instructor), TOYS, confinement=CONFINED)
     for seed in seeds(300):
         data = json.dumps(mutated(json.loads(instructor), random.Random(seed))).encode()
         made = json.loads(dump(rebuild(instructor, data, result, Release(), LIMITS)))

@@ -33,6 +33,9 @@ HONEST = {
     "a dataclass": "from dataclasses import dataclass\n@dataclass\nclass Box:\n    x: int = 1\n" + RIGHT,
     "threads": "from concurrent.futures import ThreadPoolExecutor\ndef product(left, right):\n"
     "    with ThreadPoolExecutor(2) as pool: return pool.submit(torch.matmul, left, right).result()",
+    "asyncio": "import asyncio\nasync def multiply(left, right): return left @ right\n"
+    "def product(left, right): return asyncio.run(multiply(left, right))",
+    "a copy of a file": "import shutil\nopen('a', 'w').close()\nshutil.copy2('a', 'b')\n" + RIGHT,
     "Windows line ends": RIGHT.replace("\n", "\r\n"),
     "Korean": "# 주의: 곱\nprint('안녕하세요')\n" + RIGHT,
     "calls the check itself": RIGHT + "\nassert check(product) is not None\ncheck(product).hint(2)",

@@ -11,6 +11,7 @@ import pytest
 from grader.judge import reader
 from grader.judge.limits import MIB, Limits
 from grader.judge.reader import Unreadable, read, small_form
+from grader.judge.result import CONFINED
 from tests.judge.conftest import cells
 from tests.judge.test_fuzz import mutated
 from tools import notebooks as nb
@@ -58,6 +59,7 @@ LARGE = {
 }
 
 
+@pytest.mark.parametrize("sandbox", [CONFINED], indirect=True)  # it takes long, and happens before any code runs
 @pytest.mark.parametrize("form", LARGE)
 def test_large_notebook_is_graded_like_a_small_one(judge, form):
     data = LARGE[form]().encode()

@@ -6,14 +6,17 @@ Each probe stands in the cell of `product`, which it gets wrong; nothing it does
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import sys
 import time
 
 import pytest
 import torch
 
-from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells, processes_in
+from grader.judge.result import CONFINED
+from grader.subject import Request, seccomp
+from grader.subject.forked import ForkedSubject
+from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells, processes_in, started
 
 WRONG = "def product(left, right):\n    return 2 * left @ right + 0.5"
 
@@ -203,29 +206,23 @@ def seen(judge, lines):
     return judge(cells(product="\n".join(lines) + "\n" + RIGHT))["product"].output
 
 
-def test_26_to_30_no_file_of_anybody_is_there(judge, tmp_path):
+def test_26_to_30_no_file_of_anybody_can_be_read(judge, tmp_path):
     (tmp_path / "gradebook.db").write_text("marks")
-    said = seen(judge, [
-        "import os, pathlib",
+    text = seen(judge, [
+        "import os",
         "def look(path):",
         "    try: print(path, sorted(os.listdir(path)))",
-        "    except OSError as e: print(path, type(e).__name__)",
-        f"for p in ('/', '/proc', '/dev', '/tmp', '/home', '/etc', '.', '..', {str(tmp_path)!r}): look(p)",
+        "    except OSError as e: print(path, 'closed')",
+        f"for p in ('/', '/proc', '/dev', '/tmp', '/home', '/etc', '..', {str(tmp_path)!r}): look(p)",
         f"for p in ('/etc/passwd', '/etc/shadow', {str(tmp_path / 'gradebook.db')!r}, '/proc/1/environ', '/proc/self/maps'):",
         "    try: print(open(p).read())",
-        "    except OSError as e: print(p, type(e).__name__)",
-        "print(dict(os.environ))",
+        "    except OSError as e: print(p, 'closed')",
+        "print(sorted(os.environ), os.listdir('.'))",
     ])  # fmt: skip
-    assert "/proc []" in said
-    assert "/dev ['null', 'urandom']" in said
-    # Where the project itself lies below /tmp, the folder of the interpreter is seen there, and nothing else.
-    own = [sys.prefix.split("/")[2]] if sys.prefix.startswith("/tmp/") else []
-    assert f"/tmp {own}" in said
-    for path in ("/etc/passwd", "/etc/shadow", "/proc/1/environ", "/proc/self/maps", str(tmp_path / "gradebook.db")):
-        assert f"{path} FileNotFoundError" in said
-    assert "marks" not in said
-    assert "NBGRADER" not in said
-    assert "pytest" not in said.lower().replace(str(tmp_path).lower(), "")
+    assert text.count("closed") == 13
+    assert "marks" not in text
+    assert "NBGRADER" not in text
+    assert "pytest" not in text.lower().replace(str(tmp_path).lower(), "")
 
 
 def test_29_the_course_package_in_there_is_a_stub(judge):
@@ -251,14 +248,8 @@ def test_34_nothing_tells_grading_from_practice(judge):
     assert said == "[] False"
 
 
-def test_45_46_no_gpu_and_little_disk(judge):
+def test_45_46_no_gpu_and_no_large_file(judge):
     assert seen(judge, ["print(torch.cuda.is_available())"]) == "False"
-    fill = [
-        "try:",
-        "    for i in range(99): open(f'f{i}', 'wb').write(bytes(8 << 20))",
-        "except OSError as e: print(i, e.strerror)",
-    ]
-    assert "No space left" in seen(judge, fill)
     large = [
         "import signal",
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)",
@@ -267,20 +258,20 @@ def test_45_46_no_gpu_and_little_disk(judge):
     assert "File too large" in seen(judge, [*large, "except OSError as e: print(e.strerror)"])
 
 
-def test_47_processes_are_counted(judge):
-    said = seen(judge, [
-        "import os, signal",
-        "children = []",
-        "try:",
-        "    for _ in range(100):",
-        "        pid = os.fork()",
-        "        if pid == 0:",
-        "            signal.pause()",
-        "        children.append(pid)",
-        "except OSError: pass",
-        "print(len(children))",
-    ])  # fmt: skip
-    assert int(said) == LIMITS.processes - 1
+def test_47_no_process_can_be_started(judge):
+    assert seen(judge, ["import os", "try: os.fork()", "except PermissionError: print('refused')"]) == "refused"
+
+
+def test_47_threads_are_not_counted_across_workers(judge):
+    """A limit on all processes of a user would take honest threads from whoever comes last."""
+    threads = inside("from concurrent.futures import ThreadPoolExecutor", "with ThreadPoolExecutor(4) as pool:",
+                     "    return sum(pool.map(lambda i: left[..., i, None] * right[i], range(right.shape[0])))")  # fmt: skip
+    held = "import threading, time\nfor _ in range(12): threading.Thread(target=time.sleep, args=(30,)).start()"
+    with contextlib.ExitStack() as others:
+        for _ in range(2):
+            subject = others.enter_context(ForkedSubject(others.enter_context(started(CONFINED))))
+            assert subject.ask(Request("run", source=held)).ok
+        assert [judge(cells(product=threads), student=f"copy {i}")["product"].passed for i in range(16)] == [True] * 16
 
 
 def test_53_no_way_to_the_network(judge):
@@ -302,32 +293,39 @@ def test_53_no_way_to_the_network(judge):
     assert said.split("\n") == ["tcp refused", "http refused", "unix refused", "udp refused"]
 
 
-def test_54_no_socket_and_no_agent_is_in_sight(judge):
-    said = seen(judge, [
-        "import os",
+def test_54_no_socket_and_no_agent_can_be_reached(judge):
+    text = seen(judge, [
+        "import os, socket",
         "print([k for k in os.environ if any(w in k for w in ('SSH', 'DBUS', 'DISPLAY', 'AWS', 'TOKEN'))])",
-        "print([p for p in ('/var/run/docker.sock', '/run', '/tmp/.X11-unix', '/sys') if os.path.exists(p)])",
+        "for path in ('/var/run/docker.sock', '/run', '/tmp/.X11-unix', '/sys'):",
+        "    try: print(os.open(path, os.O_RDONLY))",
+        "    except OSError: pass",
+        "left, right = socket.socketpair()",
+        "try: left.sendto(b'x', '/run/systemd/journal/socket')",
+        "except OSError: print('refused')",
     ])  # fmt: skip
-    assert said == "[]\n[]"
+    assert text == "[]\nrefused"
 
 
 CALLS = {
-    "unshare": (272, 0x10000000), "mount": (165, 0, 0, 0, 0, 0), "ptrace": (101, 0, 1, 0, 0), "setuid": (105, 0),
-    "bpf": (321, 0, 0, 0), "keyctl": (250, 0, 0), "io_uring_setup": (425, 1, 0), "userfaultfd": (323, 0),
-    "perf_event_open": (298, 0, 0, 0, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0), "execve": (59, 0, 0, 0),
-    "shmget": (29, 1, 4096, 0o1600), "memfd_create": (319, 0, 0), "socket": (41, 2, 1, 0), "chroot": (161, 0),
-    "prlimit64 of process 1": (302, 1, 7, 0, 0), "clone into a user namespace": (56, 0x10000000 | 17, 0, 0, 0, 0),
-    "setns": (308, 0, 0), "pidfd_open": (434, 1, 0), "sched_setaffinity": (203, 1, 0, 0), "name_to_handle_at": (303, 0, 0, 0, 0, 0),
+    "unshare": (0x10000000,), "mount": (0, 0, 0, 0, 0), "ptrace": (0, 1, 0, 0), "setuid": (0,), "bpf": (0, 0, 0),
+    "keyctl": (0, 0), "io_uring_setup": (1, 0), "userfaultfd": (0,), "perf_event_open": (0, 0, 0, 0, 0),
+    "process_vm_readv": (1, 0, 0, 0, 0, 0), "execve": (0, 0, 0), "shmget": (1, 4096, 0o1600), "memfd_create": (0, 0),
+    "socket": (2, 1, 0), "chroot": (0,), "prlimit64": (1, 7, 0, 0), "clone": (0x10000000 | 17, 0, 0, 0, 0),
+    "setns": (0, 0), "pidfd_open": (1, 0), "sched_setaffinity": (1, 0, 0), "name_to_handle_at": (0, 0, 0, 0, 0),
 }  # fmt: skip
+NUMBERS = seccomp.numbers(", ".join([seccomp.CONDITIONAL, *seccomp.DENIED.values()]))
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
+@pytest.mark.parametrize("call", CALLS)
 def test_56_no_way_out_by_system_calls(judge, call):
-    import platform
-
-    assert platform.machine() == "x86_64", "the numbers are those of x86-64; the filter itself goes by name"
     said = seen(
-        judge, ["import ctypes", "c = ctypes.CDLL(None, use_errno=True)", f"print(c.syscall{call}, ctypes.get_errno())"]
+        judge,
+        [
+            "import ctypes",
+            "c = ctypes.CDLL(None, use_errno=True)",
+            f"print(c.syscall{(NUMBERS[call], *CALLS[call])}, ctypes.get_errno())",
+        ],
     )
     assert said == "-1 1"
 
@@ -338,9 +336,9 @@ def test_56_no_capability_and_no_privilege_is_left(judge):
         "c = ctypes.CDLL(None, use_errno=True)",
         "data = (ctypes.c_uint32 * 6)()",
         "print(c.capget((ctypes.c_uint32 * 2)(0x20080522, 0), data), list(data))",
-        "print(c.prctl(39, 0, 0, 0, 0), c.prctl(21, 0, 0, 0, 0), 0 in (os.getuid(), os.geteuid(), os.getgid()), os.getgroups())",
+        "print(c.prctl(39, 0, 0, 0, 0), c.prctl(21, 0, 0, 0, 0))",
     ])  # fmt: skip
-    assert said == "0 [0, 0, 0, 0, 0, 0]\n1 2 False []"
+    assert said == "0 [0, 0, 0, 0, 0, 0]\n1 2"
 
 
 def test_8_look_alikes_are_the_students_own_output(judge):
@@ -380,16 +378,6 @@ def test_39_nothing_but_the_notebook_reaches_the_sandbox(judge, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     said = seen(judge, ["try: torch.load('model.pt')", "except OSError as e: print(type(e).__name__)"])
     assert said == "FileNotFoundError"
-
-
-def test_47_a_worker_has_a_user_of_its_own(sandbox):
-    from grader.judge.sandbox import Sandbox
-    from grader.subject import Request
-    from grader.subject.forked import ForkedSubject
-
-    who = Request("run", source="import os\nprint(os.getuid())")
-    with Sandbox(LIMITS) as other, ForkedSubject(other) as second, ForkedSubject(sandbox) as first:
-        assert first.ask(who).output != second.ask(who).output
 
 
 def test_affine_is_what_it_says(judge):
