@@ -62,7 +62,7 @@ LINES = [
     "wrong against itself:   True\nwrong against the loop: False\nright against the loop: True",
     "x_2 (16,)  U_query (16, 16)  query_2 (16,)",
     "keys   (8, 16) True\nvalues (8, 16) True",
-    "input x (1, 3, 4)\nthe page's first query: [0.1149, 0.3946, -0.5309, 0.0528]\ntwo runs here agree:    False",
+    "input x (1, 3, 4)\nthe tutorial's first query: [0.1149, 0.3946, -0.5309, 0.0528]\ntwo runs here agree:        False",
 ]
 
 
