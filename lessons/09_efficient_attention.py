@@ -399,7 +399,7 @@ print("the same with scores 100 higher:", sum((s + 100).exp().sum().item() for s
 #
 # $$e^{s - m_\text{new}} = e^{s - m_\text{old}} \cdot e^{m_\text{old} - m_\text{new}}$$
 #
-# The last factor is the same for every score that has been seen. So one multiplication mends a whole sum.
+# The last factor is the same for every score that has been seen. So one multiplication corrects a whole sum.
 
 # %%
 maximum, total, mixed = -math.inf, 0.0, 0.0

@@ -9,7 +9,7 @@ from grader.errors import CommandFailed
 
 @click.command()
 def doctor() -> None:
-    """Is this machine ready for the course? Exits 1 if something has to be mended."""
+    """Is this machine ready for the course? Exits 1 if something has to be fixed."""
     from grader.learner.doctor import doctor as examine
 
     diagnosis = examine()

@@ -57,7 +57,7 @@ WITH_LINEAR_LAYERS = {
 # What the lesson prints to show the truth about a slip, and what its prose points at.
 LINES = [
     "shape of the embedded sentence: (8, 16)",
-    "shape of the weights: (8, 8)",
+    "shape of the attention weights: (8, 8)",
     "shape of all context vectors: (8, 16)\nTrue\nTrue",
     "wrong against itself:   True\nwrong against the loop: False\nright against the loop: True",
     "x_2 (16,)  U_query (16, 16)  query_2 (16,)",
