@@ -160,8 +160,19 @@ print(tuple(my_omega.shape), "as the loops say:", torch.allclose(my_omega, omega
 # %% [markdown]
 # ## 3 · Mix: attention without parameters
 #
-# Softmax turns each row of the table into attention weights. Row 1 belongs to "you" and says how much "you"
-# takes from each of the eight words.
+# Softmax turns each row of scores into attention weights, and these mix the words. First with four tokens of
+# three numbers, small enough for paper: token 0 against all, softmax, mixture.
+
+# %%
+four = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+small_scores = four @ four[0]
+small_weights = F.softmax(small_scores, dim=0)
+print("scores of token 0", small_scores, sep="\n")
+print("weights of token 0", small_weights, sep="\n")
+print("mixture for token 0", small_weights @ four, sep="\n")
+
+# %% [markdown]
+# Now the sentence. Row 1 belongs to "you" and says how much "you" takes from each of the eight words.
 
 # %%
 attention_weights = F.softmax(omega, dim=1)
