@@ -495,7 +495,7 @@ def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
     """
     ### BEGIN SOLUTION
-    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1])
+    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1]).to(tokens.device)
     ### END SOLUTION
 
 
@@ -786,7 +786,7 @@ def causal_multi_head_attention(
     ### BEGIN SOLUTION
     query, key, value = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = masked_softmax(scores, causal_mask(x.shape[-2]))
+    weights = masked_softmax(scores, causal_mask(x.shape[-2]).to(x.device))
     return merge_heads(weights @ value) @ w_o, weights
     ### END SOLUTION
 
