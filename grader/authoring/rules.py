@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from grader.authoring import dependence
+from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.regions import cut, has_region, region_errors
 from grader.authoring.statements import bound, parse, raises_when_defined
@@ -15,7 +15,7 @@ from grader.spec.exercise import Exercise
 Exercises = Mapping[str, Exercise]
 Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
 
-ROLES = ("solution", "check", "given", "try", "draw", "train")  # and none: a worked example
+ROLES = ("solution", "check", "given", "try", "draw", "train", "answer")  # and none: a worked example
 OF_AN_EXERCISE = ("solution", "check")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
@@ -177,4 +177,14 @@ def _by_exercise(lesson: Lesson) -> dict[str, list[LessonCell]]:
     return found
 
 
-RULES: tuple[Rule, ...] = (headers, sources, regions, exercises_of_lesson, checks, definitions, student_names, numbers)
+RULES: tuple[Rule, ...] = (
+    headers,
+    sources,
+    regions,
+    exercises_of_lesson,
+    checks,
+    definitions,
+    student_names,
+    numbers,
+    predictions.pairs,
+)
