@@ -30,7 +30,7 @@
 # - write a softmax that does not overflow;
 # - tell whether a printed table of attention weights can be right.
 #
-# **Time:** about 90 minutes, more than half of it for the exercises. The plan: mix vectors → project → score
+# **Time:** <!-- time -->. The plan: mix vectors → project → score
 # → softmax → scale and put together → read someone else's page critically → test attention weights → a quiz.
 #
 # ## Four rules for your functions
@@ -66,7 +66,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -145,7 +145,7 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 # %% [markdown]
 # ### Exercise 1: `project_qkv`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all
 # differ, among them `d_v` ≠ `d_k`, and leading axes.
@@ -231,7 +231,7 @@ print("score of token 2 for token 0:", altered_queries[2] @ altered_keys[0])
 #
 # ### Exercise 2: `attention_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All dot products at once, no scaling yet. The number of queries and the number of keys may differ.
 #
@@ -352,7 +352,7 @@ print("sums of the rows:", one_for_all.sum(-1))
 # %% [markdown]
 # ### Exercise 3: `stable_softmax`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Softmax over the last axis, each row by itself, finite for scores up to ±10 000. Write it from its parts:
 # torch's own softmax, log-softmax and softmin, by whatever name, are excluded here, and calling one scores 0.
@@ -523,7 +523,7 @@ AttentionExplorer(x, w_query, w_key, w_value)
 # %% [markdown]
 # ### Exercise 4: `scaled_dot_product_attention`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # The whole formula. Use your own `attention_scores` and `stable_softmax`, or not, as you like. PyTorch's own
 # `F.scaled_dot_product_attention` (in `torch.nn.functional`) and `nn.MultiheadAttention` are excluded.
@@ -583,7 +583,7 @@ print((my_weights - weights).abs().max().round(decimals=4))
 # %% [markdown]
 # ### Exercise 5: `self_attention`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # *Self*-attention: queries, keys and values all come from the same tokens. Join what you have. If an earlier
 # piece of yours is still wrong, the check names it.
@@ -770,10 +770,20 @@ def page_verdict(weights):
 # %% [markdown]
 # ### Spot the slip
 #
-# Two of its five messages can never appear. Which? Think of a row with one NaN in it: what is its sum? Then
-# run the cell.
+# Two of its five messages can never appear. Which? Think of a row with one NaN in it: what is its sum?
 
 # %%
+predict(
+    "01_never_shown",
+    "Which two messages can never appear?",
+    [
+        "a weight is negative, a weight is greater than one",
+        "NaN found, infinity found",
+        "a weight is greater than one, infinity found",
+    ],
+)
+
+# %% role="answer"
 broken = {
     "sound": [0.5, 0.3, 0.2],
     "NaN": [0.5, math.nan, 0.5],
@@ -782,9 +792,16 @@ broken = {
     "negative": [0.8, 0.6, -0.4],
     "a hair above 1": [1.000005, 0.0, 0.0],
 }
+never_shown = ["a row does not sum to one", "a weight is negative", "a weight is greater than one"]
+never_shown += ["NaN found", "infinity found"]
 for name, numbers in broken.items():
     tested = torch.tensor([numbers])
-    print(f"{name:16s} sum {tested.sum():5.1f}   {page_verdict(tested)}")
+    verdict = page_verdict(tested)
+    print(f"{name:16s} sum {tested.sum():5.1f}   {verdict}")
+    if verdict in never_shown:
+        never_shown.remove(verdict)
+
+compare_guess("01_never_shown", ", ".join(never_shown))
 
 # %% [markdown]
 # A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum always
@@ -809,7 +826,7 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 # %% [markdown]
 # ### Exercise 6: `validate_attention`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken, in this order;
 # its message must hold the word in bold:
@@ -880,7 +897,7 @@ for label, entries in broken.items():
 #
 # ### Exercise 7: `quiz_01`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. Scrolling
 # up and computing in a cell of your own are allowed.

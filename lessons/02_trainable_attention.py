@@ -32,7 +32,7 @@
 # - measure with one number how widely a token spreads its attention;
 # - explain, with the numbers at hand, why unscaled scores stop a model from learning.
 #
-# **Time:** about 80 minutes, more than half of it for the exercises. The plan: words → dot products →
+# **Time:** <!-- time -->. The plan: words → dot products →
 # mixtures → three matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
 #
 # | letter | meaning | in this lesson's sentence |
@@ -111,7 +111,7 @@ torch.set_printoptions(precision=4)
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
 # The check counts the operations that your code asks torch for, with 6 tokens and with 30.
@@ -212,7 +212,7 @@ plt.show()
 #
 # ### Exercise 2: `context_vectors`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All context vectors at once: softmax of the dot products, **not scaled**, then the mixture. For any leading
 # axes; torch's own softmax is allowed.
@@ -443,7 +443,7 @@ print("output", output, sep="\n")
 # %% [markdown]
 # ### Exercise 3: `trainable_self_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
 # (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ.
@@ -535,7 +535,7 @@ for exponent in (1, 3, 6, 12):
 # %% [markdown]
 # ### Exercise 4: `attention_entropy`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
 # NaN.
@@ -751,7 +751,7 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 #
 # ### Exercise 5: `quiz_02`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

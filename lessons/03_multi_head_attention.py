@@ -32,7 +32,7 @@
 # - write multi-head attention as a function and as a module, with a mask and for two different sequences;
 # - load the weights of PyTorch's `nn.MultiheadAttention` into your own and get the same numbers.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: why several → split → merge →
+# **Time:** <!-- time -->. The plan: why several → split → merge →
 # score → the whole → scale → matrices for each head → a module → PyTorch's own → a quiz.
 #
 # | letter | meaning | in the small example |
@@ -163,7 +163,7 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 #
 # ### Exercise 1: `split_heads`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # From (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns
 # evenly, raise `ValueError` with a message that names both numbers: whoever reads it will want to know which
@@ -274,7 +274,7 @@ print("reshape without transpose", worked.reshape(3, 4), sep="\n")
 #
 # ### Exercise 2: `merge_heads`
 #
-# Difficulty 2 of 5 · about 5 minutes
+# Difficulty 2 of 5
 #
 # The inverse of `split_heads`: from (..., H, T, D) to (..., T, H·D).
 #
@@ -406,7 +406,7 @@ plt.show()
 #
 # ### Exercise 3: `multi_head_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled. With `einsum` it is one line; with
 # `permute` and `@` it is a good exercise. The check draws T, S, H and D all different.
@@ -544,7 +544,7 @@ print(f"entropy of ten equal weights: {math.log(10):.2f}")
 #
 # ### Exercise 4: `multi_head_attention`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Project, split, attend in every head, merge, project once more. `x` may have any leading axes; all four
 # matrices are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is
@@ -682,7 +682,7 @@ print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 #
 # ### Exercise 5: `per_head_projection`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All heads' projections at once: `x` (..., T, E) and `u` (H, D, E) to (..., H, T, D). The check takes sizes in
 # which D and E differ.
@@ -770,7 +770,7 @@ for size, meaning in (
 # %% [markdown]
 # ### Exercise 6: `MultiHeadAttention`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
 # loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
@@ -910,7 +910,7 @@ print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 #
 # ### Exercise 7: `quiz_03`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

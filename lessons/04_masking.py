@@ -31,7 +31,7 @@
 # - write causal multi-head attention;
 # - test an attention that you can't look into for leaks from the future.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: hide a score → the causal
+# **Time:** <!-- time -->. The plan: hide a score → the causal
 # mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
 # catching a leak → a quiz.
 #
@@ -98,7 +98,7 @@ print(scores.masked_fill(~visible, -math.inf))
 #
 # ### Exercise 1: `causal_mask`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The same for any number of tokens.
 #
@@ -367,7 +367,7 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 #
 # ### Exercise 2: `padding_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From token ids to a mask of that shape, bool, True = may attend.
 #
@@ -450,7 +450,7 @@ for ids, table in zip(targets, target_weights[:, 0], strict=True):
 #
 # ### Exercise 3: `decoder_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Hide the future and padded keys. Leave the rows of padded queries as they are: they get no special treatment.
 #
@@ -641,7 +641,7 @@ print("gradient", two_rows.grad, sep="\n")
 #
 # ### Exercise 4: `masked_softmax`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # Softmax over the visible keys of each row. A row with nothing visible is all zeros. No NaN, neither in the
 # weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not be
@@ -713,7 +713,7 @@ from lesson_03 import merge_heads, split_heads
 # %% [markdown]
 # ### Exercise 5: `causal_multi_head_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Lesson 03's `multi_head_attention` with a causal mask: project, split, score, scale, hide, softmax, mix, merge,
 # project. Every head has the same mask. The result is a tuple, output and weights.
@@ -806,7 +806,7 @@ print("one hole, token 2 changed: outputs moved by", moved)
 # %% [markdown]
 # ### Exercise 6: `leaks_future`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
 # Answer True if any output moves when a **later** token is changed, else False. The check hands you more than a
@@ -914,7 +914,7 @@ plt.show()
 #
 # ### Exercise 7: `quiz_04`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

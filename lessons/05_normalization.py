@@ -32,7 +32,7 @@
 #   use it;
 # - put a norm into a residual block in two ways, and say what each does to the gradient of a deep stack.
 #
-# **Time:** about 100 minutes, more than half of it for the exercises. The plan: why → two ways to average →
+# **Time:** <!-- time -->. The plan: why → two ways to average →
 # LayerNorm → BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a
 # quiz.
 #
@@ -237,7 +237,7 @@ for common in (0, 1000, 3000, 5000):
 #
 # ### Exercise 1: `layer_norm`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Write LayerNorm for any leading axes: for (E,), for (T, E), for (B, T, E). A row with a common offset of
 # 1000 should still come out right. PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`,
@@ -330,7 +330,7 @@ for name, norm in (("LayerNorm", nn.LayerNorm(3)), ("BatchNorm", nn.BatchNorm1d(
 # %% [markdown]
 # ### Exercise 2: `batch_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # A batch (B, E), normalised with its own statistics. The same kernels are excluded.
 #
@@ -505,7 +505,7 @@ print("saved     ", list(counter.state_dict()))
 #
 # ### Exercise 3: `BatchNorm`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # A module that does as `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
 # parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros)
@@ -656,7 +656,7 @@ NormExplorer(small_table, norm="RMSNorm")
 # %% [markdown]
 # ### Exercise 4: `rms_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # For any leading axes. Nothing is excluded here. Mind the default: ε is 10⁻⁶.
 #
@@ -742,7 +742,7 @@ print("neither  ", token + standardise(turn(token)))
 #
 # ### Exercise 5: `pre_norm_residual`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # One residual block, built from the diagram on the right. The check hands it a network of two layers and a
 # LayerNorm with γ and β of its own.
@@ -778,7 +778,7 @@ check(pre_norm_residual)
 # %% [markdown]
 # ### Exercise 6: `post_norm_residual`
 #
-# Difficulty 1 of 5 · about 3 minutes
+# Difficulty 1 of 5
 #
 # The same, built from the diagram on the left.
 #
@@ -897,7 +897,7 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 #
 # ### Exercise 7: `quiz_05`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

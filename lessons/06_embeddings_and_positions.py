@@ -30,7 +30,7 @@
 # - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by turning queries and keys (rotary);
 # - say which of them depend on the distance between two tokens only, and why that is wanted.
 #
-# **Time:** about 110 minutes, more than half of it for the exercises. The plan: ids → vectors → order is invisible →
+# **Time:** <!-- time -->. The plan: ids → vectors → order is invisible →
 # learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
 #
 # | letter | meaning |
@@ -111,7 +111,7 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # ### Exercise 1: `embed_tokens`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded; indexing is not, and neither is the
 # one-hot product.
@@ -257,7 +257,7 @@ print("numbers looked up:", pos_embed.numel(), "with expand,", position_embeddin
 #
 # ### Exercise 2: `embed_with_positions`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Token vectors plus position vectors. If a sentence has more tokens than the position table has rows, raise
 # `ValueError` with a message that names both lengths.
@@ -360,7 +360,7 @@ plt.show()
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
 # come in pairs, so an odd `d_model` is a `ValueError`.
@@ -498,7 +498,7 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 # %% [markdown]
 # ### Exercise 4: `relative_position_bias`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # The bias of every head for every pair: entry [h, q, k] is row h of the table, column clip(k − q, −m, m) + m. The
 # number m follows from the table's width. Queries and keys may differ in number; both count from 0.
@@ -631,7 +631,7 @@ plt.show()
 #
 # ### Exercise 5: `apply_rope`
 #
-# Difficulty 4 of 5 · about 15 minutes
+# Difficulty 4 of 5
 #
 # Turn every pair of every token by the angle of its position and pair. The result has the shape of `x`.
 #
@@ -719,7 +719,7 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 #
 # ### Exercise 6: `quiz_06`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -50,8 +50,8 @@ def compare_guess(name: str, outcome: Any) -> None:
     """Show what was guessed at `predict(name, ...)` beside what came out.
 
     outcome: the text of a choice, a number, or a tensor with one entry. Without a guess it says so, and shows what came
-    out. Raises nothing for what a learner does; only where a build runs the cell, ValueError for an outcome that is none
-    of the choices.
+    out. Raises nothing for what a learner does. Where a build runs the cell, an outcome that is none of the choices is
+    a ValueError.
     """
     outcome = outcome.item() if hasattr(outcome, "item") else outcome
     shown = _shown.get(name)

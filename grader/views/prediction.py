@@ -23,7 +23,7 @@ class Prediction(View):
     Predict: Which row is larger?
       a. row 0
       b. row 1
-    Not guessed yet. Where there are no buttons, write your guess into the call: predict(..., guess="a").
+    Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess="a").
     >>> prediction.guess = "row 1"
     >>> prediction.summary.splitlines()[-1]
     'Your guess: row 1.'
@@ -103,7 +103,7 @@ class Prediction(View):
         lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
         example = '"a"' if self.choices else "0.5"
         lines.append(
-            f"Not guessed yet. Where there are no buttons, write your guess into the call: predict(..., guess={example})."
+            f"Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess={example})."
             if self.guess is None
             else f"Your guess: {self.written(self.guess)}."
         )

@@ -127,7 +127,7 @@ MISTAKES = {
     "a prediction without an answer": (
         'compare_guess("01_sum", total)',
         "print(total)",
-        r'\d+: predict\("01_sum"\): no cell answers it: role="answer" with compare_guess\("01_sum", ...\), further down',
+        r'\d+: predict\("01_sum"\): no cell answers it: role="answer" with compare_guess\("01_sum", ...\), further',
     ),
     "an answer cell that answers nothing": (
         'compare_guess("01_sum", total)',
@@ -169,6 +169,16 @@ MISTAKES = {
         PREDICTION,
         f"{PREDICTION}\nprint(1)",
         r'\d+: predict\("01_sum"\): it is the last statement of its cell, or nobody sees it',
+    ),
+    "minutes of an exercise": (
+        "# # A lesson for the tests of the build",
+        "# Difficulty 2 of 5 · about 7 minutes",
+        r"8: the build writes the minutes: `Difficulty 2 of 5` alone",
+    ),
+    "minutes of the lesson": (
+        "# # A lesson for the tests of the build",
+        "# **Time:** about 90 minutes.",
+        r"8: the build writes the minutes: .*`\*\*Time:\*\* <!-- time -->`",
     ),
     "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
 }
