@@ -77,7 +77,7 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # ### Exercise: `first_steps`
 #
-# Difficulty 1 of 5 · about 2 minutes
+# Difficulty 1 of 5
 #
 # Let's do it together, with a detour:
 #

@@ -33,7 +33,7 @@
 # - write a softmax that does not overflow;
 # - tell whether a printed table of attention weights can be right.
 #
-# **Time:** about 130 minutes, more than half of it for the exercises. The plan: mix vectors → project → score
+# **Time:** <!-- time -->. The plan: mix vectors → project → score
 # → softmax → scale and put together → read a tutorial critically → test attention weights → a quiz.
 #
 # ## Four rules for your functions
@@ -69,7 +69,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -118,12 +118,8 @@ for panel, (ending, wanted) in zip(panels, looks_for.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two sentences. Arcs lead from "it" to "robot" and to "crate"; the thicker the arc, the larger the weight. In
-# "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
-#
-# </details>
+# *The picture in words:* two sentences. Arcs lead from "it" to "robot" and to "crate"; the thicker the arc, the
+# larger the weight. In "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
 #
 # This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what
 # it hands over once it is found is its **value** (here: robot or crate). A query that fits a key well gives a
@@ -192,7 +188,7 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 # %% [markdown]
 # ### Exercise 1: `project_qkv`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all
 # differ, among them `d_v` ≠ `d_k`, and leading axes.
@@ -293,7 +289,7 @@ print("all axes reversed ", tuple(some_keys.permute(2, 1, 0).shape), " as .T doe
 # %% [markdown]
 # ### Exercise 2: `attention_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All dot products at once, no scaling yet. The number of queries and the number of keys may differ.
 #
@@ -426,7 +422,7 @@ print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
 # %% [markdown]
 # ### Exercise 3: `stable_softmax`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Softmax over the last axis, each row by itself, finite for scores up to ±10 000. Write it from its parts:
 # torch's own softmax, log-softmax and softmin, by whatever name, are excluded here, and calling one scores 0.
@@ -555,14 +551,10 @@ figure.colorbar(draw_weights(axes, weights, ["token 0", "token 1", "token 2"], "
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# A 3 × 3 grid, dark blue for 0, yellow for 1. Row 0 is dark in its first cell and has two equal grey ones.
-# Row 1 has one bright yellow cell in the middle, the others are dark. Row 2 is a duller yellow in the middle,
-# bluish grey on the right, dark on the left. So the middle column, token 1, leads in rows 1 and 2 and shares
-# the lead in row 0.
-#
-# </details>
+# *The picture in words:* a 3 × 3 grid, dark blue for 0, yellow for 1. Row 0 is dark in its first cell and has
+# two equal grey ones. Row 1 has one bright yellow cell in the middle, the others are dark. Row 2 is a duller
+# yellow in the middle, bluish grey on the right, dark on the left. So the middle column, token 1, leads in rows
+# 1 and 2 and shares the lead in row 0.
 #
 # Last step: mix the values. Row 0 of the weights says how much of each token's value goes into token 0's
 # output. Its first entry by hand:
@@ -595,7 +587,7 @@ AttentionExplorer(x, w_query, w_key, w_value)
 # %% [markdown]
 # ### Exercise 4: `scaled_dot_product_attention`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # The whole formula. Use your own `attention_scores` and `stable_softmax`, or not, as you like. PyTorch's own
 # `F.scaled_dot_product_attention` (in `torch.nn.functional`) and `nn.MultiheadAttention` are excluded.
@@ -655,7 +647,7 @@ print((my_weights - weights).abs().max().round(decimals=4))
 # %% [markdown]
 # ### Exercise 5: `self_attention`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # *Self*-attention: queries, keys and values all come from the same tokens. Join what you have. If an earlier
 # piece of yours is still wrong, the check names it.
@@ -799,12 +791,8 @@ figure.colorbar(picture, ax=[left, right])
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# On the left the grid of the small example, with cells from almost black to yellow. On the right a 4 × 4 grid
-# in which every cell has almost the same dull blue, a quarter of the way up the scale.
-#
-# </details>
+# *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow. On
+# the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the scale.
 #
 # Small random matrices give scores near zero, and so nearly the same weight for every token. A new model
 # starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
@@ -850,9 +838,19 @@ def tutorial_verdict(weights):
 # ### Spot the slip
 #
 # Two of its five messages can never appear. Which ones? Think of a row with one NaN in it: what is its sum?
-# Then run the cell.
 
 # %%
+predict(
+    "01_never_shown",
+    "Which two messages can never appear?",
+    [
+        "a weight is negative, a weight is greater than one",
+        "NaN found, infinity found",
+        "a weight is greater than one, infinity found",
+    ],
+)
+
+# %% role="answer"
 broken = {
     "sound": [0.5, 0.3, 0.2],
     "NaN": [0.5, math.nan, 0.5],
@@ -861,9 +859,16 @@ broken = {
     "negative": [0.8, 0.6, -0.4],
     "a hair above 1": [1.000005, 0.0, 0.0],
 }
+never_shown = ["a row does not sum to one", "a weight is negative", "a weight is greater than one"]
+never_shown += ["NaN found", "infinity found"]
 for name, numbers in broken.items():
     tested = torch.tensor([numbers])
-    print(f"{name:16s} sum {tested.sum():5.1f}   {tutorial_verdict(tested)}")
+    verdict = tutorial_verdict(tested)
+    print(f"{name:16s} sum {tested.sum():5.1f}   {verdict}")
+    if verdict in never_shown:
+        never_shown.remove(verdict)
+
+compare_guess("01_never_shown", ", ".join(never_shown))
 
 # %% [markdown]
 # A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum always
@@ -888,7 +893,7 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 # %% [markdown]
 # ### Exercise 6: `validate_attention`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken, in this order;
 # its message must hold the word in bold:
@@ -959,7 +964,7 @@ for label, entries in broken.items():
 #
 # ### Exercise 7: `quiz_01`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. Scrolling
 # up and computing in a cell of your own are allowed.

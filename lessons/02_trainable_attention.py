@@ -33,7 +33,7 @@
 # - measure with one number how widely a token spreads its attention;
 # - explain, with the numbers at hand, why unscaled scores make a model hard to train.
 #
-# **Time:** about 115 minutes, more than half of it for the exercises. The plan: words → dot products →
+# **Time:** <!-- time -->. The plan: words → dot products →
 # mixtures → three matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
 #
 # | letter | meaning | in this lesson's sentence |
@@ -112,7 +112,7 @@ torch.set_printoptions(precision=4)
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
 # The check counts the operations that your code asks torch for, with 6 tokens and with 30.
@@ -214,20 +214,16 @@ for axes in (left, right):
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two 8 × 8 grids. On the left the diagonal is bright, from about 10 to 25, and nearly everything else is much
-# darker; "me" with "translate" and "you" with "help" stand out a little. On the right there is a yellow
-# diagonal, every cell close to 1, and the rest is dark blue.
-#
-# </details>
+# *The picture in words:* two 8 × 8 grids. On the left the diagonal is bright, from about 10 to 25, and nearly
+# everything else is much darker; "me" with "translate" and "you" with "help" stand out a little. On the right
+# there is a yellow diagonal, every cell close to 1, and the rest is dark blue.
 #
 # A vector of 16 numbers of size about 1 has a dot product of about 16 with itself, while two unrelated vectors
 # have one near 0. After the exponential the diagonal takes nearly everything: every word attends to itself.
 #
 # ### Exercise 2: `context_vectors`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All context vectors at once: softmax of the dot products, **not scaled**, then the mixture. For any leading
 # axes; torch's own softmax is allowed.
@@ -461,7 +457,7 @@ print("output", output, sep="\n")
 # %% [markdown]
 # ### Exercise 3: `trainable_self_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
 # (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ.
@@ -552,7 +548,7 @@ for exponent in (1, 3, 6, 12):
 # %% [markdown]
 # ### Exercise 4: `attention_entropy`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
 # NaN.
@@ -697,13 +693,9 @@ right.legend(loc="center right")
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two line charts over d_k from 1 to 1024. In both, the two lines start together. The unscaled one falls
-# steeply, almost to zero. The scaled one stays nearly level: at about 1.9 nats on the left, at about 0.8 on the
-# right.
-#
-# </details>
+# *The picture in words:* two line charts over d_k from 1 to 1024. In both, the two lines start together. The
+# unscaled one falls steeply, almost to zero. The scaled one stays nearly level: at about 1.9 nats on the left,
+# at about 0.8 on the right.
 #
 # ### Step 4: does it matter when you train?
 #
@@ -742,12 +734,8 @@ axes.legend(loc="center right")
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# The scaled run drops from about 1.2 to nearly 0 within some twenty steps. The unscaled one starts higher,
-# jumps down once and then stays flat at about 1.5 to the end.
-#
-# </details>
+# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some twenty steps. The unscaled
+# one starts higher, jumps down once and then stays flat at about 1.5 to the end.
 #
 # The unscaled run has stopped learning: most of its rows point at wrong tokens, with gradients too small to
 # move them. The scaled run ends with little slope as well, but there it does no harm: it has found every token.
@@ -796,7 +784,7 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 #
 # ### Exercise 5: `quiz_02`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

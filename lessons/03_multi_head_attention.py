@@ -34,7 +34,7 @@
 # - load the parameters of PyTorch's `nn.MultiheadAttention` into your own and get the same numbers;
 # - find out what a trained head is for, by switching it off.
 #
-# **Time:** about 165 minutes, more than half of it for the exercises. The plan: why several → split → merge →
+# **Time:** <!-- time -->. The plan: why several → split → merge →
 # score → the whole → scale → matrices for each head → a module → PyTorch's own → two trained heads → a quiz.
 #
 # | letter | meaning | in the small example |
@@ -201,7 +201,7 @@ print("cut in two:", tuple(torch.zeros(7, 2, 3, 4).reshape(*leading, tokens_here
 # %% [markdown]
 # ### Exercise 1: `split_heads`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # From (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns
 # evenly, raise `ValueError` with a message that names both numbers: whoever reads it will want to know which
@@ -303,7 +303,7 @@ print("reshape without transpose", worked.reshape(3, 4), sep="\n")
 #
 # ### Exercise 2: `merge_heads`
 #
-# Difficulty 2 of 5 · about 5 minutes
+# Difficulty 2 of 5
 #
 # The inverse of `split_heads`: from (..., H, T, D) to (..., T, H·D).
 #
@@ -428,17 +428,13 @@ figure.colorbar(picture, ax=[left, right])
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# The attention weights of the two changed heads, two 3 × 3 grids on the scale from 0 (dark blue) to 1 (yellow).
-# They differ in rows 0 and 2. In head 0, token 0 looks at tokens 0 and 2 and hardly at token 1; in head 1 it
-# looks at tokens 1 and 2 and hardly at itself. Row 1 is the same in both.
-#
-# </details>
+# *The picture in words:* the attention weights of the two changed heads, two 3 × 3 grids on the scale from 0
+# (dark blue) to 1 (yellow). They differ in rows 0 and 2. In head 0, token 0 looks at tokens 0 and 2 and hardly
+# at token 1; in head 1 it looks at tokens 1 and 2 and hardly at itself. Row 1 is the same in both.
 #
 # ### Exercise 3: `multi_head_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled. With `einsum` it is one line; with
 # `permute` and `@` it is a good exercise. The check draws T, S, H and D all different.
@@ -581,7 +577,7 @@ print(f"entropy of ten equal weights: {math.log(10):.2f}")
 #
 # ### Exercise 4: `multi_head_attention`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Project, split, attend in every head, merge, project once more. `x` may have any leading axes; all four
 # matrices are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is
@@ -706,12 +702,8 @@ for t, word in enumerate(words):
 print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Eight 8 × 8 grids, dark blue except for a few yellow cells. Most rows have one bright cell, and the bright
-# cells are in the same few columns in all heads: "to", "translate" and "sentence".
-#
-# </details>
+# *The picture in words:* eight 8 × 8 grids, dark blue except for a few yellow cells. Most rows have one bright
+# cell, and the bright cells are in the same few columns in all heads: "to", "translate" and "sentence".
 #
 # Eight heads, and yet they agree on most words (the lines above have one column for each head). Heads are
 # *able* to look at different things; nothing makes them do so before training. Here they are alike for a
@@ -733,7 +725,7 @@ for word, total in zip(words, embedded.sum(-1).tolist(), strict=True):
 #
 # ### Exercise 5: `per_head_projection`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All heads' projections at once: `x` (..., T, E) and `u` (H, D, E) to (..., H, T, D). The check takes sizes in
 # which D and E differ.
@@ -843,7 +835,7 @@ for size, meaning in (
 # %% [markdown]
 # ### Exercise 6: `MultiHeadAttention`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
 # loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
@@ -1047,13 +1039,9 @@ figure.colorbar(picture, ax=list(panels))
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two 8 × 8 grids. In one head the first column is yellow: every token looks at token 0. In the other a diagonal
-# just left of the main one is yellow, and the right end of row 0: every token looks at the one before it. All
-# other cells are dark.
-#
-# </details>
+# *The picture in words:* two 8 × 8 grids. In one head the first column is yellow: every token looks at token 0.
+# In the other a diagonal just left of the main one is yellow, and the right end of row 0: every token looks at
+# the one before it. All other cells are dark.
 #
 # Nobody told the heads to share the work. Yet one looks at the first token and the other at the one before,
 # and each is needed for one question only: switch it off, and its question is answered about as badly as by a
@@ -1078,7 +1066,7 @@ for num_heads in (1, 2):
 #
 # ### Exercise 7: `quiz_03`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -31,7 +31,7 @@
 # - write causal multi-head attention;
 # - test an attention that you can't look into for leaks from the future.
 #
-# **Time:** about 170 minutes, more than half of it for the exercises. The plan: hide a score → the causal
+# **Time:** <!-- time -->. The plan: hide a score → the causal
 # mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
 # catching a leak → a quiz.
 #
@@ -98,7 +98,7 @@ print(scores.masked_fill(~visible, -math.inf))
 #
 # ### Exercise 1: `causal_mask`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The same for any number of tokens.
 #
@@ -165,12 +165,8 @@ for axes, table, title in zip(panels, (may_attend, hide), ("True = may attend", 
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two 3 × 3 grids, yellow where the mask is True, dark blue where it is False. On the left the diagonal and the
-# cells below it are yellow, on the right the three cells above the diagonal.
-#
-# </details>
+# *The picture in words:* two 3 × 3 grids, yellow where the mask is True, dark blue where it is False. On the
+# left the diagonal and the cells below it are yellow, on the right the three cells above the diagonal.
 #
 # | where | what it takes | visible | hidden |
 # | --- | --- | --- | --- |
@@ -292,13 +288,9 @@ draw_table(panels[2], head_weights[0], "Weights", vmin=0, vmax=1)
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the second grid the three cells
-# above the diagonal are blank and read −inf. In the third they are dark blue, 0; row 0 has a yellow 1 on the
-# diagonal, row 1 reads 0.0558 and 0.944, row 2 reads 0.0287, 0.486, 0.486.
-#
-# </details>
+# *The picture in words:* three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the
+# second grid the three cells above the diagonal are blank and read −inf. In the third they are dark blue, 0;
+# row 0 has a yellow 1 on the diagonal, row 1 reads 0.0558 and 0.944, row 2 reads 0.0287, 0.486, 0.486.
 #
 # ### One head, without a library
 #
@@ -379,7 +371,7 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 #
 # ### Exercise 2: `padding_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From token ids to a mask of that shape, bool, True = may attend.
 #
@@ -463,7 +455,7 @@ for ids, table in zip(targets, target_weights[:, 0], strict=True):
 #
 # ### Exercise 3: `decoder_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Hide the future and padded keys. Leave the rows of padded queries as they are: they get no special treatment.
 #
@@ -521,14 +513,10 @@ for line, sentence, place in zip(grid, real, ("end", "front"), strict=True):
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two rows of three 4 × 4 grids, yellow for visible. In both rows the first grid is the triangle on and below
-# the diagonal. Padded at the end (above), the second grid has its two left columns yellow; the third grid is
-# the left two columns of the triangle. Padded at the front (below), the right two columns are yellow, and in the
-# third grid only three cells in the lower right corner.
-#
-# </details>
+# *The picture in words:* two rows of three 4 × 4 grids, yellow for visible. In both rows the first grid is the
+# triangle on and below the diagonal. Padded at the end (above), the second grid has its two left columns
+# yellow; the third grid is the left two columns of the triangle. Padded at the front (below), the right two
+# columns are yellow, and in the third grid only three cells in the lower right corner.
 #
 # Look at the last grid: its first two rows are dark. **These queries see nothing.**
 #
@@ -678,7 +666,7 @@ print("gradient", two_rows.grad, sep="\n")
 #
 # ### Exercise 4: `masked_softmax`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # Softmax over the visible keys of each row. A row with nothing visible is all zeros. No NaN, neither in the
 # attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
@@ -750,7 +738,7 @@ from lesson_03 import merge_heads, split_heads
 # %% [markdown]
 # ### Exercise 5: `causal_multi_head_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Lesson 03's `multi_head_attention` with a causal mask: project, split, score, scale, hide, softmax, mix, merge,
 # project. Every head has the same mask. The result is a tuple, output and weights.
@@ -843,7 +831,7 @@ print("one hole, token 2 changed: outputs moved by", moved)
 # %% [markdown]
 # ### Exercise 6: `leaks_future`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
 # Answer True if any output moves when a **later** token is changed, else False. The check gives you more than a
@@ -943,12 +931,8 @@ for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Three 6 × 6 grids, yellow where an output depends on a token. The causal one is yellow on and below the
-# diagonal. The second has one more yellow diagonal above it. The third is yellow everywhere.
-#
-# </details>
+# *The picture in words:* three 6 × 6 grids, yellow where an output depends on a token. The causal one is yellow
+# on and below the diagonal. The second has one more yellow diagonal above it. The third is yellow everywhere.
 #
 # In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
 # depends on them.
@@ -957,7 +941,7 @@ plt.show()
 #
 # ### Exercise 7: `quiz_04`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -32,7 +32,7 @@
 #   use it;
 # - put a norm into a residual block in two ways, and say what each does to the training of a deep stack.
 #
-# **Time:** about 140 minutes, more than half of it for the exercises. The plan: why → two ways to average →
+# **Time:** <!-- time -->. The plan: why → two ways to average →
 # LayerNorm → BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a
 # quiz.
 #
@@ -236,7 +236,7 @@ for common in (0, 1000, 3000, 5000):
 #
 # ### Exercise 1: `layer_norm`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Write LayerNorm for any leading axes: for (E,), for (T, E), for (B, T, E). A row with a common offset of
 # 1000 should still be right. As in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1.
@@ -330,7 +330,7 @@ for name, norm in (("LayerNorm", nn.LayerNorm(3)), ("BatchNorm", nn.BatchNorm1d(
 # %% [markdown]
 # ### Exercise 2: `batch_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # A batch (B, E), normalised with its own statistics. The same kernels are excluded.
 #
@@ -468,13 +468,9 @@ axes.legend(loc="lower right")
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Three curves start near 0 and rise towards a dotted line at 5. With momentum 0.5 the curve is there after a
-# few batches and then jumps between about 4 and 6. With 0.1 it takes about thirty batches and varies slightly.
-# With 0.02 it is smooth, and after eighty batches only at about 4.
-#
-# </details>
+# *The picture in words:* three curves start near 0 and rise towards a dotted line at 5. With momentum 0.5 the
+# curve is there after a few batches and then jumps between about 4 and 6. With 0.1 it takes about thirty
+# batches and varies slightly. With 0.02 it is smooth, and after eighty batches only at about 4.
 #
 # ### What a module owns
 #
@@ -510,7 +506,7 @@ print("saved     ", list(counter.state_dict()))
 #
 # ### Exercise 3: `BatchNorm`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # A module that does what `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
 # parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros)
@@ -664,7 +660,7 @@ NormExplorer(small_table, norm="RMSNorm")
 # %% [markdown]
 # ### Exercise 4: `rms_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # For any leading axes. Nothing is excluded here. Note the default: ε is 10⁻⁶.
 #
@@ -749,7 +745,7 @@ print("neither of the two ", token + standardise(turn(token)))
 #
 # ### Exercise 5: `pre_norm_residual`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # One residual block, built from the diagram on the right. The check gives it a network of two layers and a
 # LayerNorm with γ and β of its own.
@@ -785,7 +781,7 @@ check(pre_norm_residual)
 # %% [markdown]
 # ### Exercise 6: `post_norm_residual`
 #
-# Difficulty 1 of 5 · about 3 minutes
+# Difficulty 1 of 5
 #
 # The same, built from the diagram on the left.
 #
@@ -870,15 +866,11 @@ panels[1].legend()
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two panels with the layer on the horizontal and the gradient's length, on a logarithmic scale, on the vertical
-# axis. In the post-norm panel the three curves start together on the right, at about 0.1, and spread to the
-# left in almost straight lines: the one for strong tanh climbs to several hundred at layer 0, the one for ReLU
-# and a bias falls to about a hundred-thousandth, ReLU alone stays between 0.05 and 0.4. In the pre-norm panel
-# all three stay between about 0.01 and 0.5, rising towards layer 0.
-#
-# </details>
+# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
+# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
+# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to several
+# hundred at layer 0, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays between
+# 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 0.
 #
 # A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
 # whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
@@ -965,7 +957,7 @@ plt.show()
 #
 # ### Exercise 7: `quiz_05`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -30,7 +30,7 @@
 # - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys (rotary);
 # - say which of them depend only on the distance between two tokens, and why that is useful.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: ids → vectors → order is invisible →
+# **Time:** <!-- time -->. The plan: ids → vectors → order is invisible →
 # learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
 #
 # | letter | meaning |
@@ -112,7 +112,7 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # ### Exercise 1: `embed_tokens`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded; indexing is not, and neither is the
 # one-hot product.
@@ -259,7 +259,7 @@ print("numbers looked up:", pos_embed.numel(), "with expand,", position_embeddin
 #
 # ### Exercise 2: `embed_with_positions`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Token vectors plus position vectors. If a sentence has more tokens than the position table has rows, raise
 # `ValueError` with a message that names both lengths.
@@ -355,12 +355,9 @@ figure.legend(loc="outside upper center", ncols=3)
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Three waves over the positions 0 to 40. Column 0 goes up and down every six positions. Column 2 needs 63 positions for
-# a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a straight line.
-#
-# </details>
+# *The picture in words:* three waves over the positions 0 to 40. Column 0 goes up and down every six positions.
+# Column 2 needs 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost
+# in a straight line.
 #
 # The whole table as a picture, with more columns: each row is a position. Where do neighbouring rows differ, and where
 # do they look the same?
@@ -375,20 +372,16 @@ axes.set(xlabel="column", ylabel="position", title="sinusoidal encoding, d_model
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Sixty rows and 64 columns. On the left, in the fast columns, the colours change from row to row. Towards the right the
-# stripes get longer, and the last twenty columns hardly change from top to bottom: even columns stay grey, near 0, and
-# odd columns yellow, near 1.
-#
-# </details>
+# *The picture in words:* sixty rows and 64 columns. On the left, in the fast columns, the colours change from
+# row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to
+# bottom: even columns stay grey, near 0, and odd columns yellow, near 1.
 #
 # Neighbours differ in the fast columns, positions far apart in the slow ones. Every number is between −1 and 1, and
 # there is no end: position 5000 has a row as well.
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
 # come in pairs, so an odd `d_model` is a `ValueError`.
@@ -527,7 +520,7 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 # %% [markdown]
 # ### Exercise 4: `relative_position_bias`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # The bias of every head for every pair: entry [h, q, k] is row h of the table, column clip(k − q, −m, m) + m. The
 # number m follows from the table's width. Queries and keys may differ in number; both count from 0.
@@ -644,12 +637,9 @@ for axes, (name, speed_shown) in zip(panels, (("fast", 0.5), ("slow", 0.05)), st
 plt.show()
 
 # %% [markdown]
-# <details><summary>The picture in words</summary>
-#
-# Two circles with six hands in each, one for every position from 0 to 5, dark to yellow; all start from the right, the
-# direction (1, 0). In the fast pair they spread over two fifths of the circle. In the slow pair they are close together.
-#
-# </details>
+# *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to
+# yellow; all start from the right, the direction (1, 0). In the fast pair they spread over two fifths of the
+# circle. In the slow pair they are close together.
 #
 # Three things to know before you write it:
 #
@@ -662,7 +652,7 @@ plt.show()
 #
 # ### Exercise 5: `apply_rope`
 #
-# Difficulty 4 of 5 · about 15 minutes
+# Difficulty 4 of 5
 #
 # Turn every pair of every token by the angle of its position and pair. The result has the shape of `x`.
 #
@@ -752,7 +742,7 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 #
 # ### Exercise 6: `quiz_06`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

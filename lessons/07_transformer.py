@@ -34,7 +34,7 @@
 # - load the weights of PyTorch's own encoder and decoder layers into yours and get the same numbers;
 # - say how many parameters such a model has, and how much memory a pass takes.
 #
-# **Time:** about 150 minutes, more than half of it for the exercises. The plan: tokens and masks (steps 1 to
+# **Time:** <!-- time -->. The plan: tokens and masks (steps 1 to
 # 3) → embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the
 # whole (19) → PyTorch's own → the full size → a quiz.
 #
@@ -399,7 +399,7 @@ print(shape_line("block_output", block_output, 128, 28, 512))
 # %% [markdown]
 # ### Exercise 1: `FeedForward`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # A module with two linear layers, named `linear1` (from `d_model` to `d_ff`) and `linear2` (back), and ReLU
 # between them. The norm and the addition don't belong to it. As in all exercises of this lesson,
@@ -452,7 +452,7 @@ with torch.no_grad():
 # %% [markdown]
 # ### Exercise 2: `TransformerBlock`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Steps 6 to 14 in one module: attention, then the feed-forward layers, and around each of the two dropout,
 # addition and norm. The attributes are `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
@@ -576,7 +576,7 @@ print("one, three times, in such one:", how_many(Three(nn.ModuleList([one_linear
 #
 # ### Exercise 3: `Encoder`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Steps 4, 5 and 15. The attributes are `token_embedding`, `position_embedding` (both `nn.Embedding`, the second
 # with `max_length` rows), `layers` (an `nn.ModuleList` of your `TransformerBlock`) and `dropout`.
@@ -714,7 +714,7 @@ plt.show()
 #
 # ### Exercise 4: `DecoderBlock`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Steps 16 and 17. The attributes are `attention`, `norm`, `block` (your `TransformerBlock`) and `dropout`.
 # `forward(x, memory, src_mask, trg_mask)` returns the shape of `x`.
@@ -800,7 +800,7 @@ print(shape_line("logits", logits, 128, 29, 10000))
 # %% [markdown]
 # ### Exercise 5: `Decoder`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Steps 4, 5 and 18, with the attributes of `Encoder` and one more, `fc_out`. `layers` holds your
 # `DecoderBlock`s. `forward(tokens, memory, src_mask, trg_mask)` returns logits (B, T, V): no softmax, the loss of
@@ -891,7 +891,7 @@ with torch.no_grad():
 #
 # ### Exercise 6: `Transformer`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Steps 3 and 19. The attributes are `encoder` and `decoder`; `forward(src, trg)` returns logits. The two padding
 # ids are for two different vocabularies. `padding_mask` and `decoder_mask` are there for you.
@@ -1118,7 +1118,7 @@ print(f"{how_many(my_model):,d} parameters, {time.perf_counter() - my_start:.1f}
 #
 # ### Exercise 7: `quiz_07`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -31,7 +31,7 @@
 # - train a model, stop it and go on, save its weights and load them;
 # - name three bugs that give a lower loss than the right code does, and find them.
 #
-# **Time:** about 130 minutes, half of it for the exercises. The plan: the dates → the shift → the loss → the learning
+# **Time:** <!-- time -->. The plan: the dates → the shift → the loss → the learning
 # rate → the model → training → writing → where it looks → dropout → three bugs → saving → a quiz.
 #
 # | letter | meaning | here |
@@ -166,7 +166,7 @@ print("should say   ", *(f"{token:>6}" for token in answer[1:9]))
 #
 # ### Exercise 1: `shift_target`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # From a batch of targets, bos and eos included, make the two tensors. Both have one column less than the target.
 # Padding is a token like any other here.
@@ -241,7 +241,7 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 #
 # ### Exercise 2: `sequence_loss`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
 # axes, so that it can be differentiated. `F.cross_entropy` is allowed.
@@ -307,7 +307,7 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 #
 # ### Exercise 3: `noam_rate`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The formula as a function of numbers, with steps counted from 1. It returns a plain number (a float).
 #
@@ -625,7 +625,7 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # ### Exercise 4: `greedy_decode`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # The same for a whole batch at once. Three things are new:
 #
@@ -705,7 +705,7 @@ for my_date, my_row in zip(my_dates, greedy_decode(translator, encode(my_dates),
 #
 # ### Exercise 5: `exact_match`
 #
-# Difficulty 2 of 5 · about 12 minutes
+# Difficulty 2 of 5
 #
 # The share of rows that are right as a whole: equal **up to and including their first eos**. What comes after it
 # doesn't matter, nobody reads it. A row without eos runs to its last column. The two tensors may differ in width.
@@ -984,7 +984,7 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ### Exercise 6: `quiz_08`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -31,7 +31,7 @@
 # - measure memory and time, and compare them with what the formulas say;
 # - decode with a key-value cache, for a prompt of many tokens too, and say how large the cache gets.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: a batch → the cost of the table → a
+# **Time:** <!-- time -->. The plan: a batch → the cost of the table → a
 # few queries at a time → a few keys at a time → measured → one token at a time → a quiz.
 #
 # | letter | meaning |
@@ -124,7 +124,7 @@ for name, axis in (("last axis", -1), ("axis 0", 0)):
 # %% [markdown]
 # ### Exercise 1: `batched_self_attention`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Lesson 01's self-attention for a batch: (B, T, E) to (B, T, d_v). Return the output only. No Python loop over the
 # sequences: the check counts how many operations torch is asked for with 6 sequences and with 30.
@@ -237,7 +237,7 @@ plt.show()
 #
 # ### Exercise 2: `attention_matrix_bytes`
 #
-# Difficulty 1 of 5 · about 4 minutes
+# Difficulty 1 of 5
 #
 # The bytes of the attention weights of a whole layer: one table for every head of every sequence. One table, not two.
 #
@@ -311,7 +311,7 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 #
 # ### Exercise 3: `chunked_attention`
 #
-# Difficulty 2 of 5 · about 12 minutes
+# Difficulty 2 of 5
 #
 # The same output as ordinary attention, a chunk of queries at a time. The check watches what torch makes. On long
 # sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index; if
@@ -437,7 +437,7 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 #
 # ### Exercise 4: `online_attention`
 #
-# Difficulty 4 of 5 · about 25 minutes
+# Difficulty 4 of 5
 #
 # Walk over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach
 # Tq · Tk entries, and the fused attention is excluded. The check looks at two things more: that more keys mean more
@@ -750,7 +750,7 @@ print("no mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(
 #
 # ### Exercise 5: `attend_with_cache`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Causal attention that goes on where it stopped. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
 # one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
@@ -865,7 +865,7 @@ print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cach
 #
 # ### Exercise 6: `kv_cache_bytes`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The bytes of the cache of a whole model. `num_kv_heads` is the number of heads that have keys and values of their own.
 # Often that is the number of all heads, but several query heads may *share* one head of keys and values. (That is
@@ -914,7 +914,7 @@ for my_model, my_sizes in (
 #
 # ### Exercise 7: `quiz_09`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

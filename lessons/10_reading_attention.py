@@ -31,7 +31,7 @@
 # - say what attention weights do not explain, and show it;
 # - find out what is wrong with an attention from the outside, by asking it the right questions.
 #
-# **Time:** about 150 minutes, more than half of it for the exercises, the hunt above all. The plan: patterns → broken
+# **Time:** <!-- time -->. The plan: patterns → broken
 # tables → a name for a table → a trained model's heads → through the layers → what weights don't explain → the hunt →
 # a quiz.
 #
@@ -70,7 +70,7 @@ print("to everybody", to_everybody, sep="\n")
 # %% [markdown]
 # ### Exercise 1: `first_token_pattern`
 #
-# Difficulty 1 of 5 · about 3 minutes
+# Difficulty 1 of 5
 #
 # The table in which all look at token 0. Many trained models have such heads. A row must sum to one, so a head that
 # finds nothing to look at has to put its weight somewhere; the first token, which every position can see, is a good
@@ -121,7 +121,7 @@ print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
 #
 # ### Exercise 2: `local_pattern`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # The same for any radius: every token shares its attention equally among all tokens that are at most `radius` places
 # away, itself included.
@@ -255,7 +255,7 @@ print("the same for the uniform table:    ", round((noisy - torch.ones(8, 8) / 8
 # %% [markdown]
 # ### Exercise 3: `classify_pattern`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # One of five words for a table (T, T) with T ≥ 6, of which up to 5 % may be random:
 #
@@ -505,7 +505,7 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 #
 # ### Exercise 4: `attention_rollout`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # From one table for each layer, (L, T, T), first layer first, to one table (T, T).
 #
@@ -825,7 +825,7 @@ entropies(forgets_the_mask)
 #
 # ### Exercise 5: `bug_hunt`
 #
-# Difficulty 4 of 5 · about 40 minutes
+# Difficulty 4 of 5
 #
 # Name the mistake of each box. These are the ids to choose from; eight of them occur, each once.
 #
@@ -919,7 +919,7 @@ check(bug_hunt, "bug_hunt")
 #
 # ### Exercise 6: `quiz_10`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #

@@ -21,6 +21,7 @@ from grader.report import Report
 from grader.spec.exercise import Exercise
 
 OFF = "off"
+Guess = str | int | float  # the text of a choice, or a number
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
 NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted"})
@@ -59,7 +60,7 @@ def load(path: Path | None = None) -> dict[str, Record]:
     if path is None:
         return {}
     try:
-        return _parse(path.read_text(encoding="utf-8"))
+        return _records(_read(path))
     except (OSError, ValueError):
         return {}
 
@@ -87,20 +88,47 @@ def record_solution(name: str) -> None:
 
 def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
     """Change one exercise's record in the file, under a lock."""
+
+    def edit(document: dict[str, Any]) -> None:
+        entry = document["exercises"].get(name, {})
+        old = _record(entry)
+        document["exercises"][name] = {**entry, **asdict(old), **change(old)}
+
+    _rewrite(edit)
+
+
+def guesses() -> dict[str, Guess]:
+    """What was guessed at each prediction, by its name; empty if there is no readable file."""
+    path = location()
+    try:
+        return _guesses(_read(path)) if path is not None else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def record_guess(name: str, guess: Guess) -> None:
+    """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
+    _rewrite(lambda document: document.update(guesses={**_guesses(document), name: guess}))
+
+
+def _guesses(document: Mapping[str, Any]) -> dict[str, Guess]:
+    kept = document.get("guesses")
+    if not isinstance(kept, dict):
+        return {}
+    return {name: guess for name, guess in kept.items() if type(guess) in (str, int, float)}
+
+
+def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
+    """Change what the file holds, under a lock. What a later version has put there stays."""
     path = location()
     if path is None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            known = _load_or_put_aside(path)
-            old = known.get(name, Record())
-            known[name] = Record(**{**asdict(old), **change(old)})
-            write_atomically(
-                path,
-                json.dumps({"version": 1, "exercises": {k: asdict(v) for k, v in known.items()}}, indent=1),
-                mode=0o600,
-            )
+            document = _read_or_put_aside(path)
+            edit(document)
+            write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
     except OSError:
         pass  # `grader doctor` reports a file that can't be written
 
@@ -127,24 +155,35 @@ def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tup
     return round(earned, 2), sum(e.points for e in exercises.values())
 
 
-def _parse(text: str) -> dict[str, Record]:
-    names = {field.name for field in fields(Record)}
+def _read(path: Path) -> dict[str, Any]:
+    """All that the file holds."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    _records(document)  # ValueError if it isn't a progress file
+    return dict(document)
+
+
+def _records(document: Any) -> dict[str, Record]:
     try:
-        records = json.loads(text)["exercises"]
-        return {name: Record(**{k: v for k, v in entry.items() if k in names}) for name, entry in records.items()}
+        return {name: _record(entry) for name, entry in document["exercises"].items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("not a progress file") from error
 
 
-def _load_or_put_aside(path: Path) -> dict[str, Record]:
-    """The file's records. A damaged file is renamed, not overwritten."""
+def _record(entry: Mapping[str, Any]) -> Record:
+    """A record of what this version knows of an entry."""
+    names = {field.name for field in fields(Record)}
+    return Record(**{key: value for key, value in entry.items() if key in names})
+
+
+def _read_or_put_aside(path: Path) -> dict[str, Any]:
+    """What the file holds. A damaged file is renamed, not overwritten."""
     try:
-        return _parse(path.read_text(encoding="utf-8"))
+        return _read(path)
     except FileNotFoundError:
-        return {}
+        return {"exercises": {}}
     except ValueError:
         os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
-        return {}
+        return {"exercises": {}}
 
 
 def _now() -> str:
