@@ -363,10 +363,16 @@ print(f"second weight over first: {exponentials[1] / exponentials[0]:.4f}, exp(4
 #  [10, 1, 1] -> softmax -> [0.99, 0.005, 0.005]
 # ```
 #
-# Before you run the next cell: take the ratio of first to second weight in each line and compare it with the
-# exponential of the difference. Are the lines right?
+# Take the ratio of first to second weight in each line and compare it with the exponential of the difference.
 
 # %%
+predict(
+    "01_softmax_lines",
+    "What is wrong with the printed weights?",
+    ["nothing: the ratios fit", "the first weight should be larger", "the first weight should be smaller"],
+)
+
+# %% role="answer"
 print(f"[10, 1, 1]:  printed ratio {0.99 / 0.005:.0f}, true ratio exp(9) = {math.exp(9):.0f}")
 print(f"[100, 1, 1]: printed ratio {0.99999 / 0.00001:.0f}, true ratio exp(99) = {math.exp(99):.1e}")
 
@@ -377,6 +383,9 @@ print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 tiny = torch.tensor(hundred[1], dtype=torch.float32)  # torch's usual dtype
 print(f"1e-43 in float32: {tiny:.2e}; its smallest normal number: {torch.finfo(torch.float32).tiny:.2e}")
 print("above zero:", bool(tiny > 0), " and 1 plus it is still 1:", bool(1 + tiny == 1))
+
+larger = ten[0] > 0.99 and hundred[0] > 0.99999
+compare_guess("01_softmax_lines", "the first weight should be larger" if larger else "nothing: the ratios fit")
 
 # %% [markdown]
 # Both lines are far too mild. At a difference of 9 the largest weight is almost one; at 99 the others are so
@@ -509,11 +518,22 @@ for width in (4, 64, 1024):
 # with one weight close to 1 also hardly learns any more, since the gradient of softmax is nearly zero there;
 # lesson 02 shows that too.
 #
-# The direction is easy to get backwards, so look at it once. Row 1 of the scores, divided by more and more:
+# The direction is easy to get backwards, so look at it once: row 1 of the scores, [4, 16, 12], divided by more
+# and more.
 
 # %%
+predict(
+    "01_larger_divisor",
+    "The scores are divided by a larger number. What happens to the largest weight of the row?",
+    ["it grows", "it stays as it is", "it shrinks"],
+)
+
+# %% role="answer"
 for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
     print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
+
+by_3, by_100 = ((scores[1] / divisor).softmax(-1).max() for divisor in (3.0, 100.0))
+compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows")
 
 # %% [markdown]
 # ### The attention weights of the small example
@@ -710,17 +730,30 @@ print("sums of the rows", tutorial_weights.sum(dim=-1).round(decimals=4), sep="\
 # Every row sums to one, the diagonal leads: it looks fine. Do these weights come from these scores? Look at
 # the row of "cat" for a minute. You know enough: scaling divides all scores by one positive number, and the
 # ratio of two weights is the exponential of the difference of their scaled scores.
-#
+
+# %%
+predict(
+    "01_cat_scales",
+    "Which number, used as the scale, turns the scores into these weights?",
+    ["the root of 4, the width of a word", "some other number", "no number at all"],
+)
+
+# %% [markdown]
 # Conversely, the **logarithm of the ratio of two weights, divided by the difference of their scores,** is the
 # scale. It must be the same number for every pair.
 
-# %%
+# %% role="answer"
+scales = []
 for i, a, b in ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0)):
     gap = tutorial_scores[i, a] - tutorial_scores[i, b]
     log_ratio = (tutorial_weights[i, a] / tutorial_weights[i, b]).log()
     scale = log_ratio / gap
     pair = f"{words[a]} over {words[b]}"
+    scales.append(scale.item())
     print(f"row {words[i]}, {pair}: score gap {gap:.1f}, log of ratio {log_ratio:.2f}, scale {scale:.2f}")
+
+same = max(scales) - min(scales) < 0.01
+compare_guess("01_cat_scales", "some other number" if same else "no number at all")
 
 # %% [markdown]
 # Six pairs, six scales. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight 0.20:

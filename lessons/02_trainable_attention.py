@@ -53,7 +53,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -198,9 +198,18 @@ print(f"largest difference from you itself: {(context_vec_2 - x_2).abs().max():.
 # %% [markdown]
 # The chapter counts words from one: its `x_2` is the second word, `embedded_sentence[1]`.
 #
-# So much work, and "you" has hardly changed. Here is why.
+# So much work, and "you" has hardly changed. Why?
 
-# %% role="draw"
+# %%
+predict(
+    "02_own_weight",
+    "Before you see the picture: how much of its own vector does a word keep, on average?",
+    low=0,
+    high=100,
+    unit="%",
+)
+
+# %% role="answer"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 shown = left.imshow(omega, cmap="cividis")
 left.set(title="dot products", xlabel="key", ylabel="query")
@@ -212,6 +221,8 @@ for axes in (left, right):
     axes.set_xticks(range(8), words, rotation=45, ha="right")
     axes.set_yticks(range(8), words)
 plt.show()
+
+compare_guess("02_own_weight", round(100 * attention_weights.diagonal().mean().item(), 1))
 
 # %% [markdown]
 # *The picture in words:* two 8 × 8 grids. On the left the diagonal is bright, from about 10 to 25, and nearly
@@ -272,8 +283,8 @@ print(torch.allclose(context_vectors(embedded_sentence)[1], context_vec_2, atol=
 # %% [markdown]
 # ### Spot the slip
 #
-# After the loops, the chapter writes both steps as matrix products and tests them. Two tests, and `True` both
-# times. Which of the two tells you something?
+# After the loops, the chapter writes both steps as matrix products and tests them, with the last two lines of the
+# next cell. Two tests, and `True` both times.
 
 # %%
 omega_mat = embedded_sentence.matmul(embedded_sentence.T)
@@ -283,20 +294,28 @@ print("shape of all context vectors:", tuple(all_contexts.shape))
 print(torch.allclose(omega_mat, omega))
 print(torch.allclose(all_contexts, all_contexts))
 
-# %% [markdown]
-# The second compares a thing with itself. It can't fail, whatever is in there. (Only a NaN would make it
-# `False`, since NaN equals nothing.) A test is worth something if a wrong answer makes it fail, so try one:
-# mix with the attention weights transposed.
-
 # %%
+predict("02_which_test", "Which of the two tests can fail?", ["the first only", "the second only", "both", "neither"])
+
+# %% [markdown]
+# A test is worth something if a wrong answer makes it fail, so try one: a table of features in place of tokens,
+# and a mixture with the attention weights transposed.
+
+# %% role="answer"
+wrong_omega = (embedded_sentence.T @ embedded_sentence)[:8, :8]
 wrong_contexts = torch.matmul(attention_weights.T, embedded_sentence)
 print("wrong against itself:  ", torch.allclose(wrong_contexts, wrong_contexts))
 print("wrong against the loop:", torch.allclose(wrong_contexts[1], context_vec_2, atol=1e-6))
 print("right against the loop:", torch.allclose(all_contexts[1], context_vec_2, atol=1e-6))
 
+fails = (not torch.allclose(wrong_omega, omega), not torch.allclose(wrong_contexts, wrong_contexts))
+told = {(True, True): "both", (False, False): "neither", (True, False): "the first only"}
+compare_guess("02_which_test", told.get(fails, "the second only"))
+
 # %% [markdown]
-# Compare with something that was computed **another way**: here, with the loop. The checks in this course do
-# the same; what they compare yours with is PyTorch itself or a slow loop.
+# The second compares a thing with itself. It can't fail, whatever is in there. (Only a NaN would make it
+# `False`, since NaN equals nothing.) Compare with something that was computed **another way**: here, with the
+# loop. The checks in this course do the same; what they compare yours with is PyTorch itself or a slow loop.
 #
 # ### What this attention can't do
 #
@@ -742,9 +761,17 @@ plt.show()
 #
 # Is the comparison fair? The same step size is not the same step. Without the scale each score is 8 times as
 # large, and so is its gradient for the matrices; one step then moves the scores 64 times as far. Perhaps the
-# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time:
+# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time.
 
-# %% role="train"
+# %%
+predict(
+    "02_step_sizes",
+    "With the best of five step sizes, does the unscaled run find all eight tokens?",
+    ["yes, as the scaled run does", "no, but more than with the others", "no, the step size makes no difference"],
+)
+
+# %% role="answer"
+best = []
 print("tokens found of 8, mean of 4 seeds, after 600 steps")
 print("  rate   unscaled   scaled")
 for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
@@ -752,7 +779,13 @@ for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
     for scale in (1.0, 64**-0.5):
         last = [train(scale, 600, rate, seed=seed)[1] for seed in range(4)]
         found.append(sum((w.argmax(-1) == torch.arange(8).roll(1)).sum().item() for w in last) / 4)
+    best.append(found[0])
     print(f"{rate:6.3f} {found[0]:10.2f} {found[1]:8.2f}")
+
+outcome = "yes, as the scaled run does" if max(best) == 8 else "no, the step size makes no difference"
+if 8 > max(best) > min(best) + 1:
+    outcome = "no, but more than with the others"
+compare_guess("02_step_sizes", outcome)
 
 # %% [markdown]
 # So a part of it *was* the step size: with smaller steps the unscaled run finds more. But at no step size does

@@ -53,7 +53,7 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -382,12 +382,22 @@ print("scores", scores, sep="\n")
 print("the loops agree:", torch.equal(looped, scores))
 
 # %% [markdown]
-# Wrong letters give other sums, often without any error. Before you run the next cell, say in words what each
-# line computes. Which of them keeps the heads apart?
+# Wrong letters give other sums, often without any error. Say in words what each of these lines computes:
+# `"thd,shd->ts"`, `"thd,sgd->hts"`, `"thd,thd->ht"`, `"thd,shd->hst"`.
 
 # %%
+predict(
+    "03_which_letters",
+    "Which of the four holds every score of every head, only in another order?",
+    ["thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"],
+)
+
+# %% role="answer"
 for equation in ("thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"):
-    print(f"{equation:14s} -> {tuple(torch.einsum(equation, query_heads, key_heads).shape)}")
+    made = torch.einsum(equation, query_heads, key_heads)
+    print(f"{equation:14s} -> {tuple(made.shape)}")
+    if made.shape == (2, 3, 3) and torch.equal(made.mT, scores) and "g" not in equation:
+        compare_guess("03_which_letters", equation)
 
 # %% [markdown]
 # The first sums over the heads. The second pairs head h of the query with *every* head of the key, and sums.
@@ -552,22 +562,33 @@ print("joined        (B, T, E)   ", tuple(joined.shape))
 # product of D random numbers spreads as √D.
 
 # %%
+predict(
+    "03_wrong_root",
+    "What does this line do to the attention weights of eight heads?",
+    ["they become too sharp", "they become too flat", "their rows no longer sum to one", "nothing"],
+)
+
+# %% role="answer"
 torch.manual_seed(1)
 num_heads, head_dim = 8, 64
 many_queries = torch.randn(200, num_heads, 1, head_dim)
 many_keys = torch.randn(200, num_heads, 10, head_dim)
 raw = many_queries @ many_keys.transpose(-2, -1)
+entropies = []
 
 print("spread of the scores:", f"{raw.std():.1f}")
 for name, width in (("head_dim", head_dim), ("d_model", num_heads * head_dim)):
     scaled = raw / math.sqrt(width)
     row = scaled.softmax(dim=-1)
     entropy = -(row * row.log()).sum(-1).mean()
+    entropies.append(entropy)
     print(
         f"divided by the root of {name:8s} = {math.sqrt(width):4.1f}: spread {scaled.std():.2f}, "
         f"largest weight {row.amax(-1).mean():.2f}, entropy {entropy:.2f}"
     )
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
+
+compare_guess("03_wrong_root", "they become too flat" if entropies[1] > entropies[0] else "they become too sharp")
 
 # %% [markdown]
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one.
@@ -985,8 +1006,15 @@ print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 # The model is one layer of attention: an embedding for the symbol, one for its place, two heads, and a linear
 # layer that answers both questions. `off` switches one head off, by setting its output to zero.
 
+# %%
+predict(
+    "03_one_head_off",
+    "After training, head 0 is switched off. What happens to the two answers?",
+    ["both get a little worse", "both are lost", "one is lost, the other stays right", "nothing: head 1 can do both"],
+)
 
-# %% role="train"
+
+# %% role="answer"
 class Fetch(nn.Module):
     """Answers two questions about each of 8 tokens: ids (B, 8) to logits (B, 8, 2, 8), and weights (B, H, 8, 8)."""
 
@@ -1024,11 +1052,19 @@ def train_to_fetch(num_heads, seed=0, steps=300):
 
 model = train_to_fetch(num_heads=2)
 ids, answers = draw_batch(500)
+right = {}
 with torch.no_grad():
     for name, off in (("both heads", None), ("without head 0", 0), ("without head 1", 1)):
-        before, first = (model(ids, off)[0].argmax(-1) == answers).float().mean((0, 1)).tolist()
-        print(f"{name:15s} the one before: {before:.2f} right   the first: {first:.2f} right")
+        right[off] = (model(ids, off)[0].argmax(-1) == answers).float().mean((0, 1)).tolist()
+        print(f"{name:15s} the one before: {right[off][0]:.2f} right   the first: {right[off][1]:.2f} right")
     learnt = model(ids)[1].mean(0)
+
+worst, other = sorted(right[0])
+if other > 0.9:
+    outcome = "one is lost, the other stays right" if worst < 0.5 else "nothing: head 1 can do both"
+else:
+    outcome = "both are lost" if other < 0.5 else "both get a little worse"
+compare_guess("03_one_head_off", outcome)
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(7.4, 3.4), layout="constrained")

@@ -53,7 +53,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -244,15 +244,19 @@ print("mask, True = hide", hide, sep="\n")
 print("masked scores", masked_scores, sep="\n")
 
 # %% [markdown]
-# Scale, softmax. Before you run the cell, work out row 1 of a head: its visible scores are 4 and 8, divided by
-# √2, and the ratio of two weights is the exponential of the difference of their scores.
+# Scale, softmax. Work out row 1 of a head: its visible scores are 4 and 8, divided by √2, and the ratio of two
+# weights is the exponential of the difference of their scores.
 
 # %%
+predict("04_second_weight", "How large is the second weight of row 1, in percent?", low=0, high=100, unit="%")
+
+# %% role="answer"
 ratio = math.exp((8 - 4) / math.sqrt(2))
 print(f"ratio {ratio:.4f}, so the weights are {1 / (1 + ratio):.4f} and {ratio / (1 + ratio):.4f}")
 
 head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
 print("weights", head_weights, sep="\n")
+compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 
 # %% [markdown]
 # Row 0 has one key to look at and gives it everything. Row 2 sees all three, so the mask changes nothing there.
@@ -315,17 +319,31 @@ print("as with -inf:", torch.equal(its_weights, plain_scores.masked_fill(future 
 #
 # ## 5 · Where to hide, and with what
 #
-# Here are four ways to hide that run without an error and are wrong. Try to say what is wrong with each before
-# you read on. The row is [4, 8, 8] / √2, the last key should be hidden, and the right weights are 0.0558,
-# 0.9442 and 0.
+# Here are four ways to hide that run without an error and are wrong. The row is [4, 8, 8] / √2, the last key
+# should be hidden, and the right weights are 0.0558, 0.9442 and 0.
+#
+# - after the softmax: `row.softmax(-1) * keep`
+# - score times mask: `(row * keep).softmax(-1)`
+# - a negative number: `row.masked_fill(~keep, -2.0).softmax(-1)`
+# - mask times −∞: `(row + (~keep) * -math.inf).softmax(-1)`
 
 # %%
+predict(
+    "04_which_is_nan",
+    "Which of them gives NaN?",
+    ["after the softmax", "score times mask", "a negative number", "mask times −∞"],
+)
+
+# %% role="answer"
 keep = torch.tensor([True, True, False])
 print("right:            ", row.masked_fill(~keep, -math.inf).softmax(-1))
 print("after the softmax:", row.softmax(-1) * keep, "sum", (row.softmax(-1) * keep).sum())
 print("score times mask: ", (row * keep).softmax(-1))
 print("fill with -2:     ", row.masked_fill(~keep, -2.0).softmax(-1))
 print("mask times -inf:  ", (row + (~keep) * -math.inf).softmax(-1))
+
+is_nan = (row + (~keep) * -math.inf).softmax(-1).isnan().all()
+compare_guess("04_which_is_nan", "mask times −∞" if is_nan else "a negative number")
 
 # %% [markdown]
 # 1. **After the softmax** the hidden key has already taken its share. The row sums to 0.51, and how much is
@@ -437,15 +455,27 @@ print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
 # real tokens of each give to padding under the tutorial's mask for the target?
 
 # %%
+predict(
+    "04_padding_seen",
+    "In which of the sentences do real tokens give weight to padding?",
+    ["in both padded ones", "in the one padded at the end", "in the one padded at the front", "in none"],
+)
+
+# %% role="answer"
 targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
 tutorial_mask = torch.tril(torch.ones((4, 4))).expand(3, 1, 4, 4)
 target_weights = torch.zeros(3, 1, 4, 4).masked_fill(tutorial_mask == 0, -math.inf).softmax(-1)
 
+wasted = []
 for ids, table in zip(targets, target_weights[:, 0], strict=True):
     to_padding = table[:, ids == pad].sum(-1)
+    wasted.append(to_padding[ids != pad].max().item() > 0)
     for position, given in enumerate(to_padding.tolist()):
         kind = "padding" if ids[position] == pad else "token"
         print(f"{ids.tolist()}  query {position} ({kind:7}) gives padding {given:.2f}")
+
+told = {(True, True): "in both padded ones", (True, False): "in the one padded at the end", (False, False): "in none"}
+compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one padded at the front"))
 
 # %% [markdown]
 # With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
@@ -523,10 +553,17 @@ plt.show()
 # ### Spot the slip
 #
 # At full size the tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
-# the scores *energy*, and prints the shapes of both masks beside the energy of the encoder. Which of the two
-# masks fits it?
+# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
+# of the encoder, (128, 8, 28, 28).
 
 # %%
+predict(
+    "04_which_fits",
+    "Which of the two masks fits this energy?",
+    ["both", "the source's only", "the target's only", "neither"],
+)
+
+# %% role="answer"
 src = torch.randint(2, 50, (128, 28), generator=torch.Generator().manual_seed(0))
 src[:, 25:] = pad
 trg = torch.randint(2, 50, (128, 29), generator=torch.Generator().manual_seed(1))
@@ -541,8 +578,11 @@ print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
 print("hidden keys of one query:", (masked_energy[0, 0, 0] < 0).sum().item())
 try:
     energy.masked_fill(trg_mask == 0, -1e20)
+    fitting = "both"
 except RuntimeError as error:
     print("with trg_mask:", error)
+    fitting = "the source's only"
+compare_guess("04_which_fits", fitting)
 
 # %% [markdown]
 # 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
@@ -559,9 +599,16 @@ except RuntimeError as error:
 #
 # Two tutorials hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
 # `-1e20`. Both expect hidden weights to become zero, or almost. They do, in rows that see something. What
-# happens to a row whose three scores 4, 8, 8 are **all** hidden? Guess for float16, float32 and float64.
+# happens to a row whose three scores 4, 8, 8 are **all** hidden?
 
 # %%
+predict(
+    "04_hidden_row",
+    "In float32, 1e10 is subtracted from all three scores. What are the weights of the row?",
+    ["NaN", "all zeros", "a third each", "the weights without a mask"],
+)
+
+# %% role="answer"
 empty = torch.tensor([4.0, 8.0, 8.0])
 all_hidden = torch.tensor([True, True, True])
 ways = {
@@ -577,6 +624,10 @@ for way, apply in ways.items():
             found = f"{type(error).__name__}: {str(error).split(' to type')[0]} …"
         print(f"{way:14} {str(dtype).removeprefix('torch.'):8} {found}")
 print("without a mask         ", ", ".join(f"{weight:.4f}" for weight in empty.softmax(-1).tolist()))
+
+hidden_row = ways["subtract 1e10"](empty).softmax(-1)
+is_uniform = torch.allclose(hidden_row, torch.full((3,), 1 / 3))
+compare_guess("04_hidden_row", "a third each" if is_uniform else "the weights without a mask")
 
 # %% [markdown]
 # - **−∞** gives NaN in all three. Softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.

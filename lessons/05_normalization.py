@@ -54,7 +54,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -162,19 +162,25 @@ print("standard deviations of the rows", numbers.std(dim=-1, unbiased=False), se
 # ### Spot the slip
 #
 # A tutorial on norms has the formula as above, $\sqrt{\sigma^2 + \varepsilon}$, and next to it "the same by
-# hand" in one line. The output agrees with the module's to the last digit printed. Compare the line with the
-# formula: where do they differ?
+# hand" in one line, the first of the next cell. The output agrees with the module's to the last digit printed.
+# Compare the line with the formula.
 
 # %%
 by_hand = (numbers - torch.mean(numbers, -1).view(-1, 1)) / (torch.std(numbers, -1, unbiased=False) + 1e-7).view(-1, 1)
 print("the tutorial's line, rows", by_hand, sep="\n")
 
-# %% [markdown]
-# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
-# **inside**. With an ε of 0.00001 you can't see it. A test with such a small ε can't either, so make it
-# large. And look at a token whose numbers are all tiny, where even the usual ε counts:
-
 # %%
+predict(
+    "05_which_slip",
+    "Where does the line differ from the formula?",
+    ["it divides by d − 1", "ε is outside the root", "it takes the mean over the batch", "nowhere"],
+)
+
+# %% [markdown]
+# To find out, make ε large. And look at a token whose numbers are all tiny, where even the usual ε counts. One of
+# the two columns below is the formula, the other one the tutorial's line with another ε.
+
+# %% role="answer"
 for eps in (1e-5, 0.1, 1.0):
     print(f"eps {eps:<7g} inside {centred / (variance + eps).sqrt()}   outside {centred / (variance.sqrt() + eps)}")
 
@@ -184,9 +190,15 @@ print("a faint row, eps 1e-5:")
 print("  inside ", (faint - faint.mean()) / (sigma**2 + 1e-5).sqrt())
 print("  outside", (faint - faint.mean()) / (sigma + 1e-5))
 
+with_eps_1 = (row - torch.mean(row)) / (torch.std(row, unbiased=False) + 1.0)  # the tutorial's line, with ε = 1
+is_outside = torch.allclose(with_eps_1, centred / (variance.sqrt() + 1.0))
+compare_guess("05_which_slip", "ε is outside the root" if is_outside else "nowhere")
+
 # %% [markdown]
-# The faint row is four times as large if ε is in the wrong place. The checks of this lesson use ε = 0.1, and
-# tokens as faint as this one.
+# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
+# **inside**. With an ε of 0.00001 you can't see it, and a test with such a small ε can't either. The faint row
+# is four times as large if ε is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint
+# as this one.
 #
 # ### Divide by d, or by d − 1?
 #
@@ -404,12 +416,23 @@ except ValueError as error:
 # before? Solve 0.9 · 1 + 0.1 · v = `running_var` for v.
 
 # %%
+predict(
+    "05_which_variance",
+    "Which variance of the batch does PyTorch remember?",
+    ["the one divided by N", "the one divided by N − 1", "neither"],
+)
+
+# %% role="answer"
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
 memory = nn.BatchNorm1d(1)
 output = memory(batch)
 print("mean", batch.mean(), " variance with N", batch.var(correction=0), " variance with N - 1", batch.var())
 print("running_mean", memory.running_mean, " running_var", memory.running_var)
 print("output's variance with N", output.var(correction=0).detach().round(decimals=3))
+
+remembered = (memory.running_var - 0.9) / 0.1
+told = {True: "the one divided by N", False: "the one divided by N − 1"}
+compare_guess("05_which_variance", told[torch.allclose(remembered, batch.var(correction=0))])
 
 # %% [markdown]
 # `running_var` is 1.75, so v is 8.5: the **unbiased** variance, divided by N − 1. The output, on the other
@@ -906,8 +929,15 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 # Six of PyTorch's own layers (attention and a small network, with `norm_first` for pre-norm) learn to reverse a
 # sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30.
 
+# %%
+predict(
+    "05_who_learns",
+    "Three runs: post-norm, post-norm with a warm-up, pre-norm without one. Which of them learn?",
+    ["all three", "the post-norm runs only", "all but post-norm without a warm-up", "pre-norm only"],
+)
 
-# %% role="train"
+
+# %% role="answer"
 def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
     """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until the full rate."""
     torch.manual_seed(0)
@@ -940,13 +970,21 @@ attempts = {
 for name, losses in attempts.items():
     print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.1f}")
 
-# %% role="draw"
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):
     axes.plot(losses, line, color=plt.cm.cividis(shade), label=name)
 axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.2))
 axes.legend()
 plt.show()
+
+learns = tuple(sum(losses[-10:]) / 10 < 1 for losses in attempts.values())
+outcomes = {
+    (True, True, True): "all three",
+    (True, True, False): "the post-norm runs only",
+    (False, True, True): "all but post-norm without a warm-up",
+    (False, False, True): "pre-norm only",
+}
+compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
 
 # %% [markdown]
 # The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;

@@ -119,8 +119,8 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # <details><summary>"mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# How wide is a one-hot row, and how many rows does the table have? If the width comes from the ids in the batch, it is too
-# small whenever the last word of the vocabulary doesn't occur.
+# How wide is a one-hot row, and how many rows does the table have? If the width comes from the ids in the
+# batch, it is too small whenever the last word of the vocabulary doesn't occur.
 #
 # </details>
 #
@@ -195,8 +195,9 @@ print("tokens of sentence 1 in the order", order, "are sentence 2:", torch.equal
 print("so are their outputs:", torch.allclose(first[order], second, atol=1e-6))
 
 # %% [markdown]
-# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time. Here is a
-# whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same with a causal mask.
+# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time.
+# Here is a whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same
+# with a causal mask.
 
 # %%
 torch.manual_seed(0)
@@ -231,9 +232,10 @@ print("'dog' bites:    ", first[1])
 print("'dog' is bitten:", second[4])
 
 # %% [markdown]
-# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart. (Adding
-# looks like a loss: how should the model get the two parts back? In 512 dimensions there is room. Training can keep
-# words and positions in different directions, and the projections of query and key can look at either.)
+# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart.
+# (Adding looks like a loss: how should the model get the two parts back? In 512 dimensions there is room.
+# Training can keep words and positions in different directions, and the projections of query and key can look
+# at either.)
 #
 # With the sizes from above, in the notation of their source, the Transformer tutorial (its N and L are our B and T):
 
@@ -321,10 +323,10 @@ except ValueError as error:
 # A learnt table has an end, and its rows know nothing of each other: that places 6 and 7 are neighbours has to be
 # learnt from examples. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
 #
-# Think of a clock. The second hand distinguishes moments that are close together, but it repeats every minute. The
-# hour hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A position is
-# written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is two numbers, a sine
-# and a cosine.
+# Think of a clock. The second hand distinguishes moments that are close together, but it repeats every minute.
+# The hour hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A
+# position is written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is
+# two numbers, a sine and a cosine.
 #
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
 # \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
@@ -359,8 +361,8 @@ plt.show()
 # Column 2 needs 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost
 # in a straight line.
 #
-# The whole table as a picture, with more columns: each row is a position. Where do neighbouring rows differ, and where
-# do they look the same?
+# The whole table as a picture, with more columns: each row is a position. Where do neighbouring rows differ,
+# and where do they look the same?
 
 # %% role="draw"
 places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
@@ -383,8 +385,8 @@ plt.show()
 #
 # Difficulty 3 of 5
 #
-# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
-# come in pairs, so an odd `d_model` is a `ValueError`.
+# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and
+# cosines come in pairs, so an odd `d_model` is a `ValueError`.
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
@@ -438,9 +440,9 @@ print(sinusoidal_encoding(4, 8))
 #
 # $$\sin a \, \sin b + \cos a \, \cos b = \cos(a - b)$$
 #
-# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends on
-# their **distance only**: positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are made as hands,
-# points on a circle at an angle; a learnt table, here still random, has no such property.
+# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends
+# on their **distance only**: positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are
+# made as hands, points on a circle at an angle; a learnt table, here still random, has no such property.
 
 # %%
 speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)  # d_model = 64: 32 hands
@@ -455,9 +457,9 @@ for distance in (0, 1, 2, 5, 20, 25, 40):
     print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
 
 # %% [markdown]
-# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1), and less
-# at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands have come round
-# again. On the right there is nothing of the kind.
+# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
+# and less at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands
+# have come round again. On the right there is nothing of the kind.
 #
 # In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
 # keys. The curve on the left shows the column that you are in; the one on the right, the product of the selected
@@ -493,10 +495,10 @@ for p in (10, 77, 199):
 # %% [markdown]
 # ## 6 · A bias for each distance
 #
-# If it is distance that counts, why use positions at all? (The tutorial of lesson 01 ends with the exercise "implement
-# relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as they are and adds a
-# learnt number to each *score*, depending on how far the key is from the query. The offset is key − query: −1 is the
-# token before, +1 the one after.
+# If it is distance that counts, why use positions at all? (The tutorial of lesson 01 ends with the exercise
+# "implement relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as
+# they are and adds a learnt number to each *score*, depending on how far the key is from the query. The offset
+# is key − query: −1 is the token before, +1 the one after.
 
 # %%
 query_len, key_len, m = 5, 5, 2
@@ -534,8 +536,8 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 #
 # <details><summary>The bias of the token before comes from the far end of the table</summary>
 #
-# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so that −m
-# becomes column 0?
+# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so
+# that −m becomes column 0?
 #
 # </details>
 #
@@ -587,14 +589,15 @@ weights = F.scaled_dot_product_attention(equal, equal, torch.eye(5).unsqueeze(0)
 print("weights", weights, sep="\n")
 
 # %% [markdown]
-# (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight go to the token
-# before. This head needed five numbers for it, and they serve sentences of any length.
+# (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight
+# go to the token before. This head needed five numbers for it, and they serve sentences of any length.
 #
 # ## 7 · Rotating queries and keys
 #
-# The last idea combines the two before it. Sinusoidal positions are hands that turn; what counts in the end is the angle
-# *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers of a query or a
-# key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the token's position:
+# The last idea combines the two before it. Sinusoidal positions are hands that turn; what counts in the end is
+# the angle *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers
+# of a query or a key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the
+# token's position:
 #
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
 # \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
@@ -645,7 +648,8 @@ plt.show()
 #
 # - Queries and keys are turned, in every head, after the split. **Values are not**: they carry content, and the
 #   attention weights already depend on the positions.
-# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time computes only the
+# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time computes
+# only the
 #   newest one, and that is at, say, position 17.
 # - There are two conventions for which columns make a pair: neighbours, as here and in Su et al. (2021), or column i
 #   with column i + D/2, as in many published programs. Both work. But a model's parameters are made for one of them.
@@ -664,8 +668,8 @@ plt.show()
 #
 # <details><summary>How do I put the pairs together again?</summary>
 #
-# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will alternate.
-# With `cat` they would be in two halves.
+# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will
+# alternate. With `cat` they would be in two halves.
 #
 # </details>
 #
@@ -703,7 +707,8 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 check(apply_rope)
 
 # %% role="try"
-# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they should be equal.
+# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they should be
+# equal.
 torch.manual_seed(0)
 my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
 for start in (0, 100):
@@ -712,9 +717,9 @@ for start in (0, 100):
     print(my_scores.round(decimals=2))
 
 # %% [markdown]
-# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied with
-# one query, turned in the same way. The curves of all positions are on one line again. But now the line isn't the same
-# to the left and to the right: what a query finds before it need not be what it finds after it.
+# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied
+# with one query, turned in the same way. The curves of all positions are on one line again. But now the line
+# isn't the same to the left and to the right: what a query finds before it need not be what it finds after it.
 #
 # ## 8 · The four side by side
 #
@@ -750,7 +755,8 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 #    shape of the result?
 # 2. `learnt_numbers` (a whole number): that model also learns a table of positions, for up to 100 tokens. How many
 #    numbers are in it?
-# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with tokens 1 and
+# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with
+# tokens 1 and
 #    4 exchanged. What happens to its outputs?
 #    - a. nothing at all: they are as before;
 #    - b. outputs 1 and 4 are exchanged, the others stay as they are;
@@ -830,7 +836,8 @@ check(quiz_06, "quiz_06")
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: sines and cosines, with the reason why, in half a
 #   page.
-# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions, there as
+# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions,
+# there as
 #   vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring
 #   the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
 # - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the
