@@ -76,13 +76,12 @@ print("two heads:", torch.cat([subject_row @ told[:, :2], place_row @ told[:, 2:
 
 # %% [markdown]
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention
-# weights from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are
-# more reasons than this one: in a long text one softmax must share its 1 among very many tokens, several can
-# each pick one; and heads don't wait for each other, so a machine computes them at the same time.
+# weights from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two
+# more reasons: in a long text one softmax must share its 1 among very many tokens, while several can each pick
+# one; and heads don't wait for each other, so a machine computes them at the same time.
 #
-# Multiplications don't increase. The projections keep their size, and with two heads there are twice as many
-# dot products, each half as long. Memory does: there is one table of attention weights for each head (lesson
-# 09 measures it).
+# The number of multiplications stays the same: twice as many dot products, each half as long. Memory grows: there
+# is one table of attention weights for each head (lesson 09 measures it).
 #
 # ## 2 · Cut into heads
 #
@@ -727,22 +726,24 @@ print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 # cell, and the bright cells are in the same few columns in all heads: "to", "translate" and "sentence".
 #
 # Eight heads, and yet they agree on most words (the lines above have one column for each head). Heads are
-# *able* to look at different things; nothing makes them do so before training. Here they are alike for a
-# reason: `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every
-# head computes roughly the same thing, a sum of all features. Here are the words' sums:
+# *able* to look at different things; nothing makes them do so before training. Section 9 trains heads, and there
+# they differ. The sums of the words' numbers show why these don't:
 
 # %%
 for word, total in zip(words, embedded.sum(-1).tolist(), strict=True):
     print(f"{word:10s} {total:6.2f}")
 
 # %% [markdown]
-# A score is about the product of two such sums. So "can" and "sentence", whose sums are positive, look at the
-# largest sum, "sentence"; the words with negative sums look at the most negative ones, "to" and "translate";
-# and "this", close to zero, can't decide.
+# <details><summary>Why they agree, and why the attention weights are so sharp</summary>
 #
-# The attention weights are also very sharp, for the reason that ends lesson 02: the 32 products in a score
-# mostly have the same sign and add up, and √32 is made for numbers of both signs, which partly cancel. Section
-# 9 trains heads, and there they differ.
+# `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every head computes
+# roughly the same thing, a sum of all features. A score is about the product of two such sums. So "can" and
+# "sentence", whose sums are positive, look at the largest sum, "sentence"; the words with negative sums look at
+# the most negative ones, "to" and "translate"; and "this", close to zero, can't decide. The attention weights are
+# sharp for the reason that ends lesson 02: the 32 products in a score mostly have the same sign and add up, and
+# √32 is made for numbers of both signs, which partly cancel.
+#
+# </details>
 #
 # ### Exercise 5: `per_head_projection`
 #
