@@ -115,7 +115,8 @@ torch.set_printoptions(precision=4)
 # Difficulty 1 of 5
 #
 # The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
-# The check counts the operations that your code asks torch for, with 6 tokens and with 30.
+# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use it: which two
+# *different* words of the sentence fit best?
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
@@ -156,6 +157,8 @@ check(pairwise_dot_products)
 # Try it: your table of the sentence, and whether it equals the loop's.
 my_omega = pairwise_dot_products(embedded_sentence)
 print(tuple(my_omega.shape), "as the loops say:", torch.allclose(my_omega, omega))
+best = my_omega.masked_fill(torch.eye(8).bool(), -math.inf).argmax().item()
+print("best fit of two different words:", words[best // 8], "and", words[best % 8])
 
 # %% [markdown]
 # ## 3 · Mix: attention without parameters
@@ -479,7 +482,8 @@ print("output", output, sep="\n")
 # Difficulty 3 of 5
 #
 # Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
-# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ.
+# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ. Then find the asymmetry: for which two words do
+# the two directions differ most?
 #
 # <details><summary>Right on the sentence, wrong (or an error) in the check</summary>
 #
@@ -524,6 +528,8 @@ check(trainable_self_attention)
 # %% role="try"
 # Try it: chapter and tutorial in one call each. All differences should be zero, up to rounding.
 my_output, my_weights = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
+gap = (my_weights - my_weights.T).argmax().item()
+print("the two directions differ most:", words[gap // 8], "looks at", words[gap % 8], "and not the other way")
 print((my_weights[1] - attention_weights_2).abs().max().round(decimals=4))
 print((my_output[1] - context_vector_2).abs().max().round(decimals=4))
 my_output, my_weights = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)

@@ -491,6 +491,43 @@ print(torch.equal(multi_head_scores(query_heads, key_heads), scores))
 # %% [markdown]
 # ## 5 · The whole thing
 #
+# Here is the whole of multi-head attention as a drawing, after figure 2 of Vaswani et al. (2017), with the names
+# of this lesson. Read it from the bottom to the top.
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(7.6, 4.4), layout="constrained")
+axes.set(xlim=(0, 10), ylim=(0, 6.4))
+axes.axis("off")
+box = {"boxstyle": "round,pad=0.35", "facecolor": "#f4e9c8", "edgecolor": "#00224e"}
+levels = (  # height, text beside it
+    (1.35, "queries, keys, values = x @ w_q, x @ w_k, x @ w_v"),
+    (2.35, "view, transpose: (T, E) to (H, T, D)"),
+    (3.35, "softmax(scores / √head_dim) @ values, in each head"),
+    (4.45, "transpose, reshape: (H, T, D) to (T, E)"),
+    (5.45, "concatenated @ w_o"),
+)
+for column, name in ((0.7, "Q"), (2.2, "K"), (3.7, "V")):
+    axes.text(column, 0.3, "x", ha="center", va="center", color="black")
+    axes.text(column, 1.35, f"linear {name}", ha="center", va="center", color="black", bbox=box)
+    axes.text(column, 2.35, "split", ha="center", va="center", color="black", bbox=box)
+    for low, high in ((0.5, 1.0), (1.7, 2.0), (2.7, 3.0)):
+        axes.annotate("", (column, high), (column, low), arrowprops={"arrowstyle": "->"})
+for behind in (0.24, 0.12, 0.0):  # one sheet for each head
+    text = "scaled dot-product attention" if behind == 0 else " " * 52
+    axes.text(2.2 + behind, 3.35 + behind, text, ha="center", va="center", color="black", bbox=box)
+axes.text(2.2, 4.45, "merge", ha="center", va="center", color="black", bbox=box)
+axes.text(2.2, 5.45, "linear O", ha="center", va="center", color="black", bbox=box)
+for low, high in ((3.95, 4.1), (4.8, 5.1), (5.8, 6.2)):
+    axes.annotate("", (2.2, high), (2.2, low), arrowprops={"arrowstyle": "->"})
+for height, text in levels:
+    axes.text(5.2, height, text, va="center", family="monospace", fontsize=8.5, color="black")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* from the bottom, x goes into three linear layers, Q, K and V. Each result is split into heads.
+# All three meet in the box of scaled dot-product attention, of which there is a stack, one for each head. Above it
+# the heads are merged, and the last linear layer, O, gives the output. The code of each step is beside it.
+#
 # The rest of the small example, step by step. Scale, softmax over the keys: each head has a table of attention
 # weights.
 
