@@ -935,8 +935,8 @@ for name in ("no shift", "padding counted", "mask forgotten"):
 # others:
 #
 # **No shift** reports next to nothing after a few steps. It has learnt to repeat what it is given, and that is what
-# it does: given bos it says bos, for a while at least. With the right labels its loss is far above 2.64. *What gives it away:* a loss
-# that is too good, too soon. Let it write.
+# it does: given bos it says bos, for a while at least. With the right labels its loss is far above 2.64. *What
+# gives it away:* a loss that is too good, too soon. Let it write.
 #
 # **Mask forgotten** looks perfect even with the right labels, and in the share with teacher forcing. Here is the
 # condition from section 6: that share is that of the written dates only if no position sees what comes after it. This
@@ -954,10 +954,10 @@ for name in ("no shift", "padding counted", "mask forgotten"):
 # ## 11 · Keep what was learnt
 #
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just that:
-# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*. Loading such a file with `weights_only=False`,
-# the default before PyTorch 2.6, can run any code that somebody has put into it. Never do that with a stranger's
-# file.) What is not in it: the sizes that the model was made
-# with, and the vocabulary. Without those the numbers are worthless, so they go beside it.
+# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*. Loading such a file with
+# `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do
+# that with a stranger's file.) What is not in it: the sizes that the model was made with, and the vocabulary.
+# Without those the numbers are worthless, so they go beside it.
 
 # %% role="train"
 import json

@@ -662,10 +662,9 @@ draw_measured(
 )
 
 # %% [markdown]
-# Both of yours should need memory in proportion to the length. In time the chunked one stays near the naive one, and the
-# online one may take twice as long. What they pay for many small operations they get back only in part, because small
-# pieces fit into the processor's fast memory. The fused one has
-# both advantages at once.
+# Both of yours should need memory in proportion to the length. In time the chunked one stays near the naive one,
+# and the online one may take twice as long. What they pay for many small operations they get back only in part,
+# because small pieces fit into the processor's fast memory. The fused one has both advantages at once.
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
 # that is its output. So besides query, key and value the whole table is kept, and if it is cut into chunks, all of them
@@ -925,8 +924,8 @@ for my_model, my_sizes in (
 #    of one layer?
 # 2. `batched_shape` (a shape): `x` is (4, 10, 16), `w_query` and `w_key` are (16, 8), `w_value` is (16, 6). What
 #    shape does `batched_self_attention` return?
-# 3. `chunk_scores` (a shape): query (2, 8, 100, 64), key (2, 8, 300, 64), `chunk_size` 16. What is the shape of the scores
-#    of the first chunk in `chunked_attention`?
+# 3. `chunk_scores` (a shape): query (2, 8, 100, 64), key (2, 8, 300, 64), `chunk_size` 16. What is the shape of the
+#    scores of the first chunk in `chunked_attention`?
 # 4. `last_chunk` (a whole number): the same call. How many queries are in the last chunk?
 # 5. `factor` (a number, to two decimals): the running maximum of a row is 3, the next block's largest score is 5. By
 #    what are the sum and the mixture so far multiplied?

@@ -17,9 +17,9 @@
 # # 10 · Reading and debugging attention
 #
 # Attention is one of the few parts of a network that can be looked at: every number in its matrix says which token
-# looks at which. In this lesson you learn to read such tables, first made by hand, then in the model that lesson 08 trained.
-# You will see what they tell, and how much less that is than it seems. And then comes a hunt: eight attentions with
-# one mistake in each. You can call them, and nothing else.
+# looks at which. In this lesson you learn to read such tables, first made by hand, then in the model that lesson 08
+# trained. You will see what they tell, and how much less that is than it seems. And then comes a hunt: eight
+# attentions with one mistake in each. You can call them, and nothing else.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -526,7 +526,8 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 def attention_rollout(layers: Tensor) -> Tensor:
     """Attention through several layers, residuals included (Abnar and Zuidema 2020).
 
-    layers: weights (L, T, T), first layer first. Returns (T, T): R_{L-1} · … · R_0 with R = (A + I) / 2, rows normalised.
+    layers: weights (L, T, T), first layer first. Returns (T, T): the product R_{L-1} · … · R_0
+    with R = (A + I) / 2, rows normalised.
     """
     ### BEGIN SOLUTION
     identity = torch.eye(layers.shape[-1], dtype=layers.dtype)
@@ -924,8 +925,8 @@ check(bug_hunt, "bug_hunt")
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `edge_weight` (a number, to two decimals): what is entry [0, 0] of `local_pattern(7, 2)`?
-# 2. `edge_sum` (a number, to two decimals): the tutorial's neighbour pattern gives each neighbour a third. For 8 tokens,
-#    what does its first row sum to?
+# 2. `edge_sum` (a number, to two decimals): the tutorial's neighbour pattern gives each neighbour a third. For 8
+#    tokens, what does its first row sum to?
 # 3. `entropy` (a number, to two decimals): what is the entropy, in nats, of a row in the middle of `local_pattern(9,
 #    2)`?
 # 4. `rolled` (a number, to two decimals): four tokens, two layers, and in both everybody looks at token 0. How much of
