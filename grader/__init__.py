@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.learner.check import check
+    from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
     from grader.models.attentions import broken_attentions
     from grader.models.dates import trained_dates
@@ -14,10 +15,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-__all__ = ["Report", "broken_attentions", "check", "reset", "solution", "trained_dates"]
+__all__ = [
+    "Report",
+    "broken_attentions",
+    "check",
+    "compare_guess",
+    "predict",
+    "reset",
+    "solution",
+    "trained_dates",
+]
 
 _PLACES = {
     "check": "learner.check",
+    "compare_guess": "learner.predict",
+    "predict": "learner.predict",
     "reset": "learner.starter_code",
     "solution": "learner.starter_code",
     "Report": "report",

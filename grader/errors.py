@@ -14,7 +14,7 @@ import click
 
 
 class CourseError(click.ClickException):
-    """Something that the person at the command line, or the author of a lesson, has to mend."""
+    """Something that the person at the command line, or the author of a lesson, has to fix."""
 
     exit_code = 2
 

@@ -15,8 +15,8 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Fifteen minutes, and you know how everything works: whether your computer is ready, how to solve an exercise, how
-# to read what a check tells you, how to get an exercise back to its start, and where your progress is kept.
+# In fifteen minutes you will know how everything works: whether your computer is ready, how to solve an exercise,
+# how to read what a check tells you, how to get an exercise back to its start, and where your progress is kept.
 #
 # A notebook is made of **cells**. Click into the grey cell below and press **Shift+Enter**: it runs, its output
 # appears below it, and the next cell is selected. Read and run the cells from top to bottom.
@@ -27,7 +27,7 @@
 # %% [markdown]
 # ## 1 · Is my set-up right?
 #
-# The next cell looks at everything that the course needs. Each line says what was found; a line that says *mend* also
+# The next cell looks at everything that the course needs. Each line says what was found; a line that says *fix* also
 # says what to do. In a terminal, `grader doctor` prints the same.
 
 # %% role="try" timed=true
@@ -77,14 +77,14 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # ### Exercise: `first_steps`
 #
-# Difficulty 1 of 5 · about 2 minutes
+# Difficulty 1 of 5
 #
 # Let's do it together, with a detour:
 #
 # 1. Run the check before you have written anything. It says that the function is not written yet.
 # 2. Replace `raise NotImplementedError()` by `return 2 * x`. Run the cell, **then** run the check. Which mistake does
 #    it name?
-# 3. Now put it right, run the cell, run the check. It passes.
+# 3. Now correct it, run the cell, run the check. It passes.
 #
 # <details><summary>I changed my function, but the report stays the same</summary>
 #
@@ -118,7 +118,7 @@ check(first_steps)
 # After an exercise there is often a cell like this one, to play with. It raises an error until your function exists.
 
 # %% role="try"
-# Try it: what becomes of a small table?
+# Try it: what happens to a small table?
 print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 
 # %% [markdown]
@@ -149,7 +149,7 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # good way to learn.
 #
 # **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
-# starts afresh: code stays, values are computed anew.
+# starts again: code stays, values are computed again.
 #
 # ## 5 · Your progress
 #
@@ -183,7 +183,7 @@ ProgressTable(rows)
 # | Esc, then 0 0 | restart the kernel |
 # | Tab in a picture | go to its buttons and numbers; arrow keys move from number to number |
 #
-# On a Mac, Cmd stands for Ctrl in saving and undoing.
+# On a Mac, use Cmd in place of Ctrl to save and to undo.
 #
 # ## 7 · Where the lessons lead
 #

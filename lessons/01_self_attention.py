@@ -16,22 +16,25 @@
 # %% [markdown]
 # # 01 · Self-attention by hand
 #
-# A sentence is a row of tokens, and each token starts out as a list of numbers that knows nothing of its
-# neighbours. *Self-attention* lets every token look at all the others and take from them what it needs. In
-# this lesson you work it out with pencil-sized numbers, then write it yourself so that it works for any
-# sizes.
+# *The robot could not lift the crate, because it was too heavy.* What was too heavy? The crate. *The robot
+# could not lift the crate, because it was too weak.* Now it is the robot. To read the word "it", you looked
+# back at the other words and took what you needed from one of them.
+#
+# *Self-attention* does this with lists of numbers: every word looks at all words and takes from them what it
+# needs. In this lesson you work it out with numbers small enough for paper, then write it so that it works
+# for any sizes.
 #
 # **You need** Python, and a little PyTorch: tensors, shapes, the matrix product `@`.
 #
 # **Afterwards you can**
 #
-# - compute queries, keys, values, scores, weights and outputs by hand;
+# - compute queries, keys, values, scores, attention weights and outputs by hand;
 # - write scaled dot-product attention that works for one sequence or for a whole batch;
 # - write a softmax that does not overflow;
 # - tell whether a printed table of attention weights can be right.
 #
-# **Time:** about 90 minutes, more than half of it for the exercises. The plan: mix vectors → project → score
-# → softmax → scale and put together → read someone else's page critically → test attention weights → a quiz.
+# **Time:** <!-- time -->. The plan: mix vectors → project → score
+# → softmax → scale and put together → read a tutorial critically → test attention weights → a quiz.
 #
 # ## Four rules for your functions
 #
@@ -66,41 +69,81 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1 · The whole idea: a weighted average
 #
-# Here are three vectors and three *weights*. The weights are not negative and sum to one. Multiply each
-# vector by its weight, add up: that is a weighted average, a mixture in which a vector with twice the weight
-# counts twice as much.
+# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. At first the vector of
+# "it" says nothing about robots or crates. The simplest way to let it know its neighbours is to give it their
+# plain average. Take two numbers a word, "how much robot" and "how much crate":
+
+# %%
+robot = torch.tensor([1.0, 0.0])
+crate = torch.tensor([0.0, 1.0])
+
+print("plain average, for it:", (robot + crate) / 2)
+
+# %% [markdown]
+# Half robot, half crate, whatever the sentence says: the plain average fails. It counts every word the same,
+# so it can't tell the two sentences apart. "It" needs a **weighted** average: mostly crate in one sentence,
+# mostly robot in the other. And nobody can fix the weights beforehand. They must come from the words
+# themselves.
+#
+# So let each word say two things about itself in numbers. The noun says what it can be **found by**: how well
+# does "weak" go with it, and how well "heavy"? And "it", with the end of its sentence, says what it **looks
+# for**. Multiply entry by entry and add up: what fits gets the large weight.
+
+# %%
+found_by = {"robot": torch.tensor([0.9, 0.1]), "crate": torch.tensor([0.1, 0.9])}  # goes with "weak", with "heavy"
+looks_for = {"it was too heavy": torch.tensor([0.0, 1.0]), "it was too weak": torch.tensor([1.0, 0.0])}
+
+for ending, wanted in looks_for.items():
+    for_robot, for_crate = found_by["robot"] @ wanted, found_by["crate"] @ wanted
+    print(f"{ending:17s} robot {for_robot:.1f}, crate {for_crate:.1f} -> ", for_robot * robot + for_crate * crate)
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 2, figsize=(8.4, 2.4), layout="constrained")
+for panel, (ending, wanted) in zip(panels, looks_for.items(), strict=True):
+    for place, (word, key) in enumerate(found_by.items()):
+        fit = (key @ wanted).item()
+        line = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.4", "lw": 10 * fit, "color": "tab:blue", "alpha": 0.6}
+        panel.annotate("", (place, 0.12), (2, 0.12), arrowprops=line)
+        panel.text(place, 0, f"{word}\n{fit:.1f}", ha="center", va="top")
+    panel.text(2, 0, ending.replace("it ", "it\n"), ha="center", va="top")
+    panel.set(xlim=(-0.4, 2.6), ylim=(-0.35, 0.85))
+    panel.axis("off")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two sentences. Arcs lead from "it" to "robot" and to "crate"; the thicker the arc, the
+# larger the weight. In "it was too heavy" the thick arc leads to "crate", in "it was too weak" to "robot".
+#
+# This is attention. What a token looks for is its **query**, what it can be found by is its **key**, and what
+# it hands over once it is found is its **value** (here: robot or crate). A query that fits a key well gives a
+# large weight, and the values are what is mixed (Vaswani et al. 2017).
+#
+# In a real model all three are computed from the token's vector, and **every** token has a query. So each
+# token has its own row of weights, and with T tokens the rows stack into a T × T table. One row of it, and
+# three values to mix:
 
 # %%
 vectors = torch.tensor([[1.0, 2.0, 3.0], [2.0, 8.0, 0.0], [2.0, 6.0, 3.0]])
-mixing = torch.tensor([0.5, 0.25, 0.25])
+mixing = torch.tensor([0.5, 0.3, 0.2])
 
-print("one by one  ", 0.5 * vectors[0] + 0.25 * vectors[1] + 0.25 * vectors[2])
+print("one by one  ", 0.5 * vectors[0] + 0.3 * vectors[1] + 0.2 * vectors[2])
 print("as a product", mixing @ vectors)
 
 # %% [markdown]
-# Attention makes such a mixture **for every token**. Each token has its own row of weights, and with T tokens
-# the rows stack into a T × T table. Two questions remain: where do the weights come from, and what exactly is
-# mixed?
-#
-# The answer of Vaswani et al. (2017) gives each token three vectors, each with a job:
-#
-# - the **query**: what this token looks for;
-# - the **key**: what this token can be found by;
-# - the **value**: what this token hands over once it is found.
-#
-# A query that fits a key well gives a large weight, and the values are what is mixed.
+# The weights are not negative and sum to one. If they belong to token 0, then "token 0 attends 50 % to
+# itself, 30 % to token 1 and 20 % to token 2".
 #
 # ## 2 · Queries, keys and values
 #
 # Three tokens, four numbers each. Three weight matrices turn every token into its query, its key and its
-# value. In a trained model these matrices are learnt; here they are chosen so that you can compute along.
+# value. A trained model has learnt these matrices; here they are chosen so that you can compute along.
 
 # %%
 x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
@@ -145,7 +188,7 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 # %% [markdown]
 # ### Exercise 1: `project_qkv`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all
 # differ, among them `d_v` ≠ `d_k`, and leading axes.
@@ -153,8 +196,8 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
 # Write the two shapes side by side. In `a @ b` the last axis of `a` must equal the first axis of a
-# two-dimensional `b`. Which axis of `x` has length E, and which axis of the weights? `nn.Linear` stores its
-# weight the other way round; here no transpose is needed.
+# two-dimensional `b`. Which axis of `x` has length E, and which axis of a weight matrix? `nn.Linear` stores
+# its weight matrix transposed; here no transpose is needed.
 #
 # </details>
 #
@@ -167,7 +210,8 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 #
 # <details><summary>Two of my results are the same</summary>
 #
-# Look for a line that was copied and only half changed. Each of the three weights should appear exactly once.
+# Look for a line that was copied and only half changed. Each of the three weight matrices should appear
+# exactly once.
 #
 # </details>
 
@@ -226,12 +270,26 @@ print("score of token 2 for token 0:", altered_queries[2] @ altered_keys[0])
 
 # %% [markdown]
 # "What I look for in you" and "what you look for in me" are two different things; queries and keys are kept
-# apart so that attention can say so. The small example hides this, and it also hides mix-ups of sizes because
-# T, d_k and d_v are all 3. Handy for pencil work, bad for testing: the checks draw other sizes.
+# apart so that attention can express this difference. The small example hides it, and it also hides mix-ups
+# of sizes because T, d_k and d_v are all 3. Good for paper, bad for testing: the checks draw other sizes.
 #
+# ### All scores at once
+#
+# In a matrix product, rows meet columns. The keys are rows, so they have to be *transposed* first: rows
+# become columns. PyTorch has two ways to write that, and they differ as soon as there is a batch. `.mT`
+# transposes each matrix of the batch; `.T` reverses **all** axes, the batch too.
+
+# %%
+some_keys = torch.randn(2, 5, 3)  # two sequences of five keys
+print("shape             ", tuple(some_keys.shape))
+print(".mT               ", tuple(some_keys.mT.shape))
+print(".transpose(-2, -1)", tuple(some_keys.transpose(-2, -1).shape))
+print("all axes reversed ", tuple(some_keys.permute(2, 1, 0).shape), " as .T does")
+
+# %% [markdown]
 # ### Exercise 2: `attention_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All dot products at once, no scaling yet. The number of queries and the number of keys may differ.
 #
@@ -244,8 +302,8 @@ print("score of token 2 for token 0:", altered_queries[2] @ altered_keys[0])
 #
 # <details><summary>It works on the 3 × 3 example, but not in the check</summary>
 #
-# With three axes, `.T` reverses all of them, the batch too. You want to swap only the last two and leave the
-# rest alone; look up `Tensor.transpose` or `Tensor.mT`.
+# Which axes should change places, and which ones should stay where they are? The cell above shows one way
+# that leaves the batch alone and one that is safe without a batch only.
 #
 # </details>
 #
@@ -277,13 +335,13 @@ print(my_scores)
 print("as the loop says:", torch.equal(my_scores, scores))
 
 # %% [markdown]
-# ## 4 · Softmax: from scores to weights
+# ## 4 · Softmax: from scores to attention weights
 #
-# Scores can be any number. Weights must not be negative, and each row must sum to one. **Softmax** does it in
-# two steps: take *e* to the power of each score (always positive), then divide by the row's sum.
+# Scores can be any number. Attention weights must not be negative, and each row must sum to one. **Softmax**
+# does it in two steps: take *e* to the power of each score (always positive), then divide by the row's sum.
 #
 # The ratio of two weights depends only on the **difference** of their scores: exp(4) / exp(2) = exp(4 − 2).
-# Hold on to this: with it you can check a printed softmax.
+# Keep this in mind: with it you can check a printed softmax.
 
 # %%
 row = torch.tensor([2.0, 4.0, 4.0])
@@ -297,17 +355,24 @@ print(f"second weight over first: {exponentials[1] / exponentials[0]:.4f}, exp(4
 # %% [markdown]
 # ### Spot the slip
 #
-# A page about attention explains how softmax reacts to large scores with these two lines:
+# A tutorial on attention, from here on "the tutorial", explains with these two lines how softmax reacts to
+# large scores:
 #
 # ```text
 # [100, 1, 1] -> softmax -> [0.99999, 0.00001, 0.00001]
 #  [10, 1, 1] -> softmax -> [0.99, 0.005, 0.005]
 # ```
 #
-# Before you run the next cell: take the ratio of first to second weight in each line and compare it with the
-# exponential of the difference. Are the lines right?
+# Take the ratio of first to second weight in each line and compare it with the exponential of the difference.
 
 # %%
+predict(
+    "01_softmax_lines",
+    "What is wrong with the printed weights?",
+    ["nothing: the ratios fit", "the first weight should be larger", "the first weight should be smaller"],
+)
+
+# %% role="answer"
 print(f"[10, 1, 1]:  printed ratio {0.99 / 0.005:.0f}, true ratio exp(9) = {math.exp(9):.0f}")
 print(f"[100, 1, 1]: printed ratio {0.99999 / 0.00001:.0f}, true ratio exp(99) = {math.exp(99):.1e}")
 
@@ -318,6 +383,9 @@ print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 tiny = torch.tensor(hundred[1], dtype=torch.float32)  # torch's usual dtype
 print(f"1e-43 in float32: {tiny:.2e}; its smallest normal number: {torch.finfo(torch.float32).tiny:.2e}")
 print("above zero:", bool(tiny > 0), " and 1 plus it is still 1:", bool(1 + tiny == 1))
+
+larger = ten[0] > 0.99 and hundred[0] > 0.99999
+compare_guess("01_softmax_lines", "the first weight should be larger" if larger else "nothing: the ratios fit")
 
 # %% [markdown]
 # Both lines are far too mild. At a difference of 9 the largest weight is almost one; at 99 the others are so
@@ -341,7 +409,7 @@ print("stable:         ", shifted.exp() / shifted.exp().sum())
 
 # %% [markdown]
 # A table needs this **row by row**. One maximum for the whole table is not enough: where one row's scores are
-# far below another's, all its exponentials become zero, and its sum too.
+# far below another's, all its exponentials become zero, and so does their sum.
 
 # %%
 table = torch.tensor([[1000.0, 999.0], [3.0, 2.0]])
@@ -350,24 +418,28 @@ print(one_for_all)
 print("sums of the rows:", one_for_all.sum(-1))
 
 # %% [markdown]
+# To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result
+# still lines up with the rows. Here each row is divided by its largest entry. Without `keepdim=True` the two
+# numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone;
+# `max` with a `dim` returns where they are as well.)
+
+# %%
+kept, dropped = table.amax(dim=-1, keepdim=True), table.amax(dim=-1)
+print("axis kept   ", tuple(kept.shape), table / kept, sep="\n")
+print("axis dropped", tuple(dropped.shape), table / dropped, sep="\n")
+
+# %% [markdown]
 # ### Exercise 3: `stable_softmax`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Softmax over the last axis, each row by itself, finite for scores up to ±10 000. Write it from its parts:
 # torch's own softmax, log-softmax and softmin, by whatever name, are excluded here, and calling one scores 0.
 #
 # <details><summary>I get a size mismatch, or the rows sum to something odd</summary>
 #
-# Taking a maximum or a sum over an axis removes that axis, and broadcasting then lines up the wrong ones.
-# There is an option that keeps the axis with length 1.
-#
-# </details>
-#
-# <details><summary>`max` gives me something I can't subtract</summary>
-#
-# `Tensor.max(dim=...)` returns two things, the values and where they are. `Tensor.amax` returns the values
-# alone.
+# Print the shape of everything you subtract or divide by. Does it line up with the rows, or with the columns?
+# The cell above shows both.
 #
 # </details>
 #
@@ -413,8 +485,8 @@ print(stable_softmax(torch.tensor([[2.0, 4.0, 4.0], [1000.0, 999.0, 998.0]])))
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
-# You know all of it but the division by √d_k, the square root of the width of a key. In the small example
-# that is √3:
+# You know everything in it except the division by √d_k, the square root of the width of a key. In the small
+# example that is √3:
 
 # %%
 d_k = keys.shape[-1]
@@ -426,9 +498,9 @@ print("scaled scores", scores / math.sqrt(d_k), sep="\n")
 #
 # A dot product of two vectors of width d_k adds up d_k products. The wider the vectors, the more the sums
 # spread: for random entries as √d_k, which lesson 02 works out. So wide keys give large scores, and you saw
-# above what softmax does with those: nearly all the weight on one key. Dividing by √d_k takes the width out.
-# The next cell measures it on ten random keys. (From here on the examples use torch's own softmax over the
-# last axis, `.softmax(-1)`.)
+# above what softmax does with those: nearly all the weight on one key. Dividing by √d_k removes the dependence
+# on the width. The next cell measures it on ten random keys. (From here on the examples use torch's own
+# softmax over the last axis, `.softmax(-1)`.)
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -443,21 +515,32 @@ for width in (4, 64, 1024):
 
 # %% [markdown]
 # Without scaling the average largest weight climbs towards 1; with scaling it stays about the same. A row
-# with one weight close to 1 also hardly learns any more, since the gradient of softmax nearly vanishes there;
-# that, too, waits for lesson 02.
+# with one weight close to 1 also hardly learns any more, since the gradient of softmax is nearly zero there;
+# lesson 02 shows that too.
 #
-# The direction is easy to get backwards, so look at it once. Row 1 of the scores, divided by more and more:
+# The direction is easy to get backwards, so look at it once: row 1 of the scores, [4, 16, 12], divided by more
+# and more.
 
 # %%
+predict(
+    "01_larger_divisor",
+    "The scores are divided by a larger number. What happens to the largest weight of the row?",
+    ["it grows", "it stays as it is", "it shrinks"],
+)
+
+# %% role="answer"
 for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
     print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
 
+by_3, by_100 = ((scores[1] / divisor).softmax(-1).max() for divisor in (3.0, 100.0))
+compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows")
+
 # %% [markdown]
-# ### The weights of the small example
+# ### The attention weights of the small example
 #
 # Scale, then softmax over each row. Printed twice: in scientific notation, and rounded to four decimals. Read
-# row 1: to whom does token 1 attend? How much does it take from token 0? Then look at the picture of the same
-# table. Its colour scale always runs from 0 to 1, so that pictures can be compared.
+# row 1: to which token does token 1 attend? How much does it take from token 0? Then look at the picture of
+# the same table. Its colour scale always runs from 0 to 1, so that pictures can be compared.
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
@@ -490,8 +573,8 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* a 3 × 3 grid, dark blue for 0, yellow for 1. Row 0 is dark in its first cell and has
 # two equal grey ones. Row 1 has one bright yellow cell in the middle, the others are dark. Row 2 is a duller
-# yellow in the middle, bluish grey on the right, dark on the left. So the middle column, token 1, leads in
-# rows 1 and 2 and shares the lead in row 0.
+# yellow in the middle, bluish grey on the right, dark on the left. So the middle column, token 1, leads in rows
+# 1 and 2 and shares the lead in row 0.
 #
 # Last step: mix the values. Row 0 of the weights says how much of each token's value goes into token 0's
 # output. Its first entry by hand:
@@ -505,15 +588,16 @@ weighted_values = weights @ values
 print("weighted values", weighted_values, sep="\n")
 
 # %% [markdown]
-# Row 1 lies close to token 1's own value, [2, 8, 0], because that is where its weight went. The output has
-# one row for each **query**, and the width of a **value**.
+# Row 1 is close to token 1's own value, [2, 8, 0], because that is where its weight went. The output has one
+# row for each **query**, and the width of a **value**.
 #
 # ### The whole way, step by step
 #
-# Below is the small example once more, to walk through. Run the cell, then go from step to step with its buttons. Point
-# at a number, or press Tab until the last table has a frame and use the arrow keys: you see the arithmetic behind
-# it. Find the two numbers that you computed by hand above. In steps 5 to 7 a slider changes the scale: what happens to
-# row 1 of the weights at a tenth of √d_k, and what at ten times √d_k?
+# Below is the small example once more, to walk through. Run the cell, then go from step to step with its
+# buttons. Point at a number, or press Tab until the last table has a frame and use the arrow keys: you see how
+# the number was computed. Find the two numbers that you computed by hand above. In steps 5 to 7 a slider
+# changes the scale: what happens to row 1 of the attention weights at a tenth of √d_k, and what at ten times
+# √d_k?
 
 # %% role="draw"
 from grader.views import AttentionExplorer
@@ -523,7 +607,7 @@ AttentionExplorer(x, w_query, w_key, w_value)
 # %% [markdown]
 # ### Exercise 4: `scaled_dot_product_attention`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # The whole formula. Use your own `attention_scores` and `stable_softmax`, or not, as you like. PyTorch's own
 # `F.scaled_dot_product_attention` (in `torch.nn.functional`) and `nn.MultiheadAttention` are excluded.
@@ -531,7 +615,7 @@ AttentionExplorer(x, w_query, w_key, w_value)
 # <details><summary>Right on the small example, wrong in the check</summary>
 #
 # In the small example the number of tokens, d_k and d_v are all 3, so any of them gives √3. Which size does
-# the formula mean, and on which axis of which tensor does it stand?
+# the formula mean, and which axis of which tensor has it?
 #
 # </details>
 #
@@ -583,7 +667,7 @@ print((my_weights - weights).abs().max().round(decimals=4))
 # %% [markdown]
 # ### Exercise 5: `self_attention`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # *Self*-attention: queries, keys and values all come from the same tokens. Join what you have. If an earlier
 # piece of yours is still wrong, the check names it.
@@ -624,21 +708,21 @@ my_output, my_weights = self_attention(x, w_query, w_key, w_value)
 print(my_output)
 
 # %% [markdown]
-# ## 6 · Reading a page critically: "The cat sat"
+# ## 6 · Reading a tutorial critically: "The cat sat"
 #
-# The page with the two softmax lines also works through the whole formula, with three words and four numbers
-# a word. It leaves the projections open ("..."), prints scores, and then, after "scale, then softmax",
-# weights. Here are its three tables:
+# The tutorial with the two softmax lines also works through the whole formula, with three words and four
+# numbers a word. It leaves the projections open ("..."), prints scores, and then, after "scale, then
+# softmax", attention weights. Here are its three tables:
 
 # %%
 x_cat = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]], dtype=torch.float64)
 words = ["The", "cat", "sat"]
-page_scores = torch.tensor([[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]])
-page_weights = torch.tensor([[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]])
+tutorial_scores = torch.tensor([[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]])
+tutorial_weights = torch.tensor([[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]])
 print("The cat sat", x_cat, sep="\n")
-print("the page's scores", page_scores, sep="\n")
-print("the page's weights", page_weights, sep="\n")
-print("sums of the rows", page_weights.sum(dim=-1).round(decimals=4), sep="\n")
+print("the tutorial's scores", tutorial_scores, sep="\n")
+print("the tutorial's weights", tutorial_weights, sep="\n")
+print("sums of the rows", tutorial_weights.sum(dim=-1).round(decimals=4), sep="\n")
 
 # %% [markdown]
 # ### Spot the slip
@@ -646,17 +730,30 @@ print("sums of the rows", page_weights.sum(dim=-1).round(decimals=4), sep="\n")
 # Every row sums to one, the diagonal leads: it looks fine. Do these weights come from these scores? Look at
 # the row of "cat" for a minute. You know enough: scaling divides all scores by one positive number, and the
 # ratio of two weights is the exponential of the difference of their scaled scores.
-#
-# Turned round: the **logarithm of the ratio of two weights, divided by the difference of their scores,** is
-# the scale. It must be the same number for every pair.
 
 # %%
+predict(
+    "01_cat_scales",
+    "Which number, used as the scale, turns the scores into these weights?",
+    ["the root of 4, the width of a word", "some other number", "no number at all"],
+)
+
+# %% [markdown]
+# Conversely, the **logarithm of the ratio of two weights, divided by the difference of their scores,** is the
+# scale. It must be the same number for every pair.
+
+# %% role="answer"
+scales = []
 for i, a, b in ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0)):
-    gap = page_scores[i, a] - page_scores[i, b]
-    log_ratio = (page_weights[i, a] / page_weights[i, b]).log()
+    gap = tutorial_scores[i, a] - tutorial_scores[i, b]
+    log_ratio = (tutorial_weights[i, a] / tutorial_weights[i, b]).log()
     scale = log_ratio / gap
     pair = f"{words[a]} over {words[b]}"
+    scales.append(scale.item())
     print(f"row {words[i]}, {pair}: score gap {gap:.1f}, log of ratio {log_ratio:.2f}, scale {scale:.2f}")
+
+same = max(scales) - min(scales) < 0.01
+compare_guess("01_cat_scales", "some other number" if same else "no number at all")
 
 # %% [markdown]
 # Six pairs, six scales. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight 0.20:
@@ -664,23 +761,27 @@ for i, a, b in ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0)
 #
 # There is a second slip, one step earlier. Look at the rows of the input: from word to word each number grows
 # by 0.4. So "sat" is twice "cat" minus "The". Projections keep such a relation, whatever the matrices are,
-# and so do dot products: the last row of the scores must be twice the middle one minus the first.
+# and so do dot products: the last row of the scores must be twice the middle one minus the first. It isn't.
 #
-# In the language of matrices: the *rank* of a table says how many of its rows are independent, that is, can't
-# be made from the others by multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product
-# never has a higher rank than its factors.
+# <details><summary>The same in the language of matrices</summary>
+#
+# The *rank* of a table says how many of its rows are independent, that is, can't be made from the others by
+# multiplying and adding. Scores are X · (w_query · w_keyᵀ) · Xᵀ, and a product never has a higher rank than
+# its factors.
+#
+# </details>
 
 # %%
 print("in the input: ", torch.allclose(2 * x_cat[1] - x_cat[0], x_cat[2]))
-print("scores: 2 · cat - The =", 2 * page_scores[1] - page_scores[0])
-print("printed for sat       =", page_scores[2])
-print("rank of the input        ", torch.linalg.matrix_rank(x_cat, atol=1e-6).item())
-print("rank of the page's scores", torch.linalg.matrix_rank(page_scores, atol=1e-6).item())
+print("scores: 2 · cat - The =", 2 * tutorial_scores[1] - tutorial_scores[0])
+print("printed for sat       =", tutorial_scores[2])
+print("rank of the input            ", torch.linalg.matrix_rank(x_cat, atol=1e-6).item())
+print("rank of the tutorial's scores", torch.linalg.matrix_rank(tutorial_scores, atol=1e-6).item())
 
 # %% [markdown]
-# So the page's tables are illustrations: none follows from the one before it, and no choice of matrices
-# changes that. Such tables are fine for showing *what* a row of weights means. They should not be used to
-# check your code.
+# So the tutorial's tables are illustrations: none follows from the one before it, and no choice of matrices
+# changes that. Such tables can show *what* a row of attention weights means. Don't use them to check your
+# code.
 #
 # Here are real ones, from random matrices with a fixed seed, d_k = 3 and d_v = 2:
 
@@ -699,8 +800,8 @@ print("2 · cat - The = sat:", torch.allclose(2 * cat_scores[1] - cat_scores[0],
 # %% [markdown]
 # ### The complete example
 #
-# The same page ends with a run at other sizes: T = 4 tokens, d_model = 8, d_k = d_v = 4, and weights drawn
-# small (times 0.1). It sets no seed, so its numbers can't be repeated; ours can.
+# The tutorial ends with a run at other sizes: T = 4 tokens, d_model = 8, d_k = d_v = 4, and weight matrices
+# of small random numbers (times 0.1). It sets no seed, so its numbers can't be repeated; ours can.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -723,13 +824,12 @@ figure.colorbar(picture, ax=[left, right])
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow.
-# On the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the
-# scale.
+# *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow. On
+# the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the scale.
 #
-# Small random matrices give scores near zero, and so nearly the same weight for every token. A fresh model
-# starts about here: each token gets close to the plain average of all values. Training is what gives the
-# picture its shape.
+# Small random matrices give scores near zero, and so nearly the same weight for every token. A new model
+# starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
+# turns it into attention. Lesson 02 begins there.
 
 # %% role="try"
 # Try it: your function on the complete example; the differences should be zero, up to rounding.
@@ -740,19 +840,19 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 # %% [markdown]
 # ## 7 · Are these attention weights?
 #
-# When a model misbehaves, its weights are the first thing to test. Three rules hold for all attention
-# weights:
+# When a model misbehaves, its attention weights are the first thing to test. Three rules hold for all of
+# them:
 #
 # 1. every entry is **finite**, no NaN and no infinity;
 # 2. every entry lies **within** [0, 1];
 # 3. every row **sums** to one.
 #
-# The same page has a function for it. Here it is in PyTorch, its tests in the page's order.
+# The tutorial has a function for it. Here it is in PyTorch, with the tests in the tutorial's order.
 
 
 # %%
-def page_verdict(weights):
-    """The page's tests, in its order. Returns what the page's message says."""
+def tutorial_verdict(weights):
+    """The tutorial's tests, in its order. Returns what its message says."""
     row_sums = weights.sum(dim=-1)
     if not torch.allclose(row_sums, torch.ones_like(row_sums)):
         return "a row does not sum to one"
@@ -770,10 +870,20 @@ def page_verdict(weights):
 # %% [markdown]
 # ### Spot the slip
 #
-# Two of its five messages can never appear. Which? Think of a row with one NaN in it: what is its sum? Then
-# run the cell.
+# Two of its five messages can never appear. Which ones? Think of a row with one NaN in it: what is its sum?
 
 # %%
+predict(
+    "01_never_shown",
+    "Which two messages can never appear?",
+    [
+        "a weight is negative, a weight is greater than one",
+        "NaN found, infinity found",
+        "a weight is greater than one, infinity found",
+    ],
+)
+
+# %% role="answer"
 broken = {
     "sound": [0.5, 0.3, 0.2],
     "NaN": [0.5, math.nan, 0.5],
@@ -782,18 +892,25 @@ broken = {
     "negative": [0.8, 0.6, -0.4],
     "a hair above 1": [1.000005, 0.0, 0.0],
 }
+never_shown = ["a row does not sum to one", "a weight is negative", "a weight is greater than one"]
+never_shown += ["NaN found", "infinity found"]
 for name, numbers in broken.items():
     tested = torch.tensor([numbers])
-    print(f"{name:16s} sum {tested.sum():5.1f}   {page_verdict(tested)}")
+    verdict = tutorial_verdict(tested)
+    print(f"{name:16s} sum {tested.sum():5.1f}   {verdict}")
+    if verdict in never_shown:
+        never_shown.remove(verdict)
+
+compare_guess("01_never_shown", ", ".join(never_shown))
 
 # %% [markdown]
 # A NaN makes the sum NaN, an infinity makes it infinite or NaN, and neither equals one. So the row sum always
-# fails first, and the last two tests are never reached. The page's function does refuse such weights, but it
-# sends you looking for the wrong fault. Test finiteness first.
+# fails first, and the last two tests are never reached. The tutorial's function does refuse such weights, but
+# it sends you looking for the wrong fault. Test finiteness first.
 #
-# The last row is a sound one that is off by a rounding error, and the page refuses it. Floating-point numbers
-# are seldom exactly one, so a test needs a **tolerance**, for the range as well as for the sum. And one more
-# trap: `<`, `>` and `==` with a NaN are always False, so whether it slips through depends on how you ask.
+# The last row is a sound one with a rounding error, and the tutorial refuses it. Floating-point numbers are
+# seldom exactly one, so a test needs a **tolerance**, for the range as well as for the sum. And one more trap:
+# `<`, `>` and `==` with a NaN are always False, so whether it passes depends on how you ask.
 
 # %%
 nan_row = torch.tensor([0.5, math.nan, 0.5])
@@ -809,7 +926,7 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 # %% [markdown]
 # ### Exercise 6: `validate_attention`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # Return `None` for sound weights. Otherwise raise `ValueError` for the **first** rule broken, in this order;
 # its message must hold the word in bold:
@@ -831,13 +948,13 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 # <details><summary>My function refuses sound weights</summary>
 #
 # Do you compare with exactly zero or exactly one? Rounding needs room on both sides, in the rule for the
-# range as well as in that for the sum. Also look at which axis you sum over.
+# range as well as in the rule for the sum. Also look at which axis you sum over.
 #
 # </details>
 #
 # <details><summary>NaN passes, or gets the wrong message</summary>
 #
-# `<`, `>` and `==` with NaN are all False. Ask the question that NaN can't dodge, and ask it first.
+# `<`, `>` and `==` with NaN are all False. Use a test that NaN cannot pass, and use it first.
 #
 # </details>
 
@@ -873,14 +990,14 @@ for label, entries in broken.items():
 
 # %% [markdown]
 # These rules are necessary, not sufficient. Softmax over the wrong axis breaks rule 3, but a forgotten √d_k
-# breaks no rule at all: the weights are then finite, within [0, 1], sum to one, and are wrong. That is why
-# the checks in this course compare values too.
+# breaks no rule at all: the attention weights are finite, within [0, 1], and sum to one, and they are wrong.
+# That is why the checks in this course compare values too.
 #
 # ## 8 · Quiz
 #
 # ### Exercise 7: `quiz_01`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again. Scrolling
 # up and computing in a cell of your own are allowed.
@@ -888,8 +1005,8 @@ for label, entries in broken.items():
 # 1. `scores_shape` (a shape): `query` is (5, 16) and `key` is (7, 16). What shape has `query @ key.T`?
 # 2. `output_shape` (a shape): `x` has shape (2, 6, 10), `w_query` and `w_key` have (10, 4), `w_value` has
 #    (10, 3). What is the shape of the output of `self_attention`?
-# 3. `read_weight` (a number, to two decimals): in the small example, with which weight does token 2's value
-#    enter token 1's output?
+# 3. `read_weight` (a number, to two decimals): in the small example, what weight does token 2's value get in
+#    token 1's output?
 # 4. `multiplications` (a whole number): T = 10 tokens, d_k = 8. How many multiplications of two numbers does
 #    the table of scores of self-attention take, projections not counted?
 # 5. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
@@ -910,7 +1027,8 @@ for label, entries in broken.items():
 #    - b. finite; within [0, 1]; every column sums to one;
 #    - c. symmetric; not negative; every row sums to one;
 #    - d. within [0, 1]; largest on the diagonal; every row sums to one.
-# 9. `cat_slip` (a letter): what shows that the page's weights for "The cat sat" don't come from its scores?
+# 9. `cat_slip` (a letter): what shows that the tutorial's weights for "The cat sat" don't come from its
+#    scores?
 #    - a. the weights are not symmetric, though the scores are;
 #    - b. a row of weights does not sum to one;
 #    - c. in one row, two different scores have got the same weight;

@@ -16,10 +16,11 @@
 # %% [markdown]
 # # 02 · From dot products to trainable attention
 #
-# Lesson 01 was handed its weight matrices. Here you start with nothing but the words of a sentence, build an
-# attention that has no parameters at all, see what it can't do, and then give it matrices that can be
-# trained. The second half asks why scores are divided by a square root, and measures what happens to a model
-# that leaves it out.
+# Lesson 01 ended with matrices of small random numbers, and every token got nearly the plain average. Only
+# training can change that. Do we need matrices at all? Here you start with nothing but the words of a
+# sentence, build an attention without any parameters, see what it can't do, and then give it matrices that
+# can be trained. The second half asks why scores are divided by a square root, and measures what happens to a
+# model that leaves it out.
 #
 # **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. Also what a gradient
 # is: the slope along which training moves a parameter.
@@ -28,11 +29,11 @@
 #
 # - turn words into vectors and compare all of them with one product;
 # - say what attention without parameters can't express;
-# - write trainable self-attention with weights stored as `nn.Linear` stores them;
+# - write trainable self-attention with weight matrices stored as `nn.Linear` stores them;
 # - measure with one number how widely a token spreads its attention;
-# - explain, with the numbers at hand, why unscaled scores stop a model from learning.
+# - explain, with the numbers at hand, why unscaled scores make a model hard to train.
 #
-# **Time:** about 80 minutes, more than half of it for the exercises. The plan: words → dot products →
+# **Time:** <!-- time -->. The plan: words → dot products →
 # mixtures → three matrices → `nn.Linear` → entropy → scaling, saturation, gradients → a quiz.
 #
 # | letter | meaning | in this lesson's sentence |
@@ -52,15 +53,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1 · From words to vectors
 #
-# Eight words, and a number for each: its place in an alphabetical word list. The numbers are names, no more.
-# That "you" is 7 and "can" is 0 does not make "you" larger than "can".
+# Eight words, and a number for each: its place in an alphabetical word list. The numbers are only labels. That
+# "you" is 7 and "can" is 0 does not make "you" larger than "can".
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -71,8 +72,8 @@ print("sorted:", sorted(words))
 # %% [markdown]
 # An **embedding** is a table with a row of numbers for every word in the list. Looking a word up means taking
 # its row. Training will change the rows; at first they are random. Below, the table has 10 rows of 16 numbers,
-# and a seed makes the random numbers the same on every run. (`detach` leaves the gradients out of the examples
-# until we need them.)
+# and a seed makes the random numbers the same on every run. (`detach` leaves gradients out of the examples
+# until we need them.) Sentence and table come from a book chapter on attention, from here on "the chapter".
 
 # %%
 torch.manual_seed(123)
@@ -102,8 +103,8 @@ print("omega, to one decimal", omega, sep="\n")
 torch.set_printoptions(precision=4)
 
 # %% [markdown]
-# Look at the diagonal: it holds each word against itself. Look across it: entry [1, 2] equals entry [2, 1].
-# Keep both in mind, they come back soon.
+# Look at the diagonal: it holds the score of each word with itself. Then compare entry [1, 2] with entry
+# [2, 1]. Keep both in mind, they come back soon.
 #
 # Two loops take 64 small steps for 8 tokens, and a million for a thousand tokens. One product of two matrices
 # does the same work in a single call, because a matrix product *is* a table of dot products: of the rows of
@@ -111,29 +112,29 @@ torch.set_printoptions(precision=4)
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The table of all dot products of the tokens of `x`, for any leading axes, without a Python loop over tokens.
-# The check counts the operations that your code asks torch for, with 6 tokens and with 30.
+# The check counts the operations that your code asks torch for, with 6 tokens and with 30. Then use it: which two
+# *different* words of the sentence fit best?
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
 # Write the shapes side by side: (8, 16) and (8, 16). Which axis of the second should meet the 16 of the first,
-# and where does it stand?
+# and where is it now?
 #
 # </details>
 #
 # <details><summary>My table is 16 × 16</summary>
 #
 # The axis that disappears in the product is the one that is added up. You added up over tokens and compared
-# features. Which factor has to be turned round?
+# features. Which factor has to be transposed?
 #
 # </details>
 #
 # <details><summary>It works for one sentence but not for a batch</summary>
 #
-# `.T` turns *all* axes round, so it is for two axes only. Look up `Tensor.mT`, or `transpose` with two axes
-# counted from the end.
+# `.T` reverses *all* axes, so it is for two axes only. Lesson 01 shows two ways that leave the batch alone.
 #
 # </details>
 
@@ -156,16 +157,29 @@ check(pairwise_dot_products)
 # Try it: your table of the sentence, and whether it equals the loop's.
 my_omega = pairwise_dot_products(embedded_sentence)
 print(tuple(my_omega.shape), "as the loops say:", torch.allclose(my_omega, omega))
+best = my_omega.masked_fill(torch.eye(8).bool(), -math.inf).argmax().item()
+print("best fit of two different words:", words[best // 8], "and", words[best % 8])
 
 # %% [markdown]
 # ## 3 · Mix: attention without parameters
 #
-# Softmax turns each row of the table into weights. Row 1 belongs to "you" and says how much "you" takes from
-# each of the eight words.
+# Softmax turns each row of scores into attention weights, and these mix the words. First with four tokens of
+# three numbers, small enough for paper: token 0 against all, softmax, mixture.
+
+# %%
+four = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+small_scores = four @ four[0]
+small_weights = F.softmax(small_scores, dim=0)
+print("scores of token 0", small_scores, sep="\n")
+print("weights of token 0", small_weights, sep="\n")
+print("mixture for token 0", small_weights @ four, sep="\n")
+
+# %% [markdown]
+# Now the sentence. Row 1 belongs to "you" and says how much "you" takes from each of the eight words.
 
 # %%
 attention_weights = F.softmax(omega, dim=1)
-print("shape of the weights:", tuple(attention_weights.shape))
+print("shape of the attention weights:", tuple(attention_weights.shape))
 print("sums of the rows", attention_weights.sum(dim=1).round(decimals=4), sep="\n")
 for word, weight in zip(words, attention_weights[1], strict=True):
     print(f"you takes {weight:.4f} from {word}")
@@ -185,11 +199,20 @@ torch.set_printoptions(precision=4, sci_mode=False)
 print(f"largest difference from you itself: {(context_vec_2 - x_2).abs().max():.4f}")
 
 # %% [markdown]
-# The name `x_2` counts from one, as books do: the second word, `embedded_sentence[1]`.
+# The chapter counts words from one: its `x_2` is the second word, `embedded_sentence[1]`.
 #
-# So much work, and "you" has hardly changed. Here is why.
+# So much work, and "you" has hardly changed. Why?
 
-# %% role="draw"
+# %%
+predict(
+    "02_own_weight",
+    "Before you see the picture: how much of its own vector does a word keep, on average?",
+    low=0,
+    high=100,
+    unit="%",
+)
+
+# %% role="answer"
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 shown = left.imshow(omega, cmap="cividis")
 left.set(title="dot products", xlabel="key", ylabel="query")
@@ -202,17 +225,19 @@ for axes in (left, right):
     axes.set_yticks(range(8), words)
 plt.show()
 
+compare_guess("02_own_weight", round(100 * attention_weights.diagonal().mean().item(), 1))
+
 # %% [markdown]
 # *The picture in words:* two 8 × 8 grids. On the left the diagonal is bright, from about 10 to 25, and nearly
 # everything else is much darker; "me" with "translate" and "you" with "help" stand out a little. On the right
 # there is a yellow diagonal, every cell close to 1, and the rest is dark blue.
 #
-# A vector of 16 numbers of size about 1 has a dot product of about 16 with itself, while two unrelated ones
-# come out around 0. After the exponential the diagonal takes nearly everything: every word attends to itself.
+# A vector of 16 numbers of size about 1 has a dot product of about 16 with itself, while two unrelated vectors
+# have one near 0. After the exponential the diagonal takes nearly everything: every word attends to itself.
 #
 # ### Exercise 2: `context_vectors`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All context vectors at once: softmax of the dot products, **not scaled**, then the mixture. For any leading
 # axes; torch's own softmax is allowed.
@@ -234,7 +259,7 @@ plt.show()
 #
 # <details><summary>I get NaN for large entries</summary>
 #
-# Did you write the softmax with `exp` yourself? Lesson 01 takes something away from each row first.
+# Did you write the softmax with `exp` yourself? Lesson 01 subtracts something from each row first.
 #
 # </details>
 
@@ -261,8 +286,8 @@ print(torch.allclose(context_vectors(embedded_sentence)[1], context_vec_2, atol=
 # %% [markdown]
 # ### Spot the slip
 #
-# With the loops behind us, the page that this sentence comes from writes both steps as matrix products and
-# tests them. Two tests, two times `True`. Which of the two tells you something?
+# After the loops, the chapter writes both steps as matrix products and tests them, with the last two lines of the
+# next cell. Two tests, and `True` both times.
 
 # %%
 omega_mat = embedded_sentence.matmul(embedded_sentence.T)
@@ -272,38 +297,46 @@ print("shape of all context vectors:", tuple(all_contexts.shape))
 print(torch.allclose(omega_mat, omega))
 print(torch.allclose(all_contexts, all_contexts))
 
-# %% [markdown]
-# The second compares a thing with itself. It can't fail, whatever is in there. (Only a NaN would make it
-# `False`, since NaN equals nothing.) A test is worth something if a wrong answer makes it fail, so try one:
-# mix with the weights turned round.
-
 # %%
+predict("02_which_test", "Which of the two tests can fail?", ["the first only", "the second only", "both", "neither"])
+
+# %% [markdown]
+# A test is worth something if a wrong answer makes it fail, so try one: a table of features in place of tokens,
+# and a mixture with the attention weights transposed.
+
+# %% role="answer"
+wrong_omega = (embedded_sentence.T @ embedded_sentence)[:8, :8]
 wrong_contexts = torch.matmul(attention_weights.T, embedded_sentence)
 print("wrong against itself:  ", torch.allclose(wrong_contexts, wrong_contexts))
 print("wrong against the loop:", torch.allclose(wrong_contexts[1], context_vec_2, atol=1e-6))
 print("right against the loop:", torch.allclose(all_contexts[1], context_vec_2, atol=1e-6))
 
+fails = (not torch.allclose(wrong_omega, omega), not torch.allclose(wrong_contexts, wrong_contexts))
+told = {(True, True): "both", (False, False): "neither", (True, False): "the first only"}
+compare_guess("02_which_test", told.get(fails, "the second only"))
+
 # %% [markdown]
-# Compare with something that was computed **another way**: here, with the loop. The checks in this course do
-# the same; what they compare yours with is PyTorch itself or a slow loop.
+# The second compares a thing with itself. It can't fail, whatever is in there. (Only a NaN would make it
+# `False`, since NaN equals nothing.) Compare with something that was computed **another way**: here, with the
+# loop. The checks in this course do the same; what they compare yours with is PyTorch itself or a slow loop.
 #
 # ### What this attention can't do
 #
 # Three limits, all visible above:
 #
 # 1. Every word looks mostly at itself.
-# 2. The table is symmetric: "me" can't look at "you" without "you" looking at "me" just as hard (before the
-#    softmax).
-# 3. There is nothing to learn. The scores follow from the word vectors, and no training can say what to look
-#    *for*.
+# 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
+# 3. One vector has to do three jobs. Training can change the embeddings, and with them the scores. But what a
+#    word looks for, what it is found by and what it hands over then change together; they can't be learnt
+#    apart. "It" could never look for "crate" without "crate" looking for "it".
 #
 # ## 4 · Three matrices make it trainable
 #
-# The cure is lesson 01's: give each word a query, a key and a value of its own, made by three matrices. Now
-# the matrices are **parameters**, numbers that training may change. Before training they are random.
+# The solution is lesson 01's: give each word a query, a key and a value of its own, made by three matrices.
+# Now the matrices are **parameters**, numbers that training may change. Before training they are random.
 #
 # One word first. The matrices are stored with the *output* axis first, (d_out, d_in), so for a single vector
-# the matrix stands on the left.
+# the matrix is the left factor.
 
 # %%
 torch.manual_seed(123)
@@ -319,8 +352,8 @@ print("x_2", tuple(x_2.shape), " U_query", tuple(U_query.shape), " query_2", tup
 print(f"query_2[0] is row 0 of U_query with x_2: {U_query[0] @ x_2:.3f} = {query_2[0]:.3f}")
 
 # %% [markdown]
-# For all words at once the page puts the words into columns, multiplies, and turns the result back, so that
-# each word has a row again. Row 1 must then be the key that we just made alone.
+# For all words at once the chapter puts the words into columns, multiplies, and transposes the result, so that
+# each word has a row again. Row 1 must then be the key that we just computed alone.
 
 # %%
 keys = U_key.matmul(embedded_sentence.T).T
@@ -329,8 +362,8 @@ print("keys  ", tuple(keys.shape), torch.allclose(key_2, keys[1]))
 print("values", tuple(values.shape), torch.allclose(value_2, values[1]))
 
 # %% [markdown]
-# (On the page, the two comparisons stand in one cell without `print`. A notebook shows only the last value of
-# a cell, so the first comparison could have been `False` and nobody would have seen it.)
+# (In the chapter, both comparisons are in one cell without `print`. A notebook shows only the last value of a
+# cell, so the first comparison could have been `False` and nobody would have seen it.)
 #
 # How well does the query of "you" fit the key of "help"? One dot product. And the same against all keys:
 
@@ -356,8 +389,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 print("trainable context vector of you", context_vector_2, sep="\n")
 
 # %% [markdown]
-# "You" now takes 86 % from "to" and 14 % from "translate", and nothing to speak of from itself. That is not
-# yet *useful*, the matrices are random. But it is no longer forced. And the table of scores is no longer
+# "You" now takes 86 % from "to", 14 % from "translate", and almost nothing from itself. That is not *useful*
+# yet, since the matrices are random. But it is no longer forced. And the table of scores is no longer
 # symmetric:
 
 # %%
@@ -366,47 +399,50 @@ print(f"you asks help: {queries[1] @ keys[2]:.2f}")
 print(f"help asks you: {queries[2] @ keys[1]:.2f}")
 
 # %% [markdown]
-# ### Which way round is the matrix?
+# ### Which factor comes first?
 #
-# The page writes `U.matmul(x.T).T`. Turning a product round swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ, so this
+# The chapter writes `U.matmul(x.T).T`. Transposing a product swaps its factors, (A · B)ᵀ = Bᵀ · Aᵀ, so this
 # equals `x @ U.T`: no need to put the words into columns first. `nn.Linear` works the same way. It stores its
-# weight as (d_out, d_in), and computes with the transpose.
+# weight matrix as (d_out, d_in), and computes with the transpose.
 
 # %%
 layer = nn.Linear(16, 32, bias=False)
 print("nn.Linear(16, 32) stores", tuple(layer.weight.shape))
 
-print("x @ U.T is the page's result:", torch.allclose(embedded_sentence @ U_key.T, keys))
-print("and so is F.linear:          ", torch.allclose(F.linear(embedded_sentence, U_key), keys))
+print("x @ U.T, the same result:    ", torch.allclose(embedded_sentence @ U_key.T, keys))
+print("F.linear, the same result:   ", torch.allclose(F.linear(embedded_sentence, U_key), keys))
 print("x @ U runs too, but is wrong:", torch.allclose(embedded_sentence @ U_key, keys))
 
 # %% [markdown]
 # The last line is a trap. Because U is 16 × 16 here, the forgotten transpose raises no error; the numbers are
 # just wrong. With `nn.Linear(16, 32)` it would raise. Test with sizes that differ.
 #
+# (The chapter also writes `.T` for a single vector, `x_2.T`. A vector has one axis and nothing to transpose.
+# PyTorch warns that this will be an error; leave the `.T` out.)
+#
 # ## 5 · The same in a batch, with `nn.Linear`
 #
-# In a model the three matrices live in `nn.Linear` layers, and a batch axis comes first. Another page does
-# that with this input (B = 1, T = 3, E = 4) and three layers `nn.Linear(4, 4, bias=False)`, and prints what it
-# got for Q:
+# In a model the three matrices are inside `nn.Linear` layers, and a batch axis comes first. A second tutorial,
+# "the batched tutorial", does that with this input (B = 1, T = 3, E = 4) and three layers `nn.Linear(4, 4,
+# bias=False)`, and prints what it got for Q:
 
 # %%
 x = torch.tensor([[[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]]])
 first_try, second_try = (nn.Linear(4, 4, bias=False)(x).detach() for _ in range(2))
 
 print("input x", tuple(x.shape))
-print("the page's first query: [0.1149, 0.3946, -0.5309, 0.0528]")
-print("two runs here agree:   ", torch.allclose(first_try, second_try))
+print("the tutorial's first query: [0.1149, 0.3946, -0.5309, 0.0528]")
+print("two runs here agree:       ", torch.allclose(first_try, second_try))
 
 # %% [markdown]
 # ### Spot the slip
 #
-# Run the page's cells again and you get other numbers: new layers are random, and the page sets no seed. Its
+# Run the tutorial's cells again and you get other numbers: new layers are random, and it sets no seed. Its
 # figures can't be reproduced that way. A result that nobody can repeat can't be checked either.
 #
-# But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight plus column
-# 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column 0, half
-# of the second into column 1, and zeros elsewhere. Many weights would do; these are the simplest.
+# But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight matrix plus
+# column 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column
+# 0, half of the second into column 1, and zeros elsewhere. Many matrices would do; these are the simplest.
 
 
 # %%
@@ -426,11 +462,11 @@ Q, K, V = W_q(x), W_k(x), W_v(x)
 print("Q", Q, "K", K, "V", V, sep="\n")
 
 # %% [markdown]
-# The page's third query is [-0.5850, 0.1705, -0.4278, 0.1599], and we never put it in. The third token is the
-# first plus half the second, and a projection keeps such relations, so its query follows. (The page prints four
-# decimals. It computed with more, and so do we: a fifth one is chosen such that all its figures agree.)
+# The tutorial's third query is [-0.5850, 0.1705, -0.4278, 0.1599], and we never put it in. The third token is
+# the first plus half the second, and a projection keeps such relations, so its query follows. (The tutorial
+# prints four decimals but computed with more. So do we: a fifth one is chosen such that all figures agree.)
 #
-# From here its scores, weights and output come out to the last printed digit:
+# From here its scores, attention weights and output come out to the last printed digit:
 
 # %%
 attn_scores = torch.matmul(Q, K.transpose(-2, -1)) / Q.size(-1) ** 0.5
@@ -443,20 +479,21 @@ print("output", output, sep="\n")
 # %% [markdown]
 # ### Exercise 3: `trainable_self_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Self-attention whose matrices are stored as in `nn.Linear`: `u_query` and `u_key` are (d_k, E), `u_value` is
-# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ.
+# (d_v, E). Scale by √d_k. In the check E, d_k and d_v all differ. Then find the asymmetry: for which two words do
+# the two directions differ most?
 #
 # <details><summary>Right on the sentence, wrong (or an error) in the check</summary>
 #
 # On the sentence E, d_k and d_v are all 16, so a missing transpose runs, and √16 is the root of any of them.
-# For each of your three products and for the scale: which size do you mean, and which tensor's which axis is
-# it?
+# For each of your three products and for the scale: which size do you mean, and which axis of which tensor
+# has it?
 #
 # </details>
 #
-# <details><summary>My weights are a little too flat, or too sharp</summary>
+# <details><summary>My attention weights are a little too flat, or too sharp</summary>
 #
 # The scale belongs to the vectors that meet in the dot product. Are those the tokens themselves?
 #
@@ -464,15 +501,15 @@ print("output", output, sep="\n")
 #
 # <details><summary>The check says that no gradient reaches `u_query`</summary>
 #
-# Copying a matrix into a fresh `nn.Linear` makes a new parameter; the gradient then stops there and never
-# reaches the argument. Use the matrix itself: `F.linear`, or a product.
+# Copying a matrix into a new `nn.Linear` makes a new parameter; the gradient then stops there and never
+# reaches the argument. Use the matrix itself.
 #
 # </details>
 
 
 # %% exercise="trainable_self_attention" role="solution"
 def trainable_self_attention(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> tuple[Tensor, Tensor]:
-    """Scaled dot-product self-attention with weights stored (d_out, d_in), as in nn.Linear.
+    """Scaled dot-product self-attention with weight matrices stored (d_out, d_in), as in nn.Linear.
 
     x: (..., T, E); u_query and u_key: (d_k, E); u_value: (d_v, E).
     Returns (output (..., T, d_v), weights (..., T, T)).
@@ -489,8 +526,10 @@ def trainable_self_attention(x: Tensor, u_query: Tensor, u_key: Tensor, u_value:
 check(trainable_self_attention)
 
 # %% role="try"
-# Try it: both pages in one call each. All differences should be zero, up to rounding.
+# Try it: chapter and tutorial in one call each. All differences should be zero, up to rounding.
 my_output, my_weights = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
+gap = (my_weights - my_weights.T).argmax().item()
+print("the two directions differ most:", words[gap // 8], "looks at", words[gap % 8], "and not the other way")
 print((my_weights[1] - attention_weights_2).abs().max().round(decimals=4))
 print((my_output[1] - context_vector_2).abs().max().round(decimals=4))
 my_output, my_weights = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)
@@ -499,8 +538,8 @@ print((my_output - output).abs().max().round(decimals=4))
 # %% [markdown]
 # ## 6 · One number for a row: entropy
 #
-# You will soon compare hundreds of rows of weights, and need a number that says whether a row is spread out or
-# concentrated. The usual one is the **entropy** (Shannon 1948):
+# You will soon compare hundreds of rows of attention weights, and need a number that says whether a row is
+# spread out or concentrated. The usual one is the **entropy** (Shannon 1948):
 #
 # $$H(w) = -\sum_j w_j \ln w_j$$
 #
@@ -521,9 +560,8 @@ for name, row in rows.items():
 # Read the last column as "this row attends to about so many tokens". Equal weights on n tokens have the
 # entropy ln n, the largest possible. A row that puts everything on one token has 0.
 #
-# Mind the `if w > 0`. A weight can be exactly zero: softmax rounds small ones to 0, and masks (lesson 04) make
-# zeros on purpose. Its term counts as 0, because w · ln w goes to 0 as w does. A computer that is not told so
-# does this:
+# Note the `if w > 0`. A weight can be exactly zero: softmax rounds small ones to 0, and masks (lesson 04) make
+# zeros on purpose. Its term counts as 0, because w · ln w goes to 0 as w does. Without this rule you get:
 
 # %%
 zero = torch.tensor(0.0)
@@ -535,21 +573,21 @@ for exponent in (1, 3, 6, 12):
 # %% [markdown]
 # ### Exercise 4: `attention_entropy`
 #
-# Difficulty 3 of 5 · about 10 minutes
+# Difficulty 3 of 5
 #
 # The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
 # NaN, nor does its gradient.
 #
 # <details><summary>Some of my entropies are NaN</summary>
 #
-# Print the row: it has a zero in it. Give the logarithm something harmless in that place: a 0 put in
-# afterwards is right, but its gradient is NaN. Look up `clamp` and `torch.where`.
+# Print the row: it has a zero in it. Give the logarithm something harmless in that place *before* you take it: a 0
+# put in afterwards is right, but its gradient is NaN. `torch.where` chooses between two tensors, entry by entry.
 #
 # </details>
 #
 # <details><summary>My numbers are larger than expected by a factor of about 1.44</summary>
 #
-# That is 1 / ln 2. Which base has your logarithm?
+# That is 1 / ln 2. What base is your logarithm?
 #
 # </details>
 #
@@ -605,14 +643,14 @@ for width in (1, 4, 16, 64, 256, 1024):
 # %% [markdown]
 # ### Step 2: large scores saturate softmax
 #
-# Softmax looks at differences. With scores of size 8 (d_k = 64) the best key is often several points ahead of
-# the next, and takes almost everything: the row is **saturated**. Below, 2000 random queries attend to 10
-# random keys. The entropy could be at most ln 10 = 2.30.
+# Softmax depends on differences. With scores of size 8 (d_k = 64) the best key is often several points ahead
+# of the next, and takes almost everything: the row is **saturated**. Below, 2000 random queries attend to 10
+# random keys. The entropy can be at most ln 10 = 2.30.
 
 
 # %%
 def random_rows(width, scale):
-    """The weights of 2000 random queries on 10 random keys."""
+    """The attention weights of 2000 random queries on 10 random keys."""
     generator = torch.Generator().manual_seed(width)
     q, k = torch.randn(2000, width, generator=generator), torch.randn(10, width, generator=generator)
     return (q @ k.T * scale).softmax(-1)
@@ -643,12 +681,14 @@ for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
     print(f"lead {lead:4.0f}: weight {weight:.6f}, w (1 - w) {weight * (1 - weight):.1e}, slope {gradient[0]:.1e}")
 
 # %% [markdown]
-# At a lead of 20 the slope is 2e-09. A gradient that has to pass through here arrives as next to nothing, and
-# the query and key matrices behind it don't learn. That is what *vanishing gradients* means.
+# At a lead of 20 the slope is 2e-09. Almost nothing is left of a gradient that passes through here, so the
+# query and key matrices don't learn. Vaswani et al. (2017) give this as their reason for the scale: softmax is
+# pushed "into regions where it has extremely small gradients". (It is a saturated softmax. What is usually
+# called *vanishing gradients* is something else: gradients that shrink from layer to layer in a deep network.)
 #
 # Watch it happen. Both sides below have the same random queries and keys; on the right their scores are
 # divided by √d_k. The slider says how many entries of each vector count. At d_k = 1 the two sides agree. Move
-# it to 64: what becomes of the rows on the left, of their entropy and their slope? And on the right? Then
+# it to 64: what happens to the rows on the left, to their entropy and their slope? And on the right? Then
 # choose a yellow cell on the left with the arrow keys, and compare its slopes on the two sides.
 
 # %% role="draw"
@@ -660,9 +700,9 @@ random_keys = torch.randn(10, 512, generator=generator)
 ScalingExplorer(random_queries, random_keys)
 
 # %% [markdown]
-# On the left nearly every row ends as one yellow cell. On the right the numbers change with every width, but the
-# rows stay as widely spread as they were. Here are the random rows of step 2 again, all widths in one picture; the
-# slope of a row is w · (1 − w) added up over its weights, as in the view:
+# On the left nearly every row ends as one yellow cell. On the right the numbers change with every width, but
+# the rows stay as widely spread as they were. Here are the random rows of step 2 again, all widths in one
+# picture; the slope of a row is w · (1 − w) added up over its weights, as in the view:
 
 # %% role="draw"
 slopes = {name: [(w * (1 - w)).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()}
@@ -686,14 +726,13 @@ plt.show()
 # ### Step 4: does it matter when you train?
 #
 # A small task: eight random tokens, and token t should fetch token t − 1. Only the query and key matrices may
-# change. Both runs start from the same matrices and learn with the same step size; the one difference is the
-# scale.
+# change. Both runs start from the same matrices and learn with the same step size (`rate`).
 
 
 # %% role="train"
-def train(scale, steps=200, rate=0.1, width=64):
+def train(scale, steps=200, rate=0.1, width=64, seed=7):
     """Learn to fetch the token before; returns the mean squared error at every step, and the last weights."""
-    generator = torch.Generator().manual_seed(7)
+    generator = torch.Generator().manual_seed(seed)
     tokens = torch.randn(8, width, generator=generator, dtype=torch.float64)
     u = torch.randn(2, width, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
     errors = []
@@ -721,19 +760,51 @@ axes.legend(loc="center right")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some twenty steps. The
-# unscaled one starts higher, jumps down once and then lies flat at about 1.5 to the end.
+# *The picture in words:* the scaled run drops from about 1.2 to nearly 0 within some twenty steps. The unscaled
+# one starts higher, jumps down once and then stays flat at about 1.5 to the end.
 #
-# The unscaled run is not slow, it is stuck: most of its rows sit on wrong tokens, with no slope to leave them by.
-# The scaled run ends with little slope as well, but there it does no harm: it has found every token.
-# Change the seed in `train` and run both cells again. The level at which it gets stuck changes.
+# The unscaled run has stopped learning: most of its rows point at wrong tokens, with gradients too small to
+# move them. The scaled run ends with little slope as well, but there it does no harm: it has found every token.
+#
+# Is the comparison fair? The same step size is not the same step. Without the scale each score is 8 times as
+# large, and so is its gradient for the matrices; one step then moves the scores 64 times as far. Perhaps the
+# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time.
+
+# %%
+predict(
+    "02_step_sizes",
+    "With the best of five step sizes, does the unscaled run find all eight tokens?",
+    ["yes, as the scaled run does", "no, but more than with the others", "no, the step size makes no difference"],
+)
+
+# %% role="answer"
+best = []
+print("tokens found of 8, mean of 4 seeds, after 600 steps")
+print("  rate   unscaled   scaled")
+for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
+    found = []
+    for scale in (1.0, 64**-0.5):
+        last = [train(scale, 600, rate, seed=seed)[1] for seed in range(4)]
+        found.append(sum((w.argmax(-1) == torch.arange(8).roll(1)).sum().item() for w in last) / 4)
+    best.append(found[0])
+    print(f"{rate:6.3f} {found[0]:10.2f} {found[1]:8.2f}")
+
+outcome = "yes, as the scaled run does" if max(best) == 8 else "no, the step size makes no difference"
+if 8 > max(best) > min(best) + 1:
+    outcome = "no, but more than with the others"
+compare_guess("02_step_sizes", outcome)
+
+# %% [markdown]
+# So a part of it *was* the step size: with smaller steps the unscaled run finds more. But at no step size does
+# it find all eight, while the scaled run does at almost every one, over a range of a hundred. That is what the
+# square root is for: training works, and without a search for the one step size that just works.
 #
 # ### What the argument does not say
 #
 # It starts from entries with mean 0 and variance 1. The sentence in part 4 breaks that: `torch.rand` draws from
-# 0 to 1, so no entry of U is negative. All entries of a key then lean to the same side, and the products in a
-# score pile up instead of cancelling. Its weights were sharp *although* the scores were scaled. Measured,
-# beside matrices drawn with mean 0 and variance 1/16, which keep queries and keys at variance 1:
+# 0 to 1, so no entry of U is negative. The entries of a key then tend to share a sign, and the products in a
+# score add up instead of cancelling. Its attention weights were sharp *although* the scores were scaled. Below
+# is the measurement, beside matrices with mean 0 and variance 1/16, which keep queries and keys at variance 1:
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -745,14 +816,15 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 
 # %% [markdown]
 # The scale and the starting values belong together: √d_k keeps scores in range only while queries and keys have
-# mean 0 and variance about 1. This is one reason why layers start from small random numbers of both signs. Try it
-# in the view of step 3: give it `3 * random_queries` and `3 * random_keys`, and the scaled side is saturated too.
+# mean 0 and variance about 1. This is one reason why layers start from small random numbers of both signs. Try
+# it in the view of step 3: give it `3 * random_queries` and `3 * random_keys`, and the scaled side is saturated
+# too.
 #
 # ## 8 · Quiz
 #
 # ### Exercise 5: `quiz_02`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
@@ -778,10 +850,10 @@ for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fa
 # 8. `entropy` (a number, to two decimals): a query attends to 8 keys with equal weights. What is the entropy,
 #    in nats?
 # 9. `stuck` (a letter): why did the unscaled run in step 4 stop improving?
-#    - a. its rows of weights no longer summed to one;
-#    - b. its weights were nearly one-hot, so hardly any gradient reached the query and key matrices;
+#    - a. its rows of attention weights no longer summed to one;
+#    - b. its attention weights were nearly one-hot, so hardly any gradient reached the query and key matrices;
 #    - c. its scores became NaN;
-#    - d. its weights were nearly uniform, so all tokens looked alike.
+#    - d. its attention weights were nearly uniform, so all tokens looked alike.
 
 # %% exercise="quiz_02" role="solution"
 quiz_02 = {
@@ -816,8 +888,8 @@ check(quiz_02, "quiz_02")
 # ## What you can do now
 #
 # You can build attention from plain dot products, say what it lacks, and give it trainable matrices in the
-# form in which `nn.Linear` keeps them. You can put a number on how widely a row looks. And you have seen the
-# chain that the square root breaks: wide vectors, large scores, a saturated softmax, no gradient.
+# form in which `nn.Linear` stores them. You can measure how widely a row is spread. And you have seen the chain
+# that the square root breaks: wide vectors, large scores, a saturated softmax, no gradient.
 #
 # **To read next**
 #

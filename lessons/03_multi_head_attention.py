@@ -16,24 +16,26 @@
 # %% [markdown]
 # # 03 · Many heads
 #
-# One attention gives every token one row of weights, and so one mixture of the others. A token may need more
-# than one: the verb it belongs to *and* the word it replaces. *Multi-head attention* runs several small
-# attentions side by side, each on its own slice of the numbers, and joins what they found. The mathematics is
-# that of lesson 01. What is new is bookkeeping: axes are cut, swapped and joined, and most mistakes give the
-# right shape.
+# *She sat down on the bank of the river.* To read "bank", look at "river": it is no bank with money. To read
+# "sat", look at "she" for who, and at "bank" for where. One attention gives every token one row of weights,
+# and so one mixture of the others; a token may need more than one. *Multi-head attention* runs several small
+# attentions side by side and joins what they found. The mathematics is that of lesson 01. What is new is
+# bookkeeping: axes are cut, swapped and joined, and most mistakes give the right shape. At the end you train a
+# model with two heads and see what each of them has learnt.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its
-# weight the other way round.
+# weight matrix transposed.
 #
 # **Afterwards you can**
 #
 # - cut a tensor into heads and join it again, and say why `view` alone won't do;
 # - read and write an `einsum`;
 # - write multi-head attention as a function and as a module, with a mask and for two different sequences;
-# - load the weights of PyTorch's `nn.MultiheadAttention` into your own and get the same numbers.
+# - load the parameters of PyTorch's `nn.MultiheadAttention` into your own and get the same numbers;
+# - find out what a trained head is for, by switching it off.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: why several → split → merge →
-# score → the whole → scale → matrices for each head → a module → PyTorch's own → a quiz.
+# **Time:** <!-- time -->. The plan: why several → split → merge →
+# score → the whole → scale → matrices for each head → a module → PyTorch's own → two trained heads → a quiz.
 #
 # | letter | meaning | in the small example |
 # | --- | --- | --- |
@@ -51,17 +53,17 @@ import matplotlib.pyplot as plt
 import torch
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1 · Why more than one?
 #
-# A token wants two things: the *subject* from token 1 and the *place* from token 3. Let the values hold the
-# subject in their first two columns and the place in their last two. One row of weights must serve all four
-# columns. It can go half and half, and then half of what arrives comes from the wrong token. Two rows of
-# weights, one for each half of the columns, fetch both cleanly.
+# The token "sat" wants two things: the *subject* from token 1 and the *place* from token 3. Let the values hold
+# the subject in their first two columns and the place in their last two. One row of weights must serve all
+# four columns. It can go half and half, and then half of what arrives comes from the wrong token. Two rows of
+# weights, one for each half of the columns, fetch both exactly.
 
 # %%
 told = torch.tensor([[0.0, 0.0, 0.0, 0.0], [5.0, 6.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 8.0, 9.0]])
@@ -73,11 +75,13 @@ subject_row, place_row = torch.tensor([0.0, 1.0, 0.0, 0.0]), torch.tensor([0.0, 
 print("two heads:", torch.cat([subject_row @ told[:, :2], place_row @ told[:, 2:]]))
 
 # %% [markdown]
-# Each **head** owns a slice of the columns of query, key and value, and computes its own table of weights
-# from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on.
+# Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention
+# weights from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two
+# more reasons: in a long text one softmax must share its 1 among very many tokens, while several can each pick
+# one; and heads don't wait for each other, so a machine computes them at the same time.
 #
-# It costs next to nothing extra. The projections keep their size. With two heads there are twice as many dot
-# products, but each is half as long. Only the tables of weights become more: one for each head.
+# The number of multiplications stays the same: twice as many dot products, each half as long. Memory grows: there
+# is one table of attention weights for each head (lesson 09 measures it).
 #
 # ## 2 · Cut into heads
 #
@@ -98,9 +102,34 @@ print("keys", keys, sep="\n")
 print("values", values, sep="\n")
 
 # %% [markdown]
+# ### A list of single heads
+#
+# The plainest way to write two heads: take each head's columns, run lesson 01's attention on them, and put the
+# results side by side.
+
+
+# %%
+def one_head(query, key, value):
+    """Lesson 01's scaled dot-product attention for one sequence: (T, D) each, returns (T, D)."""
+    return (query @ key.T / math.sqrt(query.shape[-1])).softmax(-1) @ value
+
+
+outputs = []
+for head in range(2):
+    columns = slice(2 * head, 2 * head + 2)
+    outputs.append(one_head(queries[:, columns], keys[:, columns], values[:, columns]))
+print("one head after the other", torch.cat(outputs, dim=-1), sep="\n")
+
+# %% [markdown]
+# This is multi-head attention, and it is right. Everything until section 5 is the same without the Python loop:
+# an optimisation, so that 12 heads in a batch of 64 sequences take one call in place of 768. Keep the numbers
+# above; the fast way must give them too.
+#
+# ### All heads in one tensor
+#
 # `view(3, 2, 2)` cuts the last axis, 4 columns, into 2 heads of 2 columns. Read the first block below: it is
-# token 0, its first line is what head 0 sees of it, its second line what head 1 sees. Compare with the first
-# row of `queries`.
+# token 0. Its first row is what head 0 sees of it, its second row what head 1 sees. Compare with the first row
+# of `queries`.
 
 # %%
 query_heads = queries.view(3, 2, 2)
@@ -112,15 +141,15 @@ print("value heads", value_heads, sep="\n")
 
 # %% [markdown]
 # These are arranged (T, H, D): token, head, column. Inside one head we want a table of tokens, as in lesson
-# 01, and `@` works on the *last two* axes. So the head axis should come in front: (H, T, D).
+# 01, and `@` works on the *last two* axes. So the head axis should come first: (H, T, D).
 #
 # ### What `view` does and what `transpose` does
 #
 # To see where numbers go, number them. Below, entry 12 is token 1, column 2: the tens tell the token, the
 # ones the column.
 #
-# In memory a tensor is one long row of numbers. **`view` never touches that row**, it only says anew where
-# lines end. **`transpose` swaps two axes**: the number at [i, j] is found at [j, i] afterwards.
+# In memory a tensor is one long row of numbers. **`view` never touches that row**, it only redefines where
+# rows end. **`transpose` swaps two axes**: the number at [i, j] is found at [j, i] afterwards.
 
 # %%
 numbered = 10 * torch.arange(3).unsqueeze(1) + torch.arange(4)
@@ -134,8 +163,8 @@ print("head 0", swapped[0], sep="\n")
 print("head 1", swapped[1], sep="\n")
 
 # %% [markdown]
-# Head 0 holds columns 0 and 1 of every token, head 1 holds columns 2 and 3, and each line is one token. Now
-# the tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once?
+# Head 0 holds columns 0 and 1 of every token, head 1 holds columns 2 and 3, and each row is one token. Now the
+# tempting short cut: (H, T, D) is (2, 3, 2), so why not ask `view` for it at once?
 
 # %%
 short_cut = numbered.view(2, 3, 2)
@@ -144,10 +173,11 @@ print("head 0", short_cut[0], sep="\n")
 print("head 1", short_cut[1], sep="\n")
 
 # %% [markdown]
-# Follow the numbers yourself. Below, steps 1 to 3 take the numbered tensor into heads; the way back, steps 4 to 7,
-# belongs to the next section. Choose a number (click it, or use the arrow keys) and press Next: where does it go in
-# the tensor, and where in memory? At step 3 the short cut stands beside the right way, with a cross at every number
-# that is in the wrong place. Then change the sizes at the top. Are there any for which the short cut comes out right?
+# Follow the numbers yourself. Below, steps 1 to 3 take the numbered tensor into heads; the way back, steps 4
+# to 7, belongs to the next section. Choose a number (click it, or use the arrow keys) and press Next: where
+# does it go in the tensor, and where in memory? Step 3 shows the short cut beside the right way, with a cross
+# at every number that is in the wrong place. Then change the sizes at the top. For which sizes is the short
+# cut right?
 
 # %% role="draw"
 from grader.views import HeadSplitter
@@ -157,13 +187,20 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 # %% [markdown]
 # Only with one head or with one token, where there is nothing to swap.
 #
-# With `view` alone, head 0 has token 0 twice and never sees token 2. Nothing complains: the shape is right,
-# the softmax will sum to one, and a model trained this way even learns something. Only a look at the numbers
-# tells.
+# With `view` alone, head 0 has token 0 twice and never sees token 2. Nothing complains: the shape is right, and
+# the softmax will sum to one. Only the numbers reveal it.
 #
+# One more thing that you need: code for **any** leading axes. A star collects them, and passes them on:
+
+# %%
+*leading, tokens_here, width = torch.zeros(7, 2, 3, 4).shape
+print("leading", leading, " tokens", tokens_here, " width", width)
+print("cut in two:", tuple(torch.zeros(7, 2, 3, 4).reshape(*leading, tokens_here, 2, width // 2).shape))
+
+# %% [markdown]
 # ### Exercise 1: `split_heads`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # From (..., T, E) to (..., H, T, D), for any number of leading axes. If the heads don't divide the columns
 # evenly, raise `ValueError` with a message that names both numbers: whoever reads it will want to know which
@@ -189,13 +226,6 @@ HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 # gives a whole number, `/` gives a float.
 #
 # </details>
-#
-# <details><summary>I don't know how to pass leading axes on</summary>
-#
-# `*leading, seq_len, d_model = x.shape` collects them in a list, and `(*leading, 2, 3)` puts them in front of
-# other sizes.
-#
-# </details>
 
 
 # %% exercise="split_heads" role="solution"
@@ -217,15 +247,14 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 check(split_heads)
 
 # %% role="try"
-# Try it: every head should hold one line for each token, in order.
+# Try it: every head should hold one row for each token, in order.
 print(split_heads(numbered, 2))
 
 # %% [markdown]
 # ## 3 · Join the heads again
 #
 # After each head has done its work there is a tensor (H, T, D), and every token should get its row of E
-# numbers back, head 0's first, then head 1's. That is the same way in the other direction: swap, then join
-# two axes.
+# numbers back, head 0's first, then head 1's. That is the same way in reverse: swap, then join two axes.
 #
 # Joining is `view` again, and here many people meet this error for the first time:
 
@@ -239,9 +268,9 @@ except RuntimeError as error:
     print("RuntimeError:", str(error).split(" (")[0])
 
 # %% [markdown]
-# Why? `transpose` moves no numbers either: it only notes that the axes are to be walked in another order. The
-# notes are called **strides**, the steps in memory from one entry to the next along each axis. `view` can join
-# two axes only if they can be walked through in one go.
+# Why? `transpose` moves no numbers either: it only notes that the axes are now read in another order. The notes
+# are called **strides**, the steps in memory from one entry to the next along each axis. `view` can join two
+# axes only if they can be read in one go.
 
 # %%
 print("worked", tuple(worked.shape), "strides", worked.stride(), "contiguous:", worked.is_contiguous())
@@ -257,38 +286,37 @@ print("joined", copied.view(3, 4), sep="\n")
 # `contiguous()` copies the numbers into the order of the axes, and then `view` can join. `reshape` does both:
 # it is a `view` where that is possible and copies where it isn't.
 #
-# Go back to the view of section 2 and walk through its steps 4 to 7. Watch its two strips, what memory holds and what
-# the tensor reads: at which steps does the upper one change? And what stands under the numbers where the tensor is
-# not contiguous?
+# Go back to the view of section 2 and walk through its steps 4 to 7. Watch its two strips, what memory holds
+# and what the tensor reads: at which steps does the upper one change? And what is written under the numbers
+# where the tensor is not contiguous?
 #
-# There are two ways to "mend" the error that only silence it. One is to drop the transpose. The other is
-# to replace `transpose` and `view` by one `reshape` to the final shape. Both give the right shape; read the
-# tens.
+# There are two ways to "fix" the error that only hide it. One is to drop the transpose. The other is to
+# replace `transpose` and `view` by one `reshape` to the final shape. Both give the right shape; read the tens.
 
 # %%
 print("reshape without transpose", worked.reshape(3, 4), sep="\n")
 
 # %% [markdown]
-# Token 0's row now holds numbers of tokens 0 and 1. It is the mistake of the last section once more, from the
-# other side.
+# Token 0's row now holds numbers of tokens 0 and 1. It is the mistake of the last section again, on the way
+# back.
 #
 # ### Exercise 2: `merge_heads`
 #
-# Difficulty 2 of 5 · about 5 minutes
+# Difficulty 2 of 5
 #
 # The inverse of `split_heads`: from (..., H, T, D) to (..., T, H·D).
 #
 # <details><summary>"view size is not compatible with input tensor's size and stride"</summary>
 #
-# Don't drop the transpose. Either make the tensor contiguous after it, or use the function that does so by
-# itself when it must.
+# Don't drop the transpose; it is needed. What does `view` ask of the numbers in memory, and what two ways out
+# did the text name?
 #
 # </details>
 #
 # <details><summary>The shape is right, the numbers are not</summary>
 #
-# Only neighbouring axes can be joined, and the slower one should be the heads'. Which two axes stand side by
-# side when you join?
+# Only neighbouring axes can be joined, and the first of the two should be the heads'. Which two axes are
+# neighbours when you join?
 #
 # </details>
 
@@ -317,18 +345,18 @@ for my_heads in (2, 3, 4):
 # %% [markdown]
 # ## 4 · Scores, head by head
 #
-# Back to the small example. For one head everything is as in lesson 01: its queries, its keys turned round,
-# their product. Head 1:
+# Back to the small example. For one head everything is as in lesson 01: its queries, its keys transposed, their
+# product. Head 1:
 
 # %%
 print("queries of head 1", query_heads[:, 1, :], sep="\n")
-print("keys of head 1, turned round", key_heads[:, 1, :].T, sep="\n")
+print("keys of head 1, transposed", key_heads[:, 1, :].T, sep="\n")
 print("scores of head 1", query_heads[:, 1, :] @ key_heads[:, 1, :].T, sep="\n")
 
 # %% [markdown]
 # ### einsum: name the axes
 #
-# `torch.einsum` does it for all heads at once. Each input gets a letter for each axis, and the letters behind
+# `torch.einsum` does it for all heads at once. Each input gets a letter for each axis, and the letters after
 # the arrow say which axes the result has:
 #
 # ```text
@@ -336,9 +364,9 @@ print("scores of head 1", query_heads[:, 1, :] @ key_heads[:, 1, :].T, sep="\n")
 #   t: token of the query    h: head    d: column within the head    s: token of the key
 # ```
 #
-# Three rules are all there is to it. A letter in both inputs: the two walk along it together. A letter that
-# is missing behind the arrow: sum over it. The order behind the arrow is the order of the result's axes. As
-# loops:
+# There are three rules. A letter in both inputs: the two are multiplied elementwise along it. A letter that is
+# missing after the arrow: sum over it. The order after the arrow is the order of the result's axes. And three
+# dots, as in `"...td"`, stand for any leading axes. As loops:
 
 # %%
 looped = torch.zeros(2, 3, 3)
@@ -353,22 +381,32 @@ print("scores", scores, sep="\n")
 print("the loops agree:", torch.equal(looped, scores))
 
 # %% [markdown]
-# Letters that are wrong give other sums, often without any error. Before you run the next cell, say in words
-# what each line computes. Which of them keeps the heads apart?
+# Wrong letters give other sums, often without any error. Say in words what each of these lines computes:
+# `"thd,shd->ts"`, `"thd,sgd->hts"`, `"thd,thd->ht"`, `"thd,shd->hst"`.
 
 # %%
+predict(
+    "03_which_letters",
+    "Which of the four holds every score of every head, only in another order?",
+    ["thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"],
+)
+
+# %% role="answer"
 for equation in ("thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"):
-    print(f"{equation:14s} -> {tuple(torch.einsum(equation, query_heads, key_heads).shape)}")
+    made = torch.einsum(equation, query_heads, key_heads)
+    print(f"{equation:14s} -> {tuple(made.shape)}")
+    if made.shape == (2, 3, 3) and torch.equal(made.mT, scores) and "g" not in equation:
+        compare_guess("03_which_letters", equation)
 
 # %% [markdown]
 # The first sums over the heads. The second pairs head h of the query with *every* head of the key, and sums.
-# The third lets query t meet key t only. The fourth is right but lies on its side: its rows are keys. With
-# three tokens and two heads you can hardly tell from the shape.
+# The third lets query t meet key t only. The fourth is correct but transposed: its rows are keys. With three
+# tokens and two heads you can hardly tell from the shape.
 #
 # ### Spot the slip
 #
-# Look at the two tables of scores once more. What is odd about them, given that the point of heads is to look
-# at different things?
+# Look at the two tables of scores again. What is odd about them, if heads are meant to look at different
+# things?
 
 # %%
 print("head 0 equals head 1:", torch.equal(scores[0], scores[1]))
@@ -382,10 +420,9 @@ print("heads equal:", torch.equal(other_scores[0], other_scores[1]))
 print("head 0 symmetric:", torch.equal(other_scores[0], other_scores[0].T))
 
 # %% [markdown]
-# Both heads have the same table, and the table is symmetric. As with lesson 01's table, that is an accident
-# of these pretty numbers, not a property of heads: change one entry and it is gone. A head sees its own
-# columns, so its table is its own; and query and key are different things, so a table has no reason to be
-# symmetric.
+# Both heads have the same table, and the table is symmetric. As with lesson 01's table, that is an accident of
+# these round numbers, not a property of heads: change one entry and it is gone. A head sees its own columns,
+# so its table is its own; and query and key are different things, so a table has no reason to be symmetric.
 
 # %% role="draw"
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
@@ -400,28 +437,28 @@ figure.colorbar(picture, ax=[left, right])
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* the weights of the two changed heads, two 3 × 3 grids on the scale from 0 (dark blue)
-# to 1 (yellow). They differ in rows 0 and 2. In head 0, token 0 looks at tokens 0 and 2 and hardly at token 1;
-# in head 1 it looks at tokens 1 and 2 and hardly at itself. Row 1 is the same in both.
+# *The picture in words:* the attention weights of the two changed heads, two 3 × 3 grids on the scale from 0
+# (dark blue) to 1 (yellow). They differ in rows 0 and 2. In head 0, token 0 looks at tokens 0 and 2 and hardly
+# at token 1; in head 1 it looks at tokens 1 and 2 and hardly at itself. Row 1 is the same in both.
 #
 # ### Exercise 3: `multi_head_scores`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From queries (T, H, D) and keys (S, H, D) to scores (H, T, S), not scaled. With `einsum` it is one line; with
 # `permute` and `@` it is a good exercise. The check draws T, S, H and D all different.
 #
 # <details><summary>I get an error in @ about the sizes of the first axis</summary>
 #
-# `@` works on the last two axes and takes the axes in front along, one by one. Which axis must stand in front,
-# so that head 0 meets head 0?
+# `@` works on the last two axes and pairs the axes before them, one by one. Which axis must come first, so that
+# head 0 meets head 0?
 #
 # </details>
 #
 # <details><summary>The shape is (T, S), or the numbers are too large</summary>
 #
-# Some heads got added up. Go through your letters: which are missing behind the arrow, and does the head have
-# the same letter in both inputs?
+# Some heads were added up. Go through your letters: which ones are missing after the arrow, and does the head
+# have the same letter in both inputs?
 #
 # </details>
 #
@@ -454,15 +491,53 @@ print(torch.equal(multi_head_scores(query_heads, key_heads), scores))
 # %% [markdown]
 # ## 5 · The whole thing
 #
-# The rest of the small example, step by step. Scale, softmax over the keys: each head has a table of weights.
+# Here is the whole of multi-head attention as a drawing, after figure 2 of Vaswani et al. (2017), with the names
+# of this lesson. Read it from the bottom to the top.
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(7.6, 4.4), layout="constrained")
+axes.set(xlim=(0, 10), ylim=(0, 6.4))
+axes.axis("off")
+box = {"boxstyle": "round,pad=0.35", "facecolor": "#f4e9c8", "edgecolor": "#00224e"}
+levels = (  # height, text beside it
+    (1.35, "queries, keys, values = x @ w_q, x @ w_k, x @ w_v"),
+    (2.35, "view, transpose: (T, E) to (H, T, D)"),
+    (3.35, "softmax(scores / √head_dim) @ values, in each head"),
+    (4.45, "transpose, reshape: (H, T, D) to (T, E)"),
+    (5.45, "concatenated @ w_o"),
+)
+for column, name in ((0.7, "Q"), (2.2, "K"), (3.7, "V")):
+    axes.text(column, 0.3, "x", ha="center", va="center", color="black")
+    axes.text(column, 1.35, f"linear {name}", ha="center", va="center", color="black", bbox=box)
+    axes.text(column, 2.35, "split", ha="center", va="center", color="black", bbox=box)
+    for low, high in ((0.5, 1.0), (1.7, 2.0), (2.7, 3.0)):
+        axes.annotate("", (column, high), (column, low), arrowprops={"arrowstyle": "->"})
+for behind in (0.24, 0.12, 0.0):  # one sheet for each head
+    text = "scaled dot-product attention" if behind == 0 else " " * 52
+    axes.text(2.2 + behind, 3.35 + behind, text, ha="center", va="center", color="black", bbox=box)
+axes.text(2.2, 4.45, "merge", ha="center", va="center", color="black", bbox=box)
+axes.text(2.2, 5.45, "linear O", ha="center", va="center", color="black", bbox=box)
+for low, high in ((3.95, 4.1), (4.8, 5.1), (5.8, 6.2)):
+    axes.annotate("", (2.2, high), (2.2, low), arrowprops={"arrowstyle": "->"})
+for height, text in levels:
+    axes.text(5.2, height, text, va="center", family="monospace", fontsize=8.5, color="black")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* from the bottom, x goes into three linear layers, Q, K and V. Each result is split into heads.
+# All three meet in the box of scaled dot-product attention, of which there is a stack, one for each head. Above it
+# the heads are merged, and the last linear layer, O, gives the output. The code of each step is beside it.
+#
+# The rest of the small example, step by step. Scale, softmax over the keys: each head has a table of attention
+# weights.
 
 # %%
 weights = (scores / math.sqrt(2)).softmax(dim=-1)  # head_dim is 2
 print("weights", weights, sep="\n")
 
 # %% [markdown]
-# Each head averages its own values. Below the result is arranged (T, H, D), so that a token's two heads stand
-# one under the other; joining them is then only a matter of writing them in one line.
+# Each head averages its own values. Below the result is arranged (T, H, D), so that a token's two heads are
+# neighbours; to join them, write them in one row. Compare with the list of single heads in section 2.
 
 # %%
 mixed_heads = torch.einsum("hts,shd->thd", weights, value_heads)
@@ -472,8 +547,9 @@ concatenated = mixed_heads.reshape(3, 4)
 print("concatenated", concatenated, sep="\n")
 
 # %% [markdown]
-# Up to here no head knows of the other: columns 0 and 1 come from head 0 alone. The **output projection**, a
-# last matrix, lets every column of the result draw on all heads. One entry by hand, then all of them.
+# Up to here the heads know nothing of each other: columns 0 and 1 come from head 0 alone. The **output
+# projection**, a last matrix, lets every column of the result use all heads. One entry by hand, then all of
+# them.
 
 # %%
 for number, weight in zip(concatenated[0], w_o[:, 0], strict=True):
@@ -483,32 +559,36 @@ print(f"sum: {concatenated[0] @ w_o[:, 0]:.4f}")
 print("output", concatenated @ w_o, sep="\n")
 
 # %% [markdown]
-# ### A batch, and the axes' journey
+# ### A batch, step by step
 #
-# In real code there is a batch in front, and the steps are `view`, `transpose`, attend, `transpose`,
-# `contiguous`, `view`. Here is the journey of the shapes for one sequence of three tokens, eight numbers wide,
-# and four heads.
+# In real code there is a batch axis first, and the steps are `view`, `transpose`, attend, `transpose`,
+# `contiguous`, `view`. Here are the shapes for one sequence of three tokens, eight numbers wide, and four
+# heads. The example is from the batched tutorial of lesson 02.
 
 # %%
 torch.manual_seed(0)
 x_wide = torch.tensor([[[1.0, 0.0] * 4, [0.0, 2.0] * 4, [1.0, 1.0] * 4]])
 to_query, to_key, to_value = (nn.Linear(8, 8, bias=False) for _ in range(3))
 with torch.no_grad():
-    cut_heads = [layer(x_wide).view(1, 3, 4, 2).transpose(1, 2) for layer in (to_query, to_key, to_value)]
+    projected = [layer(x_wide) for layer in (to_query, to_key, to_value)]
+    cut_heads = [one.view(1, 3, 4, 2).transpose(1, 2) for one in projected]
     wide_scores = cut_heads[0] @ cut_heads[1].transpose(-2, -1)
     wide_output = (wide_scores / math.sqrt(2)).softmax(-1) @ cut_heads[2]
-joined = wide_output.transpose(1, 2).contiguous().view(1, 3, 8)
+swapped_back = wide_output.transpose(1, 2)
+joined = swapped_back.contiguous().view(1, 3, 8)
 
-print("x        (B, T, E)   ", tuple(x_wide.shape))
-print("heads    (B, H, T, D)", tuple(cut_heads[0].shape))
-print("scores   (B, H, T, T)", tuple(wide_scores.shape))
-print("mixed    (B, H, T, D)", tuple(wide_output.shape))
-print("joined   (B, T, E)   ", tuple(joined.shape))
+print("x             (B, T, E)   ", tuple(x_wide.shape))
+print("Q, K, V       (B, T, E)   ", *(tuple(one.shape) for one in projected))
+print("heads         (B, H, T, D)", tuple(cut_heads[0].shape))
+print("scores        (B, H, T, T)", tuple(wide_scores.shape))
+print("mixed         (B, H, T, D)", tuple(wide_output.shape))
+print("swapped back  (B, T, H, D)", tuple(swapped_back.shape))
+print("joined        (B, T, E)   ", tuple(joined.shape))
 
 # %% [markdown]
 # ### Spot the slip
 #
-# The page that this journey comes from scales its scores like this:
+# The tutorial scales its scores like this:
 #
 # ```text
 # attn_scores /= embedding_dim ** 0.5
@@ -518,37 +598,47 @@ print("joined   (B, T, E)   ", tuple(joined.shape))
 # product of D random numbers spreads as √D.
 
 # %%
+predict(
+    "03_wrong_root",
+    "What does this line do to the attention weights of eight heads?",
+    ["they become too sharp", "they become too flat", "their rows no longer sum to one", "nothing"],
+)
+
+# %% role="answer"
 torch.manual_seed(1)
 num_heads, head_dim = 8, 64
 many_queries = torch.randn(200, num_heads, 1, head_dim)
 many_keys = torch.randn(200, num_heads, 10, head_dim)
 raw = many_queries @ many_keys.transpose(-2, -1)
+entropies = []
 
 print("spread of the scores:", f"{raw.std():.1f}")
 for name, width in (("head_dim", head_dim), ("d_model", num_heads * head_dim)):
     scaled = raw / math.sqrt(width)
     row = scaled.softmax(dim=-1)
     entropy = -(row * row.log()).sum(-1).mean()
+    entropies.append(entropy)
     print(
         f"divided by the root of {name:8s} = {math.sqrt(width):4.1f}: spread {scaled.std():.2f}, "
         f"largest weight {row.amax(-1).mean():.2f}, entropy {entropy:.2f}"
     )
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
 
+compare_guess("03_wrong_root", "they become too flat" if entropies[1] > entropies[0] else "they become too sharp")
+
 # %% [markdown]
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one.
-# Dividing by √d_model overdoes it: the weights come out too flat, nearer to the plain average (an entropy
-# nearer to that of equal weights). Rows still sum to one and nothing fails; the model just finds it harder to
-# look closely. The slip is easily copied: lesson 07 meets it on another page. With one head the two roots are
-# the same, which is where it hides.
+# Dividing by √d_model is too much: the attention weights are too flat, closer to the plain average (an entropy
+# closer to that of equal weights). Rows still sum to one and nothing fails. The slip is easily copied: lesson
+# 07 meets it in another tutorial. With one head the two roots are the same, so one head hides it.
 #
 # ### Exercise 4: `multi_head_attention`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Project, split, attend in every head, merge, project once more. `x` may have any leading axes; all four
 # matrices are (E, E) and are applied as `x @ w`. Use your `split_heads` and `merge_heads`; if one of them is
-# still wrong, the check names it. Return the output and each head's weights.
+# still wrong, the check names it. Return the output and each head's attention weights.
 #
 # <details><summary>Is it the number of heads, head_dim or d_model under the root?</summary>
 #
@@ -556,14 +646,14 @@ print(f"entropy of ten equal weights: {math.log(10):.2f}")
 #
 # </details>
 #
-# <details><summary>The weights are right, the output is not</summary>
+# <details><summary>The attention weights are right, the output is not</summary>
 #
-# Three steps lie between them: weights times values, merge, last projection. Compare after each of them with
-# the small example: "output of the heads", "concatenated", "output".
+# Three steps lie between them: attention weights times values, merge, last projection. Compare after each of
+# them with the small example: "output of the heads", "concatenated", "output".
 #
 # </details>
 #
-# <details><summary>The check says that the split happens nowhere</summary>
+# <details><summary>The check says that `num_heads` is never used</summary>
 #
 # With one head everything runs as well. `num_heads` has to be used before the scores are computed.
 #
@@ -599,10 +689,10 @@ print((my_weights - weights).abs().max().round(decimals=4))
 # %% [markdown]
 # ## 6 · A matrix for each head
 #
-# There is a second way to write heads down, and the paper itself uses it: no cutting, but **a small matrix
-# for each head**. Lay the small matrices one below the other and you get the big one. So the two are the same
-# thing, and which one a program uses is a matter of taste. Here `u` is stored as `nn.Linear` stores weights,
-# output first: (H, D, E).
+# There is a second way to write heads, and Vaswani et al. (2017) use it: no cutting, but **a small matrix for
+# each head**. Stack the small matrices and you get the big one. So the two are the same thing, and which one a
+# program uses is a matter of taste. Here `u` is stored as `nn.Linear` stores its matrix, output first: (H, D,
+# E).
 
 # %%
 torch.manual_seed(2)
@@ -617,12 +707,11 @@ for h in range(2):
 # ### Eight heads, from the first projection to the last
 #
 # With a matrix for each head, the widths are free: queries and keys may be 32 wide and values 64, whatever
-# `d_model` is. One published example draws just that, for the eight words of lesson 02 ("can you help me to
-# translate this sentence"), and stops after drawing the weights. Let's finish it.
+# `d_model` is. The chapter of lesson 02 draws just that, for its eight words ("can you help me to translate
+# this sentence"), and stops after plotting the attention weights. Let's finish it.
 #
-# It draws a single `one_u_query` first and never needs it again. We draw it too: leaving it out would shift
-# all random numbers that follow. It has no output projection; we add one, from 8 · 64 = 512 numbers back to
-# 16.
+# It draws a random `one_u_query` first and never needs it again. We draw it too: without it all random numbers
+# that follow would be different. It has no output projection; we add one, from 8 · 64 = 512 numbers back to 16.
 
 # %%
 sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])
@@ -670,19 +759,32 @@ for t, word in enumerate(words):
 print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 
 # %% [markdown]
-# *The picture in words:* eight 8 × 8 grids, dark blue but for a few yellow cells. Most rows have one bright
-# cell, and the bright cells lie in the same few columns in all heads: "to", "translate" and "sentence".
+# *The picture in words:* eight 8 × 8 grids, dark blue except for a few yellow cells. Most rows have one bright
+# cell, and the bright cells are in the same few columns in all heads: "to", "translate" and "sentence".
 #
 # Eight heads, and yet they agree on most words (the lines above have one column for each head). Heads are
-# *able* to look at different things; nothing makes them do so before training. Here they are alike for a
-# reason: `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every
-# head computes roughly the same thing, a sum of all features. The weights are also very sharp, for the reason
-# that ends lesson 02: the 32 products in a score mostly have the same sign and pile up, and √32 is made for
-# numbers of both signs, which partly cancel.
+# *able* to look at different things; nothing makes them do so before training. Section 9 trains heads, and there
+# they differ. The sums of the words' numbers show why these don't:
+
+# %%
+for word, total in zip(words, embedded.sum(-1).tolist(), strict=True):
+    print(f"{word:10s} {total:6.2f}")
+
+# %% [markdown]
+# <details><summary>Why they agree, and why the attention weights are so sharp</summary>
+#
+# `torch.rand` draws numbers between 0 and 1, so all entries of all matrices are positive, and every head computes
+# roughly the same thing, a sum of all features. A score is about the product of two such sums. So "can" and
+# "sentence", whose sums are positive, look at the largest sum, "sentence"; the words with negative sums look at
+# the most negative ones, "to" and "translate"; and "this", close to zero, can't decide. The attention weights are
+# sharp for the reason that ends lesson 02: the 32 products in a score mostly have the same sign and add up, and
+# √32 is made for numbers of both signs, which partly cancel.
+#
+# </details>
 #
 # ### Exercise 5: `per_head_projection`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # All heads' projections at once: `x` (..., T, E) and `u` (H, D, E) to (..., H, T, D). The check takes sizes in
 # which D and E differ.
@@ -696,14 +798,14 @@ print(f"mean largest weight: {torch.stack(head_weights).amax(-1).mean():.2f}")
 #
 # <details><summary>It works without a batch, but not with one</summary>
 #
-# `x` (B, T, E) and `u` (H, D, E): in `@`, B would meet H. Give `x` an axis of length 1 where the heads will
-# stand; or write `...` in front of the letters of `einsum`.
+# `x` (B, T, E) and `u` (H, D, E): in `@`, B would meet H. Where will the heads be in the result? An axis of
+# length 1 in that place makes room for them. `einsum` has another way to say "any leading axes".
 #
 # </details>
 #
 # <details><summary>The shape is (..., T, H, D)</summary>
 #
-# The heads stand behind the tokens. The order of the letters behind the arrow, or one more swap, decides that.
+# The heads come after the tokens. The order of the letters after the arrow, or one more swap, decides that.
 #
 # </details>
 
@@ -730,11 +832,33 @@ print(tuple(my_queries.shape), torch.allclose(my_queries[7], q_h, atol=1e-4))
 # %% [markdown]
 # ## 7 · A module
 #
-# In a model the four matrices are parameters, so attention becomes an `nn.Module`. Two things are new.
+# In a model the four matrices are parameters, so attention becomes an `nn.Module`: a class that keeps its
+# layers as attributes and computes in `forward`. A small one first. `__init__` begins with
+# `super().__init__()`; after it, each layer that is put into an attribute is registered under that name, so
+# that an optimiser and `load_state_dict` find its parameters.
+
+
+# %%
+class TwoSteps(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.second = nn.Linear(width, 2), nn.Linear(2, width)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+module = TwoSteps(4)
+print({name: tuple(parameter.shape) for name, parameter in module.named_parameters()})
+print("called like a function:", tuple(module(x).shape))
+
+# %% [markdown]
+# Two more things are new.
 #
-# **Two sequences.** `forward` takes query, key and value apart. In self-attention all three are the same
-# tensor. In *cross-attention* the query comes from one sequence, say the translation so far, and key and value
-# from another, the sentence to be translated. Their lengths may differ: the weights are (B, H, Tq, Tk).
+# **Two sequences.** `forward` takes query, key and value as separate arguments. In self-attention all three
+# are the same tensor. In *cross-attention* the query comes from one sequence, say the translation so far, and
+# key and value from another, the sentence to be translated. Their lengths may differ: the attention weights
+# are (B, H, Tq, Tk).
 #
 # **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True
 # and False that fits the scores, and here **True means: may attend**. Where it is False the score becomes
@@ -750,7 +874,7 @@ print("weights", hidden.softmax(dim=-1), f"sum {hidden.softmax(dim=-1).sum():.2f
 print("without a mask", row_of_scores.softmax(dim=-1))
 
 # %% [markdown]
-# The hidden key has weight zero and the others share out all of the 1. If you set weights to zero *after* the
+# The hidden key has weight zero, and the others share the 1 among them. If you set weights to zero *after* the
 # softmax, the row no longer sums to one.
 #
 # Masks come in several shapes, and broadcasting makes them fit: a length-1 axis in the mask counts for every
@@ -770,16 +894,16 @@ for size, meaning in (
 # %% [markdown]
 # ### Exercise 6: `MultiHeadAttention`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # A module with four `nn.Linear(d_model, d_model)` named `q_proj`, `k_proj`, `v_proj` and `out_proj`. The check
 # loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
-# `F.multi_head_attention_forward` are excluded; `split_heads` and `merge_heads` are yours to use.
+# `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
 #
 # <details><summary>"The module has no parameter or buffer `q_proj.weight`"</summary>
 #
-# Parameters are found by the names of attributes: `self.q_proj = nn.Linear(...)`. A local variable or a Python
-# list of layers is not seen. Keep the line `super().__init__()` in front; it prepares the place for them.
+# Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers
+# is not seen. Keep the line `super().__init__()` first; it prepares the place for them.
 #
 # </details>
 #
@@ -792,8 +916,8 @@ for size, meaning in (
 #
 # <details><summary>It fails where query and key differ in length</summary>
 #
-# Don't take sizes from `query` for everything. Best, don't spell out lengths at all: `split_heads` reads them
-# off.
+# Don't take sizes from `query` for everything. It is best to write no lengths at all: `split_heads` reads them
+# from its argument.
 #
 # </details>
 #
@@ -851,19 +975,20 @@ print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 # %% [markdown]
 # ## 8 · The same as PyTorch's
 #
-# PyTorch has all this built in as `nn.MultiheadAttention`. If your understanding is right, its weights in your
-# formula must give its numbers. Three differences to know:
+# PyTorch has all this built in as `nn.MultiheadAttention`. If your understanding is right, its parameters in
+# your formula must give its numbers. Three differences to know:
 #
 # - it keeps the three input projections in one tall matrix, `in_proj_weight` (3E, E), query first;
-# - its mask is the other way round: **True means hidden**;
-# - it averages the weights over the heads unless you say `average_attn_weights=False`.
+# - its mask has the opposite meaning: **True means hidden**;
+# - it averages the attention weights over the heads unless you say `average_attn_weights=False`.
 #
 # (`batch_first=True` makes it take (B, T, E).) First by hand, with nothing but cells from above:
 
 # %%
 torch.manual_seed(3)
 torch_attention = nn.MultiheadAttention(16, 8, batch_first=True)
-nn.init.normal_(torch_attention.in_proj_bias)  # starts at zero, which would hide a forgotten bias
+for bias in (torch_attention.in_proj_bias, torch_attention.out_proj.bias):
+    nn.init.normal_(bias)  # both start at zero, which would hide a forgotten bias
 print("in_proj_weight", tuple(torch_attention.in_proj_weight.shape))
 parameters = sum(parameter.numel() for parameter in torch_attention.parameters())
 print("parameters", parameters, "= 4 · (16 · 16 + 16) =", 4 * (16 * 16 + 16))
@@ -871,8 +996,11 @@ print("parameters", parameters, "= 4 · (16 · 16 + 16) =", 4 * (16 * 16 + 16))
 tokens = torch.randn(1, 5, 16)
 with torch.no_grad():
     torch_output, torch_weights = torch_attention(tokens, tokens, tokens, average_attn_weights=False)
-    rows = zip(torch_attention.in_proj_weight.chunk(3), torch_attention.in_proj_bias.chunk(3), strict=True)
-    q, k, v = ((tokens @ weight.T + bias).view(1, 5, 8, 2).transpose(1, 2) for weight, bias in rows)
+    w_query, w_key, w_value = torch_attention.in_proj_weight.chunk(3)
+    b_query, b_key, b_value = torch_attention.in_proj_bias.chunk(3)
+    q = (tokens @ w_query.T + b_query).view(1, 5, 8, 2).transpose(1, 2)
+    k = (tokens @ w_key.T + b_key).view(1, 5, 8, 2).transpose(1, 2)
+    v = (tokens @ w_value.T + b_value).view(1, 5, 8, 2).transpose(1, 2)
     by_hand = (q @ k.transpose(-2, -1) / math.sqrt(2)).softmax(dim=-1)
     merged = (by_hand @ v).transpose(1, 2).reshape(1, 5, 16)
     output_by_hand = merged @ torch_attention.out_proj.weight.T + torch_attention.out_proj.bias
@@ -881,11 +1009,11 @@ print("weights agree:", torch.allclose(by_hand, torch_weights, atol=1e-6))
 print("output agrees:", torch.allclose(output_by_hand, torch_output, atol=1e-6))
 
 # %% [markdown]
-# Now yours. The next cell copies PyTorch's weights into your module and compares both on two different
-# sequences and with a mask, each told in its own convention.
+# Now yours. The next cell copies PyTorch's parameters into your module and compares both on two different
+# sequences and with a mask, each in its own convention.
 
 # %% role="try"
-# Try it: your module with PyTorch's weights. Both lines should say True.
+# Try it: your module with PyTorch's parameters. Both lines should say True.
 my_attention = MultiHeadAttention(16, 8)
 with torch.no_grad():
     for my_layer, my_w, my_b in zip(
@@ -906,36 +1034,139 @@ print("output: ", torch.allclose(mine[0], theirs[0], atol=1e-5))
 print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 
 # %% [markdown]
-# ## 9 · Quiz
+# ## 9 · What heads learn
+#
+# Section 1 said that a token may want two things from two places. Does training find that out? The smallest
+# test: sequences of eight random symbols, and for every token two questions. Which symbol comes **before** it?
+# (Before token 0 comes the last one.) And which symbol is the **first** of the sequence? A random guess is
+# right once in eight times.
+#
+# The model is one layer of attention: an embedding for the symbol, one for its place, two heads, and a linear
+# layer that answers both questions. `off` switches one head off, by setting its output to zero.
+
+# %%
+predict(
+    "03_one_head_off",
+    "After training, head 0 is switched off. What happens to the two answers?",
+    ["both get a little worse", "both are lost", "one is lost, the other stays right", "nothing: head 1 can do both"],
+)
+
+
+# %% role="answer"
+class Fetch(nn.Module):
+    """Answers two questions about each of 8 tokens: ids (B, 8) to logits (B, 8, 2, 8), and weights (B, H, 8, 8)."""
+
+    def __init__(self, num_heads, width=32):
+        super().__init__()
+        self.num_heads = num_heads
+        self.symbol, self.place = nn.Embedding(8, width), nn.Embedding(8, width)
+        self.to_qkv, self.answer = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, 2 * 8)
+
+    def forward(self, ids, off=None):
+        x = self.symbol(ids) + self.place.weight
+        q, k, v = (t.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for t in self.to_qkv(x).chunk(3, dim=-1))
+        attention = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
+        keep = torch.tensor([float(h != off) for h in range(self.num_heads)]).view(-1, 1, 1)
+        return self.answer((attention @ v * keep).transpose(1, 2).flatten(-2)).unflatten(-1, (2, 8)), attention
+
+
+def draw_batch(size):
+    ids = torch.randint(8, (size, 8))
+    return ids, torch.stack([ids.roll(1, dims=1), ids[:, :1].expand(-1, 8)], dim=-1)
+
+
+def train_to_fetch(num_heads, seed=0, steps=300):
+    torch.manual_seed(seed)
+    model = Fetch(num_heads)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        ids, answers = draw_batch(64)
+        loss = nn.functional.cross_entropy(model(ids)[0].flatten(0, 2), answers.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model
+
+
+model = train_to_fetch(num_heads=2)
+ids, answers = draw_batch(500)
+right = {}
+with torch.no_grad():
+    for name, off in (("both heads", None), ("without head 0", 0), ("without head 1", 1)):
+        right[off] = (model(ids, off)[0].argmax(-1) == answers).float().mean((0, 1)).tolist()
+        print(f"{name:15s} the one before: {right[off][0]:.2f} right   the first: {right[off][1]:.2f} right")
+    learnt = model(ids)[1].mean(0)
+
+worst, other = sorted(right[0])
+if other > 0.9:
+    outcome = "one is lost, the other stays right" if worst < 0.5 else "nothing: head 1 can do both"
+else:
+    outcome = "both are lost" if other < 0.5 else "both get a little worse"
+compare_guess("03_one_head_off", outcome)
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 2, figsize=(7.4, 3.4), layout="constrained")
+for h, panel_axes in enumerate(panels):
+    picture = panel_axes.imshow(learnt[h], cmap="cividis", vmin=0, vmax=1)
+    panel_axes.set(title=f"head {h}, after training", xlabel="key: looked at", ylabel="query: who looks")
+figure.colorbar(picture, ax=list(panels))
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two 8 × 8 grids. In one head the first column is yellow: every token looks at token 0.
+# In the other a diagonal just left of the main one is yellow, and the right end of row 0: every token looks at
+# the one before it. All other cells are dark.
+#
+# Nobody told the heads to share the work. Yet one looks at the first token and the other at the one before,
+# and each is needed for one question only: switch it off, and its question is answered about as badly as by a
+# guess, while the other answer stays right.
+#
+# Such an **ablation** is how heads of real models are studied (lesson 10). Would one head have been enough? It
+# has twice the width, but only one row of weights for each token:
+
+# %% role="train"
+for num_heads in (1, 2):
+    for seed in range(3):
+        model = train_to_fetch(num_heads, seed)
+        with torch.no_grad():
+            before, first = (model(ids)[0].argmax(-1) == answers).float().mean((0, 1)).tolist()
+        print(f"{num_heads} head(s), seed {seed}: the one before {before:.2f}, the first {first:.2f}")
+
+# %% [markdown]
+# One head goes half and half, as in section 1. It can still tell most answers apart, because the values carry
+# their places too, but it makes mistakes that two heads don't make.
+#
+# ## 10 · Quiz
 #
 # ### Exercise 7: `quiz_03`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `head_dim` (a whole number): a model has `d_model` 768 and 12 heads. How wide is one head?
 # 2. `weights_shape` (a shape): `MultiHeadAttention(12, 3)` is called with query (2, 5, 12), key (2, 7, 12) and
-#    value (2, 7, 12). What is the shape of the weights?
-# 3. `scores_shape` (a shape): what shape has `torch.einsum("thd,shd->hts", q, k)` for `q` (5, 3, 4) and `k` (7,
-#    3, 4)?
-# 4. `after_split` (a whole number): `x` has 3 tokens of 6 numbers; entry [t, e] is 10·t + e. What stands at [1,
+#    value (2, 7, 12). What is the shape of the attention weights?
+# 3. `scores_shape` (a shape): what is the shape of `torch.einsum("thd,shd->hts", q, k)` for `q` (5, 3, 4) and
+#    `k` (7, 3, 4)?
+# 4. `after_split` (a whole number): `x` has 3 tokens of 6 numbers; entry [t, e] is 10·t + e. What is entry [1,
 #    2, 0] of `split_heads(x, 3)`: head 1, token 2, first column?
-# 5. `after_view` (a whole number): the same `x`. What stands at [1, 2, 0] of `x.view(3, 3, 2)`?
-# 6. `parameters` (a whole number): how many parameters has `MultiHeadAttention(20, 5)`, biases included?
-# 7. `more_heads` (a letter): you use 8 heads in place of 4 and leave `d_model` as it is. Then
+# 5. `after_view` (a whole number): the same `x`. What is entry [1, 2, 0] of `x.view(3, 3, 2)`?
+# 6. `parameters` (a whole number): how many parameters does `MultiHeadAttention(20, 5)` have, with biases?
+# 7. `more_heads` (a letter): you use 8 heads instead of 4 and leave `d_model` as it is. Then
 #    - a. each head is as wide as before, and there are twice as many parameters;
 #    - b. each head is half as wide, and there are as many parameters as before;
 #    - c. each head is half as wide, and there are half as many parameters;
-#    - d. the tables of weights are half as large.
+#    - d. the tables of attention weights are half as large.
 # 8. `contiguous` (a letter): why does `heads.transpose(1, 2).view(B, T, E)` raise an error after attention?
 #    - a. `view` works on tensors with three axes only;
 #    - b. `transpose` has lost the gradient;
-#    - c. the numbers lie in memory in another order than the axes say, and `view` copies nothing;
+#    - c. the numbers are in another order in memory than the axes say, and `view` copies nothing;
 #    - d. B·T·E is not the number of entries.
-# 9. `wrong_root` (a letter): scores in 8 heads are divided by √d_model instead of √head_dim. The weights
+# 9. `wrong_root` (a letter): scores in 8 heads are divided by √d_model instead of √head_dim. The attention
+#    weights
 #    - a. are too sharp: nearly all the weight on one key;
-#    - b. are too flat: nearer to a plain average;
+#    - b. are too flat: closer to a plain average;
 #    - c. no longer sum to one;
 #    - d. are the same, since softmax normalises.
 # 10. `which_mask` (a letter): token 2 of three tokens is padding. Which mask hides it as a key, for `forward` of
@@ -980,9 +1211,9 @@ check(quiz_03, "quiz_03")
 # ## What you can do now
 #
 # You have written multi-head attention twice, as a function and as a module, and your module gives PyTorch's
-# numbers with PyTorch's weights. You can follow a number through view, transpose and contiguous, you read
-# `einsum`, and you know the mistakes that no shape reveals: a view without a transpose, the wrong root, a
-# mask turned round.
+# numbers with PyTorch's parameters. You can follow a number through view, transpose and contiguous, you read
+# `einsum`, and you know the mistakes that no shape reveals: a view without a transpose, the wrong root, an
+# inverted mask. And you have switched off a head to see what it is for.
 #
 # **To read next**
 #

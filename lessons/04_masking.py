@@ -18,8 +18,8 @@
 #
 # So far every token could look at every other. Often it must not. A model that learns to write the next word
 # may not look at the next word. And the filler that makes short sentences as long as the longest one means
-# nothing, so nobody should listen to it. A *mask* is a table that says who may look at whom. It takes a
-# few lines of code, and a mistake in them seldom raises an error.
+# nothing, so no token should attend to it. A *mask* is a table that says who may look at whom. It takes a few
+# lines of code, and a mistake in them seldom raises an error.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one) and lesson 03 (splitting into heads).
 #
@@ -31,7 +31,7 @@
 # - write causal multi-head attention;
 # - test an attention that you can't look into for leaks from the future.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: hide a score → the causal
+# **Time:** <!-- time -->. The plan: hide a score → the causal
 # mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
 # catching a leak → a quiz.
 #
@@ -42,7 +42,7 @@
 # | `E`, `D` | width of a token, width of a head |
 # | `...` | any number of leading axes, none included |
 #
-# In this course a mask is a tensor of **bool** that stretches to the shape of the scores, (..., Tq, Tk), and
+# In this course a mask is a tensor of **bool** that broadcasts to the shape of the scores, (..., Tq, Tk), and
 # **True means: may attend**. Row i says what query i may look at.
 
 # %%
@@ -53,16 +53,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1 · Hide a score
 #
-# Softmax shares out 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
-# there is exactly one: minus infinity, which lesson 03's module used already. The other keys then share out the 1
-# among themselves, just as if the hidden key were not there.
+# Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
+# there is exactly one: minus infinity, which lesson 03's module used already. The other keys then share the 1,
+# just as if the hidden key were not there.
 
 # %%
 row = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2)
@@ -94,11 +94,11 @@ print(scores.masked_fill(~visible, -math.inf))
 # copy the answer, learn nothing, and be lost when it has to write by itself.
 #
 # So query i may look at keys 0, 1, …, i: the past and the present, not the future. Such a mask is called
-# **causal**. The one above is it, for three tokens: True on the diagonal and below.
+# **causal**. The mask above is causal, for three tokens: True on the diagonal and below.
 #
 # ### Exercise 1: `causal_mask`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The same for any number of tokens.
 #
@@ -145,8 +145,8 @@ print(causal_mask(6).int())
 # %% [markdown]
 # ## 3 · Two conventions
 #
-# Many masks mean the opposite: **True = hide**. Both kinds are around, even inside PyTorch, both have
-# the same shape, and mixing them up raises no error. Here they are side by side.
+# Many masks mean the opposite: **True = hide**. Both kinds are in use, even inside PyTorch. Both have the same
+# shape, and mixing them up raises no error. Here they are side by side.
 
 # %%
 may_attend = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -166,15 +166,15 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* two 3 × 3 grids, yellow where the mask is True, dark blue where it is False. On the
-# left the diagonal and what lies below it are yellow, on the right the three cells above the diagonal.
+# left the diagonal and the cells below it are yellow, on the right the three cells above the diagonal.
 #
 # | where | what it takes | visible | hidden |
 # | --- | --- | --- | --- |
 # | this course, `F.scaled_dot_product_attention` | bool | True | False |
 # | `nn.MultiheadAttention` (`attn_mask`, `key_padding_mask`), `nn.Transformer` | bool | False | True |
 # | both of them, for a mask of floats | added to the scores | 0 | −∞ |
-# | many pages, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 |
-# | many pages, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 |
+# | many tutorials, with 0 and 1 | `masked_fill(mask == 0, …)` | 1 | 0 |
+# | many tutorials, with 0 and 1 | `scores - mask * 1e10` | 0 | 1 |
 #
 # The way from each to ours:
 
@@ -189,8 +189,9 @@ print("from 1 and 0:          ", torch.equal(ones_and_zeros == 1, may_attend))
 print("and back to 0 and -inf:", torch.equal(torch.zeros(3, 3).masked_fill(~may_attend, -math.inf), added))
 
 # %% [markdown]
-# What happens if you hand over the wrong kind? PyTorch's own attention, once with each mask. It is asked for
-# the weights by a trick: if the values are the rows of the identity matrix, the output *is* the weights.
+# What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. A trick makes it return
+# the attention weights: if the values are the rows of the identity matrix, the output *is* the attention
+# weights.
 
 # %%
 query = torch.tensor([[1.0, 1.0], [2.0, 2.0], [2.0, 2.0]])
@@ -200,15 +201,16 @@ for name, given_mask in (("True = may attend", may_attend), ("True = hide", hide
     print(name, weights, sep="\n")
 
 # %% [markdown]
-# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows but the last
-# sum to one. The last token has no future: its row comes out as zeros here, elsewhere as NaN. That row gets a
-# section of its own, section 8.
+# With the wrong mask every token sees the future and nothing else. No error, right shape, and all rows except
+# the last sum to one. The last token has no future: its row is all zeros here, elsewhere NaN. Section 8 is
+# about such rows.
 #
 # **A habit that helps:** name a mask after what True means (`may_attend`, `hide`), and print its first row.
 #
 # ## 4 · A complete example
 #
-# The small example of lesson 03, two heads, now with a mask. It comes from a page whose mask is True = hide.
+# The small example of lesson 03, two heads, now with a mask. In its source, True = hide. Up to the scores it is
+# what you know; the mask comes in after them.
 
 # %%
 x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
@@ -223,7 +225,6 @@ print("queries", queries, sep="\n")
 print("keys", keys, sep="\n")
 print("values", values, sep="\n")
 
-# %%
 query_heads = queries.view(3, 2, 2)  # (T, H, D)
 key_heads = keys.view(3, 2, 2)
 value_heads = values.view(3, 2, 2)
@@ -232,8 +233,8 @@ print("key heads", key_heads, sep="\n")
 print("value heads", value_heads, sep="\n")
 
 # %% [markdown]
-# Scores, one table a head. (The two tables are equal by accident, as you saw in lesson 03.) The mask has shape
-# (T, T); a new axis in front, of length 1, stretches to any number of heads.
+# Scores, one table for each head. (The two tables are equal by accident, as you saw in lesson 03.) The mask has
+# shape (T, T); a new first axis of length 1 broadcasts to any number of heads.
 
 # %%
 head_scores = torch.einsum("thd,shd->hts", query_heads, key_heads)
@@ -243,15 +244,19 @@ print("mask, True = hide", hide, sep="\n")
 print("masked scores", masked_scores, sep="\n")
 
 # %% [markdown]
-# Scale, softmax. Before you run the cell, work out row 1 of a head: its visible scores are 4 and 8, divided by
-# √2, and the ratio of two weights is the exponential of the difference of their scores.
+# Scale, softmax. Work out row 1 of a head: its visible scores are 4 and 8, divided by √2, and the ratio of two
+# weights is the exponential of the difference of their scores.
 
 # %%
+predict("04_second_weight", "How large is the second weight of row 1, in percent?", low=0, high=100, unit="%")
+
+# %% role="answer"
 ratio = math.exp((8 - 4) / math.sqrt(2))
 print(f"ratio {ratio:.4f}, so the weights are {1 / (1 + ratio):.4f} and {ratio / (1 + ratio):.4f}")
 
 head_weights = (masked_scores / math.sqrt(2)).softmax(dim=-1)
 print("weights", head_weights, sep="\n")
+compare_guess("04_second_weight", round(100 * head_weights[0, 1, 1].item(), 1))
 
 # %% [markdown]
 # Row 0 has one key to look at and gives it everything. Row 2 sees all three, so the mask changes nothing there.
@@ -287,14 +292,15 @@ draw_table(panels[2], head_weights[0], "Weights", vmin=0, vmax=1)
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the second
-# grid the three cells above the diagonal are blank and read −inf. In the third they are dark blue, 0; row 0 has
-# a yellow 1 on the diagonal, row 1 reads 0.0558 and 0.944, row 2 reads 0.0287, 0.486, 0.486.
+# *The picture in words:* three 3 × 3 grids of head 0. The scores range from 2, dark, to 8, yellow. In the
+# second grid the three cells above the diagonal are blank and read −inf. In the third they are dark blue, 0;
+# row 0 has a yellow 1 on the diagonal, row 1 reads 0.0558 and 0.944, row 2 reads 0.0287, 0.486, 0.486.
 #
 # ### One head, without a library
 #
-# Another page writes causal attention with one head, numbers instead of bool, and a large number instead of
-# infinity. Its sizes are T = 4, d_model = 8, d_k = d_v = 4. It sets no seed; this is its arithmetic on ours.
+# The tutorial of lesson 01 writes causal attention with one head, numbers instead of bool, and a large number
+# instead of infinity. Its sizes are T = 4, d_model = 8, d_k = d_v = 4. It sets no seed; this is its arithmetic
+# on our numbers.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -303,26 +309,41 @@ v_query, v_key, v_value = (0.1 * torch.randn(8, 4, generator=generator) for _ in
 
 plain_scores = (tokens @ v_query) @ (tokens @ v_key).T / math.sqrt(4)
 future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
-page_weights = (plain_scores - future * 1e10).softmax(dim=-1)
-print("the mask as the page draws it", torch.zeros(4, 4).masked_fill(future == 1, -math.inf), sep="\n")
-print("its weights", page_weights, sep="\n")
-print("as with -inf:", torch.equal(page_weights, plain_scores.masked_fill(future == 1, -math.inf).softmax(dim=-1)))
+its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
+print("the mask as the tutorial draws it", torch.zeros(4, 4).masked_fill(future == 1, -math.inf), sep="\n")
+print("its weights", its_weights, sep="\n")
+print("as with -inf:", torch.equal(its_weights, plain_scores.masked_fill(future == 1, -math.inf).softmax(dim=-1)))
 
 # %% [markdown]
-# Here 1e10 does what infinity does. Section 8 looks for the place where it doesn't.
+# Here 1e10 does what infinity does. Section 8 looks for a case where it doesn't.
 #
 # ## 5 · Where to hide, and with what
 #
-# Four ways to hide that run without an error and are wrong. Try to say what is wrong with each before you read
-# on: the row is [4, 8, 8] / √2, the last key is to be hidden, and the right weights are 0.0558, 0.9442 and 0.
+# Here are four ways to hide that run without an error and are wrong. The row is [4, 8, 8] / √2, the last key
+# should be hidden, and the right weights are 0.0558, 0.9442 and 0.
+#
+# - after the softmax: `row.softmax(-1) * keep`
+# - score times mask: `(row * keep).softmax(-1)`
+# - a negative number: `row.masked_fill(~keep, -2.0).softmax(-1)`
+# - mask times −∞: `(row + (~keep) * -math.inf).softmax(-1)`
 
 # %%
+predict(
+    "04_which_is_nan",
+    "Which of them gives NaN?",
+    ["after the softmax", "score times mask", "a negative number", "mask times −∞"],
+)
+
+# %% role="answer"
 keep = torch.tensor([True, True, False])
 print("right:            ", row.masked_fill(~keep, -math.inf).softmax(-1))
 print("after the softmax:", row.softmax(-1) * keep, "sum", (row.softmax(-1) * keep).sum())
 print("score times mask: ", (row * keep).softmax(-1))
 print("fill with -2:     ", row.masked_fill(~keep, -2.0).softmax(-1))
 print("mask times -inf:  ", (row + (~keep) * -math.inf).softmax(-1))
+
+is_nan = (row + (~keep) * -math.inf).softmax(-1).isnan().all()
+compare_guess("04_which_is_nan", "mask times −∞" if is_nan else "a negative number")
 
 # %% [markdown]
 # 1. **After the softmax** the hidden key has already taken its share. The row sums to 0.51, and how much is
@@ -331,22 +352,22 @@ print("mask times -inf:  ", (row + (~keep) * -math.inf).softmax(-1))
 # 3. **A number that is not negative enough** leaves a little weight. How much depends on the other scores.
 # 4. **Mask times minus infinity** is 0 · ∞ wherever nothing should be hidden, and that is NaN.
 #
-# For the same reason it doesn't help to set the *vector* of a padding token to zeros: its scores are then 0, and
-# it still gets weight.
+# For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros: its scores are
+# then 0, and it still gets weight.
 #
-# One thing that looks wrong is right: hide after the softmax **and share out again**, that is, divide each row
+# One thing that looks wrong is right: hide after the softmax **and normalise again**, that is, divide each row
 # by its sum.
 
 # %%
 left = row.softmax(-1) * keep
-print("shared out again: ", left / left.sum())
+print("normalised again: ", left / left.sum())
 
 # %% [markdown]
 # ## 6 · The padding mask
 #
 # Sentences differ in length, but a batch is one tensor. So the shorter ones are filled up with a token that
-# means nothing, the **padding**. Which id it has is a choice of the vocabulary, often 0, but not always. Nobody
-# should attend to padding, so **keys** are hidden: columns of the scores, for all queries and all heads alike.
+# means nothing, the **padding**. The vocabulary decides which id it has: often 0, but not always. No token
+# should attend to padding, so **keys** are hidden: columns of the scores, for all queries and all heads.
 
 # %%
 pad = 1
@@ -358,7 +379,8 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 
 # %% [markdown]
 # For a whole batch, one such row for each sentence is needed, and it has to reach scores of shape
-# (B, H, Tq, Tk). Broadcasting lines shapes up **from the right**, and an axis of length 1 stretches:
+# (B, H, Tq, Tk). Broadcasting lines shapes up **from the right**, and an axis of length 1 counts for every
+# index of the other:
 #
 # ```text
 # scores   B   H   Tq  Tk
@@ -367,21 +389,21 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 #
 # ### Exercise 2: `padding_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # From token ids to a mask of that shape, bool, True = may attend.
 #
 # <details><summary>My mask has shape (B, T)</summary>
 #
-# Where it is True is right. It lacks two axes of length 1, between the batch and the keys. `unsqueeze(position)`
-# adds one, and so does indexing with `None`.
+# The right places are True. Two axes of length 1 are missing, between the batch and the keys.
+# `unsqueeze(position)` adds one.
 #
 # </details>
 #
 # <details><summary>My mask has shape (B, 1, T, 1)</summary>
 #
-# Line it up with the scores, from the right: length T now meets the queries. Padded queries would be silenced,
-# padded keys would still be heard.
+# Line it up with the scores, from the right: length T now meets the queries. Padded queries would see nothing,
+# and padded keys would still be visible.
 #
 # </details>
 #
@@ -407,7 +429,7 @@ def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
 check(padding_mask)
 
 # %% role="try"
-# Try it: with equal scores, each row shares out 1 among the tokens, a half or a quarter each.
+# Try it: with equal scores, each row shares 1 among the tokens, a half or a quarter each.
 mask_of_batch = padding_mask(batch, pad)
 print(mask_of_batch)
 print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
@@ -420,51 +442,64 @@ print(batch_scores.masked_fill(~mask_of_batch, -math.inf).softmax(-1)[:, 0])
 #
 # ### Spot the slip
 #
-# A page that builds a whole Transformer makes its two masks like this, for N sentences of length L (our B and T):
+# A tutorial that builds a whole Transformer ("the Transformer tutorial", lesson 07's) makes its two masks like
+# this, for N sentences of length L (our B and T):
 #
 # ```text
 # source:  (src != pad_idx).unsqueeze(1).unsqueeze(2)
 # target:  torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
 # ```
 #
-# The source is padded, the target is padded too. What is missing? And does it matter? Three sentences with equal
-# scores: one without padding, one padded at the end, one padded at the front. How much weight do the real tokens
-# of each give to padding under the page's mask for the target?
+# The source is padded, and the target is padded too. What is missing? And does it matter? Take three sentences
+# with equal scores: one without padding, one padded at the end, one padded at the front. How much weight do the
+# real tokens of each give to padding under the tutorial's mask for the target?
 
 # %%
-targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
-page_mask = torch.tril(torch.ones((4, 4))).expand(3, 1, 4, 4)
-target_weights = torch.zeros(3, 1, 4, 4).masked_fill(page_mask == 0, -math.inf).softmax(-1)
+predict(
+    "04_padding_seen",
+    "In which of the sentences do real tokens give weight to padding?",
+    ["in both padded ones", "in the one padded at the end", "in the one padded at the front", "in none"],
+)
 
+# %% role="answer"
+targets = torch.tensor([[5, 9, 3, 7], [8, 2, 1, 1], [1, 1, 8, 2]])
+tutorial_mask = torch.tril(torch.ones((4, 4))).expand(3, 1, 4, 4)
+target_weights = torch.zeros(3, 1, 4, 4).masked_fill(tutorial_mask == 0, -math.inf).softmax(-1)
+
+wasted = []
 for ids, table in zip(targets, target_weights[:, 0], strict=True):
     to_padding = table[:, ids == pad].sum(-1)
+    wasted.append(to_padding[ids != pad].max().item() > 0)
     for position, given in enumerate(to_padding.tolist()):
         kind = "padding" if ids[position] == pad else "token"
         print(f"{ids.tolist()}  query {position} ({kind:7}) gives padding {given:.2f}")
 
+told = {(True, True): "in both padded ones", (True, False): "in the one padded at the end", (False, False): "in none"}
+compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one padded at the front"))
+
 # %% [markdown]
-# With padding at the **end** the real tokens are safe: for them, padding lies in the future, which is hidden
-# anyway. Only padded queries look at padding, and what comes out of those is thrown away. So the slip can go
-# unnoticed for long. With padding at the **front**, as one pads when a batch of prompts is to be continued, real
-# tokens give half of their weight or more to nothing. A mask should be right wherever the padding stands.
+# With padding at the **end** the real tokens are safe: for them, padding is in the future, which is hidden
+# anyway. Only padded queries look at padding, and their outputs are ignored. So the slip can go unnoticed for a
+# long time. Padding at the **front** is usual when a model continues a batch of prompts. Then real tokens give
+# half of their weight or more to nothing. A mask should be right wherever the padding is.
 #
 # ### Exercise 3: `decoder_mask`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Hide the future and padded keys. Leave the rows of padded queries as they are: they get no special treatment.
 #
 # <details><summary>Should a padded query see nothing?</summary>
 #
-# It could, but then its row is empty, and empty rows make trouble (section 8). Nobody reads its output, so it
-# may see what any query at its place may see.
+# It could, but then its row is empty, and empty rows cause trouble (section 8). Nobody reads its output, so it
+# may see what any query in its place may see.
 #
 # </details>
 #
 # <details><summary>More is visible than with either mask alone</summary>
 #
-# Say the rule aloud: visible if it is a token … not in the future. Which word stands in the gap, and which
-# operator is that? If your masks mean True = hide, the word changes too.
+# Say the rule aloud: visible if it is a token … not in the future. Which word is missing, and which operator is
+# that? If your masks mean True = hide, the word changes too.
 #
 # </details>
 #
@@ -482,7 +517,7 @@ def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
     """
     ### BEGIN SOLUTION
-    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1])
+    return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1]).to(tokens.device)
     ### END SOLUTION
 
 
@@ -509,38 +544,71 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* two rows of three 4 × 4 grids, yellow for visible. In both rows the first grid is the
-# triangle on and below the diagonal. Padded at the end (above), the second grid has its two left columns yellow;
-# what both share is the left two columns of the triangle. Padded at the front (below), the right two columns are
-# yellow, and both share only three cells in the lower right corner. There, the first two rows are dark
-# altogether: **these queries see nothing.**
+# triangle on and below the diagonal. Padded at the end (above), the second grid has its two left columns
+# yellow; the third grid is the left two columns of the triangle. Padded at the front (below), the right two
+# columns are yellow, and in the third grid only three cells in the lower right corner.
 #
-# At full size the page has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. This is how
-# the masks stretch over the scores:
+# Look at the last grid: its first two rows are dark. **These queries see nothing.**
+#
+# ### Spot the slip
+#
+# At full size the tutorial has 128 sentences, 28 tokens in the source, 29 in the target, and 8 heads. It calls
+# the scores *energy*, and prints the shapes of both masks, (128, 1, 1, 28) and (128, 1, 29, 29), beside the energy
+# of the encoder, (128, 8, 28, 28).
 
 # %%
-src = torch.zeros(128, 28, dtype=torch.long)
-trg = torch.zeros(128, 29, dtype=torch.long)
+predict(
+    "04_which_fits",
+    "Which of the two masks fits this energy?",
+    ["both", "the source's only", "the target's only", "neither"],
+)
+
+# %% role="answer"
+src = torch.randint(2, 50, (128, 28), generator=torch.Generator().manual_seed(0))
+src[:, 25:] = pad
+trg = torch.randint(2, 50, (128, 29), generator=torch.Generator().manual_seed(1))
 src_mask = (src != pad).unsqueeze(1).unsqueeze(2)
 trg_mask = torch.tril(torch.ones((29, 29))).expand(128, 1, 29, 29)
 print("src", tuple(src.shape), " src_mask", tuple(src_mask.shape))
 print("trg", tuple(trg.shape), " trg_mask", tuple(trg_mask.shape))
 
-energy = torch.zeros(128, 8, 28, 28)  # the page's name for scores
-print("energy", tuple(energy.shape), "-> masked", tuple(energy.masked_fill(src_mask == 0, -1e20).shape))
+energy = torch.zeros(128, 8, 28, 28)
+masked_energy = energy.masked_fill(src_mask == 0, -1e20)
+print("energy", tuple(energy.shape), "-> masked", tuple(masked_energy.shape))
+print("hidden keys of one query:", (masked_energy[0, 0, 0] < 0).sum().item())
+try:
+    energy.masked_fill(trg_mask == 0, -1e20)
+    fitting = "both"
+except RuntimeError as error:
+    print("with trg_mask:", error)
+    fitting = "the source's only"
+compare_guess("04_which_fits", fitting)
+
+# %% [markdown]
+# 29 and 28 don't fit, and neither is 1, so nothing can be broadcast. The target mask belongs to the decoder's
+# scores, (128, 8, 29, 29). The tutorial prints it here and never uses it.
 
 # %% [markdown]
 # ## 8 · Rows that see nothing
 #
-# All scores of such a row are hidden. What should its weights be? There is nothing to share out, so: all zeros,
-# and the output for this query is zero. No number can do that through a softmax, because a softmax sums to one.
+# All scores of such a row are hidden. What should its attention weights be? There is nothing to share, so all
+# zeros, and the output for this query is zero. No number can do that through a softmax, because a softmax sums
+# to one.
 #
 # ### Spot the slip
 #
-# Two pages hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
-# `-1e20`. Both count on hidden weights becoming zero, or almost. They do, in rows that see something. What
-# becomes of a row whose three scores 4, 8, 8 are **all** hidden? Guess for float16, float32 and float64.
+# Two tutorials hide with a large number instead of infinity: one subtracts `mask * 1e10`, the other fills with
+# `-1e20`. Both expect hidden weights to become zero, or almost. They do, in rows that see something. What
+# happens to a row whose three scores 4, 8, 8 are **all** hidden?
 
 # %%
+predict(
+    "04_hidden_row",
+    "In float32, 1e10 is subtracted from all three scores. What are the weights of the row?",
+    ["NaN", "all zeros", "a third each", "the weights without a mask"],
+)
+
+# %% role="answer"
 empty = torch.tensor([4.0, 8.0, 8.0])
 all_hidden = torch.tensor([True, True, True])
 ways = {
@@ -557,11 +625,15 @@ for way, apply in ways.items():
         print(f"{way:14} {str(dtype).removeprefix('torch.'):8} {found}")
 print("without a mask         ", ", ".join(f"{weight:.4f}" for weight in empty.softmax(-1).tolist()))
 
+hidden_row = ways["subtract 1e10"](empty).softmax(-1)
+is_uniform = torch.allclose(hidden_row, torch.full((3,), 1 / 3))
+compare_guess("04_hidden_row", "a third each" if is_uniform else "the weights without a mask")
+
 # %% [markdown]
 # - **−∞** gives NaN in all three. Softmax first subtracts the row's maximum, and −∞ − (−∞) is NaN.
-# - **Subtract 1e10.** float16 can't hold 1e10, it becomes infinity: NaN again. In float32, numbers near 1e10 lie
-#   1024 apart, so 4, 8 and 8 drown, all scores are equal, and the row turns **uniform**. float64, which the page
-#   uses, keeps them: the row gets the very weights it would have **without a mask**.
+# - **Subtract 1e10.** float16 can't hold 1e10, it becomes infinity: NaN again. In float32, numbers near 1e10 are
+#   1024 apart, so 4, 8 and 8 are rounded away, all scores are equal, and the row becomes **uniform**. float64,
+#   which the tutorial uses, keeps them: the row gets the weights it would have **without a mask**.
 # - **Fill with −1e20.** float16 can't hold it either, and here PyTorch refuses. In the others the row is filled
 #   with one number: **uniform**.
 #
@@ -578,11 +650,12 @@ big = torch.tensor(1e10)
 print("from 1e10 to the next number in float32:", (torch.nextafter(big, torch.tensor(math.inf)) - big).item())
 
 # %% [markdown]
-# A uniform row is harder to notice than NaN: the query listens to all that was hidden, its row sums to one, and
-# the output looks like any other. NaN at least is loud. It spreads: NaN in one weight makes the output NaN, the
-# loss NaN, and after one step of training the parameters too.
+# A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
+# output looks like any other. NaN at least is easy to see. It spreads: NaN in one weight makes the output NaN,
+# the loss NaN, and after one step of training the parameters too.
 #
-# What does PyTorch itself do? Its newer function gives zeros, the older module NaN.
+# What does PyTorch itself do? Its newer function gives zeros. The older module gives NaN if it is asked for the
+# attention weights; without them (`need_weights=False`) it takes the newer way.
 
 # %%
 nothing = torch.tensor([[True, False, False], [True, True, False], [False, False, False]])
@@ -597,14 +670,15 @@ print("last row of nn.MultiheadAttention:", older_weights[0, 2].tolist())
 # %% [markdown]
 # ### Paint a mask
 #
-# All of this in one view: three words, two tokens of padding, a score for each pair. Left the mask, in the middle
-# the scores that it leaves, right the weights in float32. Run the cell, then try:
+# All of this in one view: three words, two tokens of padding, a score for each pair. On the left is the mask, in
+# the middle are the scores that it leaves, on the right the attention weights in float32. Run the cell, then
+# try:
 #
 # - Choose the mask "both", then padding "in front". Which queries see nothing now?
-# - Go through the four ways of hiding. What becomes of those rows, and what of the others? (The last way,
+# - Go through the four ways of hiding. What happens to those rows, and to the others? (The last way,
 #   `masked_softmax`, is the one that you are going to write.)
-# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space turns a cell over.
-#   Can you empty the last row too? How do its weights change on the way?
+# - Choose "causal", go to the mask (Tab, or click) and hide the only key that query 0 sees: Space switches a
+#   cell. Can you empty the last row too? How do its weights change on the way?
 # - Let True mean "hide". What changes in the picture, and what doesn't?
 
 # %% role="draw"
@@ -614,14 +688,15 @@ painted_scores = (2 * torch.randn(5, 5, generator=torch.Generator().manual_seed(
 MaskPainter(painted_scores, ["the", "cat", "sat"])
 
 # %% [markdown]
-# In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They differ in
-# the empty row alone: NaN, uniform, uniform, zeros. And the convention changes how a mask is *written*, not what it
-# does.
+# In float32, and with scores of this size, the four ways agree as long as a row sees anything at all. They
+# differ only in the empty row: NaN, uniform, uniform, zeros. And the convention changes how a mask is *written*,
+# not what it does.
 #
 # ### NaN hides in the gradient
 #
-# "Then I replace NaN by 0 at the end." For the weights that works. But training goes backwards through the same
-# steps. Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced afterwards:
+# "Then I replace NaN by 0 at the end." For the attention weights that works. But training goes backwards through
+# the same steps. Here the hidden scores are lowered by adding −∞, and the NaN of the empty row is replaced after
+# the softmax:
 
 # %%
 two_rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
@@ -634,44 +709,45 @@ patched[:, 0].sum().backward()
 print("gradient", two_rows.grad, sep="\n")
 
 # %% [markdown]
-# The weights are fine, the gradient of the second row is not. Backwards, softmax multiplies what arrives by its
-# own result, and 0 · NaN is NaN. A way out: make sure that hidden scores are **cut off** from the result, so that
-# nothing flows back to them. Choosing does that (`masked_fill`, `torch.where`): the gradient of what was not
-# chosen is zero, whatever came after. Adding doesn't.
+# The weights are fine, the gradient of the second row is not. On the way back, softmax multiplies the incoming
+# gradient by its output, and 0 · NaN is NaN. (`nan_to_num` chooses too, but after the softmax: too late.) A
+# solution: **cut off** the hidden scores *before* the softmax, so that nothing flows back to them. Choosing does
+# that (`masked_fill`, `torch.where`): the gradient of what was not chosen is zero, whatever the softmax sends
+# back. Adding doesn't.
 #
 # ### Exercise 4: `masked_softmax`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # Softmax over the visible keys of each row. A row with nothing visible is all zeros. No NaN, neither in the
-# weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not be
-# changed. Torch's softmax is allowed.
+# attention weights nor in the gradient of `scores`. The scores may share an offset of ±10 000, and they must not
+# be changed. Torch's softmax is allowed.
 #
 # <details><summary>The row with nothing visible is NaN</summary>
 #
-# Its scores are all −∞. Either see to it that they are not (what if such a row may look at something harmless, and
-# loses it afterwards?), or replace the NaN.
+# Its scores are all −∞. Either make sure that they are not (what if such a row may look at something harmless,
+# and loses it afterwards?), or replace the NaN.
 #
 # </details>
 #
 # <details><summary>The row with nothing visible has equal weights</summary>
 #
-# A large finite number keeps NaN away, but softmax still shares out 1. Which weights may be other than zero? You
-# have a table that says so, and you can use it twice.
+# A large finite number avoids NaN, but softmax still shares 1. Which weights may be other than zero? You have a
+# table that says so.
 #
 # </details>
 #
 # <details><summary>The weights are right, the gradient is NaN</summary>
 #
-# Somewhere on the way stands a NaN through which a gradient flows back to the scores. Look for a sum with −∞, or a
+# Your computation contains a NaN through which a gradient flows back to the scores. Look for a sum with −∞, or a
 # division by a sum that is zero. Choose instead of adding; make the divisor harmless *before* you divide.
 #
 # </details>
 #
 # <details><summary>It fails for scores near −10 000</summary>
 #
-# Then your "very negative" number isn't. Is there one below all scores? Or did you take the exponential without
-# subtracting the row's maximum?
+# Then your "very negative" number is not negative enough. Is there one below all scores? Or did you take the
+# exponential without subtracting the row's maximum?
 #
 # </details>
 #
@@ -705,7 +781,7 @@ print(masked_softmax(scores / math.sqrt(2), nothing))
 # %% [markdown]
 # ## 9 · Causal multi-head attention
 #
-# Now the pieces come together. From lesson 03, as given:
+# Now put the pieces together. These two functions are given, from lesson 03:
 
 # %% role="given"
 from lesson_03 import merge_heads, split_heads
@@ -713,7 +789,7 @@ from lesson_03 import merge_heads, split_heads
 # %% [markdown]
 # ### Exercise 5: `causal_multi_head_attention`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Lesson 03's `multi_head_attention` with a causal mask: project, split, score, scale, hide, softmax, mix, merge,
 # project. Every head has the same mask. The result is a tuple, output and weights.
@@ -726,7 +802,7 @@ from lesson_03 import merge_heads, split_heads
 #
 # <details><summary>My weights are right in one head only, or mix tokens</summary>
 #
-# Is the head axis in front of the token axis when you compute scores? Print the shape: (..., H, T, T).
+# Does the head axis come before the token axis when you compute scores? Print their shape: (..., H, T, T).
 #
 # </details>
 #
@@ -749,7 +825,7 @@ def causal_multi_head_attention(
     ### BEGIN SOLUTION
     query, key, value = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = masked_softmax(scores, causal_mask(x.shape[-2]))
+    weights = masked_softmax(scores, causal_mask(x.shape[-2]).to(x.device))
     return merge_heads(weights @ value) @ w_o, weights
     ### END SOLUTION
 
@@ -766,11 +842,11 @@ print((my_weights - head_weights).abs().max().round(decimals=4))
 # %% [markdown]
 # ## 10 · Catching a leak
 #
-# Somebody hands you an attention and says that it is causal. You can't read its code, and its shapes are right:
+# Somebody gives you an attention and says that it is causal. You can't read its code, and its shapes are right:
 # a leak never changes a shape. But you can *call* it. **Change a later token, and see whether an earlier output
-# moves.** If it does, that output has seen the future.
+# changes.** If it does, that output has seen the future.
 #
-# Two attentions, one sound, one not. Token 2 is changed; outputs 0 and 1 come before it.
+# Here are two attentions, one causal, one not. Token 2 is changed; outputs 0 and 1 come before it.
 
 
 # %%
@@ -788,14 +864,14 @@ for name, allowed in (("causal", may_attend), ("no mask", torch.ones(3, 3, dtype
     print(f"{name:8} outputs moved by", moved)
 
 # %% [markdown]
-# With the causal mask outputs 0 and 1 stay exactly where they were. Output 2 moves, and it may: token 2 is its
+# With the causal mask outputs 0 and 1 stay exactly as they were. Output 2 moves, and it may: token 2 is its
 # present. Without a mask all outputs move.
 #
-# The other way round proves nothing. Change token 0, and later outputs move in a sound attention too: they are
+# The opposite test proves nothing. Change token 0, and later outputs move in a causal attention too: they are
 # *supposed* to see the past.
 #
-# One change is not enough either. A leak may sit between any two positions: this attention is sound but for one
-# entry of its mask, and the change of token 2 above doesn't find it.
+# One change is not enough either. A leak may be between any two positions: this attention is correct except for
+# one entry of its mask, and the change of token 2 above doesn't find it.
 
 # %%
 one_hole = may_attend.clone()
@@ -806,16 +882,16 @@ print("one hole, token 2 changed: outputs moved by", moved)
 # %% [markdown]
 # ### Exercise 6: `leaks_future`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
-# Answer True if any output moves when a **later** token is changed, else False. The check hands you more than a
-# dozen attentions, sound and broken in different ways, in an order of its own. You can't look into them, only call
-# them, as often as you like.
+# Answer True if any output moves when a **later** token is changed, else False. The check gives you more than a
+# dozen attentions, causal ones and ones that leak in different ways, in an order of its own. You can't look into
+# them, only call them, as often as you like.
 #
 # <details><summary>It says True of everything</summary>
 #
-# Which outputs do you compare? Those of the changed token and after it may move. And do you compare with some room
+# Which outputs do you compare? Those of the changed token and after it may move. And does your comparison allow
 # for rounding?
 #
 # </details>
@@ -823,7 +899,7 @@ print("one hole, token 2 changed: outputs moved by", moved)
 # <details><summary>It misses some leaks</summary>
 #
 # Write down which tokens you change, and for each of them which outputs you look at. Is there a pair (earlier
-# output, later token) that you never test? Would one see the pair (0, 1)? The last two? Tokens far apart?
+# output, later token) that you never test? Does any test cover the pair (0, 1)? The last two? Tokens far apart?
 #
 # </details>
 #
@@ -863,7 +939,7 @@ check(leaks_future)
 
 
 # %% role="try"
-# Try it: on your own attention, which should be sound, and on one without a mask.
+# Try it: on your own attention, which should be causal, and on one without a mask.
 def mine(x):
     w = torch.eye(x.shape[-1], dtype=x.dtype)
     return causal_multi_head_attention(x, w, w, w, w, num_heads=1)[0]
@@ -873,7 +949,7 @@ print(leaks_future(mine))
 print(leaks_future(lambda x: attend(x, torch.ones(len(x), len(x), dtype=torch.bool))))
 
 # %% [markdown]
-# The whole picture of an attention's leaks is a table: row i, column j says how far output i moves when token j is
+# All leaks of an attention fit into one table: row i, column j says how far output i moves when token j is
 # changed. Gradients give it at once, if you have them.
 
 
@@ -906,20 +982,22 @@ for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 6 × 6 grids, yellow where an output depends on a token. The causal one is yellow on
-# and below the diagonal. The second has one more diagonal above it. The third is yellow everywhere: hidden tokens
-# get no weight there, but they take their share of the softmax, and so every output depends on them.
+# *The picture in words:* three 6 × 6 grids, yellow where an output depends on a token. The causal one is yellow
+# on and below the diagonal. The second has one more yellow diagonal above it. The third is yellow everywhere.
+#
+# In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
+# depends on them.
 #
 # ## 11 · Quiz
 #
 # ### Exercise 7: `quiz_04`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `hidden_scores` (a whole number): how many of the scores of one head does a causal mask hide for T = 10?
-# 2. `decoder_shape` (a shape): what shape does `decoder_mask` return for tokens of shape (128, 29)?
+# 2. `decoder_shape` (a shape): what is the shape of `decoder_mask`'s result for tokens of shape (128, 29)?
 # 3. `first_weight` (a number, to two decimals): after a softmax, a row reads [0.20, 0.30, 0.50]. The last key should
 #    have been hidden. What should the first weight have been?
 # 4. `when_causal` (a letter): when does attention need a causal mask?
@@ -943,8 +1021,8 @@ plt.show()
 # 8. `which_padding` (a letter): a causal mask is used without a padding mask. When do *real* tokens give weight to
 #    padding?
 #    - a. always;
-#    - b. when the padding stands before them;
-#    - c. when the padding stands after them;
+#    - b. when the padding comes before them;
+#    - c. when the padding comes after them;
 #    - d. never.
 # 9. `proof` (a letter): you change token 3 of 8, and outputs 3 to 7 move. What does that tell about leaks?
 #    - a. there is one: outputs moved;
@@ -958,7 +1036,7 @@ plt.show()
 #
 # </details>
 #
-# <details><summary>I don't know how to mend the row</summary>
+# <details><summary>I don't know how to correct the row</summary>
 #
 # The ratio of two weights depends on their own scores only. So the two visible weights keep their ratio. And what do
 # they sum to?
@@ -997,18 +1075,19 @@ check(quiz_04, "quiz_04")
 # %% [markdown]
 # ## What you can do now
 #
-# You can build the masks of an encoder and of a decoder, tell True = may attend from True = hide, and turn one into
-# the other. You know why a row with nothing to see is the hard case, and your softmax handles it, backwards too. And
-# you have a test that finds a leak in an attention you have never seen. Use it on every attention you write.
+# You can build the masks of an encoder and of a decoder, tell True = may attend from True = hide, and convert
+# one into the other. You know why a row that sees nothing is the hard case, and your softmax handles it, in the
+# gradient too. And you have a test that finds a leak in an attention you have never seen. Use it on every
+# attention you write.
 #
 # **To read next**
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2.3: the three uses of attention, and the mask of
 #   the decoder in one sentence.
-# - Radford et al. (2018), *Improving Language Understanding by Generative Pre-Training*, section 3.1: a Transformer
-#   that is nothing but masked self-attention, trained to predict the next token.
+# - Radford et al. (2018), *Improving Language Understanding by Generative Pre-Training*, section 3.1: a
+#   Transformer whose only attention is masked self-attention, trained to predict the next token.
 # - Devlin et al. (2019), *BERT*, section 3.1: what can be learnt when the future is *not* hidden, by hiding words of
 #   the input instead.
 #
-# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there: it spoils the averages of one of the
-# two.
+# **Next lesson:** 05, *LayerNorm and BatchNorm*. Padding comes up again there: it distorts the averages of one
+# of the two.

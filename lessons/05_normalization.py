@@ -17,7 +17,7 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # A deep network passes its numbers through dozens of layers. If every layer makes them a little larger, they
-# explode; if a little smaller, they fade. *Normalising* puts them back to mean 0 and variance 1 on the way.
+# explode; if a little smaller, they vanish. *Normalising* brings them back to mean 0 and variance 1 on the way.
 # That takes one line of code, and one decision: the mean **of what**? LayerNorm and BatchNorm answer
 # differently, and this lesson is about what follows from it.
 #
@@ -30,9 +30,9 @@
 # - say for each of them which numbers share a mean, and therefore what can influence what;
 # - explain what BatchNorm does in train mode, in eval mode and with a batch of one, and why Transformers don't
 #   use it;
-# - put a norm into a residual block in two ways, and say what each does to the gradient of a deep stack.
+# - put a norm into a residual block in two ways, and say what each does to the training of a deep stack.
 #
-# **Time:** about 100 minutes, more than half of it for the exercises. The plan: why → two ways to average →
+# **Time:** <!-- time -->. The plan: why → two ways to average →
 # LayerNorm → BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a
 # quiz.
 #
@@ -54,7 +54,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -78,10 +78,9 @@ for gain in (0.7, 1.0, 1.4, 2.0):
     print(f"{gain:7.1f} {sizes[0]:9.2f} {sizes[4]:9.2g} {sizes[19]:10.1e} {normalised.square().mean().sqrt():14.2f}")
 
 # %% [markdown]
-# With weights of 1.4 the size stays within a factor of three. With half of that next to nothing is left after
-# twenty layers, with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a
-# norm before each layer the last column depends on one factor only, that of the last layer. The depth is out
-# of the picture.
+# With weights of 1.4 the size stays within a factor of three. At half that, almost nothing remains after twenty
+# layers; with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a norm before
+# each layer the last column depends on one factor only, that of the last layer. Depth no longer matters.
 #
 # ## 2 · Two ways to average
 #
@@ -104,14 +103,14 @@ print("one mean for each column", numbers.mean(dim=0))
 # for each column.
 #
 # Here is a larger table to try it on. Run the cell. The long frame holds the numbers that share a mean and a
-# variance, which stand at its end. The right table is the normalised one: every number minus its mean, divided by
-# the root of its variance.
+# variance; both are printed at its end. The right table is the normalised one: every number minus its mean,
+# divided by the root of its variance.
 #
-# - Press Tab until the left table has a blue frame and walk about with the arrow keys, or use the pointer. Then
-#   choose BatchNorm. Which numbers share a mean now?
+# - Press Tab until the left table has a blue frame and move with the arrow keys, or use the pointer. Then choose
+#   BatchNorm. Which numbers share a mean now?
 # - Back to LayerNorm. Type 20 over a number, press Enter. The dots mark the outputs that moved. Where are they?
-#   Choose BatchNorm again: where are they now, and in whose samples?
-# - Choose "one large value". What becomes of its neighbours in the row? And with BatchNorm, in the column?
+#   Choose BatchNorm again: where are they now, and in which samples?
+# - Choose "one large value". What happens to its neighbours in the row? And with BatchNorm, in the column?
 # - Choose "constant row". What is left of row 1, with either norm?
 #
 # (The third norm, RMSNorm, waits until section 7.)
@@ -125,8 +124,8 @@ small_table = torch.tensor(
 NormExplorer(small_table)
 
 # %% [markdown]
-# So the axis decides what can influence what: in LayerNorm a token is alone with itself, in BatchNorm every sample
-# has a say in what becomes of the others.
+# So the axis decides what can influence what: in LayerNorm a token depends on itself alone, in BatchNorm every
+# sample affects the others.
 #
 # ## 3 · LayerNorm
 #
@@ -162,20 +161,26 @@ print("standard deviations of the rows", numbers.std(dim=-1, unbiased=False), se
 # %% [markdown]
 # ### Spot the slip
 #
-# A page on norms has the formula as above, $\sqrt{\sigma^2 + \varepsilon}$, and next to it "the same by
-# hand" in one line. The output agrees with the module's to the last digit printed. Compare the line with the
-# formula: where do they differ?
+# A tutorial on norms has the formula as above, $\sqrt{\sigma^2 + \varepsilon}$, and next to it "the same by
+# hand" in one line, the first of the next cell. The output agrees with the module's to the last digit printed.
+# Compare the line with the formula.
 
 # %%
 by_hand = (numbers - torch.mean(numbers, -1).view(-1, 1)) / (torch.std(numbers, -1, unbiased=False) + 1e-7).view(-1, 1)
-print("the page's line, rows", by_hand, sep="\n")
-
-# %% [markdown]
-# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
-# **inside**. With an ε of 0.00001 you can't see it. A test with such a small ε can't either, so make it
-# large. And look at a token whose numbers are all tiny, where even the usual ε counts:
+print("the tutorial's line, rows", by_hand, sep="\n")
 
 # %%
+predict(
+    "05_which_slip",
+    "Where does the line differ from the formula?",
+    ["it divides by d − 1", "ε is outside the root", "it takes the mean over the batch", "nowhere"],
+)
+
+# %% [markdown]
+# To find out, make ε large. And look at a token whose numbers are all tiny, where even the usual ε counts. One of
+# the two columns below is the formula, the other one the tutorial's line with another ε.
+
+# %% role="answer"
 for eps in (1e-5, 0.1, 1.0):
     print(f"eps {eps:<7g} inside {centred / (variance + eps).sqrt()}   outside {centred / (variance.sqrt() + eps)}")
 
@@ -185,31 +190,37 @@ print("a faint row, eps 1e-5:")
 print("  inside ", (faint - faint.mean()) / (sigma**2 + 1e-5).sqrt())
 print("  outside", (faint - faint.mean()) / (sigma + 1e-5))
 
+with_eps_1 = (row - torch.mean(row)) / (torch.std(row, unbiased=False) + 1.0)  # the tutorial's line, with ε = 1
+is_outside = torch.allclose(with_eps_1, centred / (variance.sqrt() + 1.0))
+compare_guess("05_which_slip", "ε is outside the root" if is_outside else "nowhere")
+
 # %% [markdown]
-# The faint row comes out four times as large if ε stands in the wrong place. The checks of this lesson use
-# ε = 0.1, and tokens as faint as this one.
+# The line adds ε to the standard deviation, **outside** the root; the formula adds it to the variance,
+# **inside**. With an ε of 0.00001 you can't see it, and a test with such a small ε can't either. The faint row
+# is four times as large if ε is in the wrong place. The checks of this lesson use ε = 0.1, and tokens as faint
+# as this one.
 #
 # ### Divide by d, or by d − 1?
 #
 # `torch.std` and `torch.var` divide by d − 1 unless you say otherwise. That is the *unbiased* estimate of the
-# variance of a population from a sample. A norm estimates nothing: it describes the very numbers it was
+# variance of a population from a sample. A norm estimates nothing: it describes exactly the numbers it was
 # given, and divides by d. The name for that is *biased*, and the options are `correction=0` or
-# `unbiased=False`. How much is at stake?
+# `unbiased=False`. How large is the difference?
 
 # %%
 print("[1, 2, 3] normalised with d:    ", centred / row.std(correction=0))
 print("[1, 2, 3] normalised with d - 1:", centred / row.std())
 for width in (3, 4, 16, 512):
-    print(f"width {width:3d}: numbers come out at {((width - 1) / width) ** 0.5:.4f} of their size with d - 1")
+    print(f"width {width:3d}: with d - 1 numbers have {((width - 1) / width) ** 0.5:.4f} of their size")
 
 # %% [markdown]
-# Plain to see at width 3, almost invisible at 512: a slip that shows only if one looks at small cases.
+# Easy to see at width 3, almost invisible at 512: a slip that shows only in small cases.
 #
 # ### Gamma and beta
 #
 # Mean 0 and variance 1 for every token is a strong constraint, and sometimes the wrong one. So each feature
-# gets a factor γ and an offset β that are learnt. γ and β belong to features, not to tokens: every token
-# meets the same ones.
+# gets a factor γ and an offset β that are learnt. γ and β belong to features, not to tokens: they are the same
+# for every token.
 
 # %%
 gain, offset = torch.tensor([1.0, 2.0, 10.0]), torch.tensor([0.0, 0.0, 5.0])
@@ -232,28 +243,29 @@ for common in (0, 1000, 3000, 5000):
     print(f"row + {common:4d}: shortcut {shortcut:.4f}, mean of the centred squares {careful:.4f}")
 
 # %% [markdown]
-# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 here and three times too
-# much there. (It can even come out negative, and then the root is NaN.) Subtract the mean first.
+# Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times
+# too much in another. (It can even be negative, and then the root is NaN.) Subtract the mean first.
 #
 # ### Exercise 1: `layer_norm`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Write LayerNorm for any leading axes: for (E,), for (T, E), for (B, T, E). A row with a common offset of
-# 1000 should still come out right. PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`,
-# `group_norm`, `instance_norm`) are excluded, by whatever name; `mean`, `var`, `std` are fine.
+# 1000 should still be right. As in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1.
+# PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are
+# excluded, by whatever name; `mean`, `var`, `std` are fine.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
 # Print the shapes of `x` and of your mean. The mean of a (7, 5) table over its last axis has shape (7,), and
-# broadcasting lines shapes up from the **right**. An option of `mean` keeps the axis with length 1.
+# broadcasting lines shapes up from the **right**. What shape should the mean have?
 #
 # </details>
 #
 # <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
 #
-# With γ = 1, β = 0 and a tiny ε much can be forgotten without being seen. Go through the formula symbol by
-# symbol and tick off where each of them stands in your code.
+# With γ = 1, β = 0 and a tiny ε, a missing part can't be seen. Go through the formula symbol by symbol and find
+# each of them in your code.
 #
 # </details>
 #
@@ -298,8 +310,8 @@ print(layer_norm(numbers, torch.ones(3), torch.zeros(3)))
 # $$\mu_c = \frac{1}{N}\sum_n x_{n,c} \qquad \sigma_c^2 = \frac{1}{N}\sum_n (x_{n,c} - \mu_c)^2 \qquad
 # y_{n,c} = \gamma_c \cdot \frac{x_{n,c} - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}} + \beta_c$$
 #
-# Down the columns now. The first column is [1, 1], so it comes out as zeros; the others hold two different
-# numbers each, and two numbers always come out as 1 and −1 (but for ε): think about why.
+# Now by columns. The first column is [1, 1], so it becomes zeros. The others hold two different numbers each, and
+# two numbers always become 1 and −1 (almost exactly: ε is small). Why?
 
 # %%
 batch_norm_module = nn.BatchNorm1d(3)
@@ -310,10 +322,10 @@ print("means of the columns", numbers.mean(dim=0), sep="\n")
 print("standard deviations of the columns", numbers.std(dim=0, unbiased=False), sep="\n")
 
 by_hand = (numbers - torch.mean(numbers, 0).view(1, -1)) / (torch.std(numbers, 0, unbiased=False) + 1e-7).view(1, -1)
-print("the page's line, columns", by_hand, sep="\n")
+print("the tutorial's line, columns", by_hand, sep="\n")
 
 # %% [markdown]
-# (The page has its ε outside the root here, too.)
+# (The tutorial has its ε outside the root here, too.)
 #
 # Numbers that share a mean can influence each other. Take a table with two uneven rows, change one number, the
 # 3, and look at what moves (marked 1): in LayerNorm its own row, in BatchNorm its own column, the **other
@@ -330,7 +342,7 @@ for name, norm in (("LayerNorm", nn.LayerNorm(3)), ("BatchNorm", nn.BatchNorm1d(
 # %% [markdown]
 # ### Exercise 2: `batch_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # A batch (B, E), normalised with its own statistics. The same kernels are excluded.
 #
@@ -384,12 +396,13 @@ except ValueError as error:
     print("ValueError:", error)
 
 # %% [markdown]
-# Nothing is left of it. PyTorch refuses a batch of one in train mode. And even with more samples, your
-# prediction would depend on who else happens to be in the batch.
+# Nothing is left of it. PyTorch refuses a batch of one in train mode. And even with more samples, a prediction
+# would depend on which other samples happen to be in the batch.
 #
-# BatchNorm's way out is to **remember**. In *train mode* it normalises with the batch's statistics and also
+# BatchNorm's solution is to **remember**. In *train mode* it normalises with the batch's statistics and also
 # keeps *running* averages of them; in *eval mode* it normalises with the running ones. `module.train()` and
-# `module.eval()` switch, and `self.training` tells. The running averages move a little with each batch:
+# `module.eval()` switch, and `self.training` says which mode it is. The running averages move a little with
+# each batch:
 #
 # > running ← (1 − momentum) · running + momentum · batch's
 #
@@ -398,11 +411,18 @@ except ValueError as error:
 #
 # ### Spot the slip
 #
-# The page says that LayerNorm and BatchNorm both use the biased variance, divided by N. Here is one batch of
+# The tutorial says that LayerNorm and BatchNorm both use the biased variance, divided by N. Here is one batch of
 # a single feature, and what PyTorch remembers of it. Which variance v went into `running_var`, which was 1
 # before? Solve 0.9 · 1 + 0.1 · v = `running_var` for v.
 
 # %%
+predict(
+    "05_which_variance",
+    "Which variance of the batch does PyTorch remember?",
+    ["the one divided by N", "the one divided by N − 1", "neither"],
+)
+
+# %% role="answer"
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
 memory = nn.BatchNorm1d(1)
 output = memory(batch)
@@ -410,17 +430,21 @@ print("mean", batch.mean(), " variance with N", batch.var(correction=0), " varia
 print("running_mean", memory.running_mean, " running_var", memory.running_var)
 print("output's variance with N", output.var(correction=0).detach().round(decimals=3))
 
+remembered = (memory.running_var - 0.9) / 0.1
+told = {True: "the one divided by N", False: "the one divided by N − 1"}
+compare_guess("05_which_variance", told[torch.allclose(remembered, batch.var(correction=0))])
+
 # %% [markdown]
 # `running_var` is 1.75, so v is 8.5: the **unbiased** variance, divided by N − 1. The output, on the other
-# hand, has variance 1 with N: it was divided by the root of 6.8. The page is right about what BatchNorm
-# *normalises* with, and wrong about what it *remembers*. There is sense in it, since the running variance does
-# estimate that of a population: all the data there is. For large batches it hardly matters; for a batch of
-# two it is a factor of two.
+# hand, has variance 1 with N: it was divided by the root of 6.8. The tutorial is right about what BatchNorm
+# *normalises* with, and wrong about what it *remembers*. This makes sense: the running variance does estimate
+# that of a population, all the data there is. For large batches it hardly matters; for a batch of two it is a
+# factor of two.
 #
 # ### Over several batches
 #
-# Batches of eight samples from a population with mean 5 and standard deviation 3. Watch the running values
-# walk there from 0 and 1.
+# Batches of eight samples from a population with mean 5 and standard deviation 3. Watch the running values move
+# there from 0 and 1.
 
 # %%
 population = torch.Generator().manual_seed(0)
@@ -433,8 +457,8 @@ for number in range(1, 33):
 
 # %% [markdown]
 # Now the same two samples in both modes, and then one of them alone. In train mode the outputs are 1 and −1,
-# whatever the samples are. In eval mode the statistics are fixed, so a sample's result doesn't depend on its
-# company, and a batch of one is fine.
+# whatever the samples are. In eval mode the statistics are fixed, so a sample's result doesn't depend on the
+# rest of the batch, and a batch of one is fine.
 
 # %%
 pair = torch.tensor([[5.0], [8.0]])
@@ -445,10 +469,10 @@ print("running mean after these three calls:", memory.running_mean)
 
 # %% [markdown]
 # Only the first of the three calls moved the running mean: eval mode reads, it doesn't write. A model that is
-# evaluated in train mode by mistake gives results that depend on the batch, and spoils its memory besides.
+# evaluated in train mode by mistake gives results that depend on the batch, and also changes its memory.
 #
-# The picture shows what momentum does. A small one averages over many batches, but takes long to forget where
-# it started.
+# The picture shows what momentum does. A small one averages over many batches, but needs a long time to forget
+# where it started.
 
 # %% role="draw"
 import matplotlib.pyplot as plt
@@ -469,7 +493,7 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* three curves start near 0 and rise towards a dotted line at 5. With momentum 0.5 the
 # curve is there after a few batches and then jumps between about 4 and 6. With 0.1 it takes about thirty
-# batches and trembles slightly. With 0.02 it is smooth, and after eighty batches only at about 4.
+# batches and varies slightly. With 0.02 it is smooth, and after eighty batches only at about 4.
 #
 # ### What a module owns
 #
@@ -500,22 +524,21 @@ print("saved     ", list(counter.state_dict()))
 
 # %% [markdown]
 # One more thing. The batch's mean is a function of the batch, and PyTorch records it for the gradient. Stored
-# in a buffer, it would keep the records of all earlier batches alive. Detach what you store, or store it under
-# `with torch.no_grad():`.
+# in a buffer, it would keep the records of all earlier batches in memory. Detach what you store, or store it
+# under `with torch.no_grad():`.
 #
 # ### Exercise 3: `BatchNorm`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
-# A module that does as `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
+# A module that does what `nn.BatchNorm1d` does, for (B, E) with B ≥ 2, in train and in eval mode. Its
 # parameters are called `weight` (γ, ones at first) and `bias` (β, zeros), its buffers `running_mean` (zeros)
 # and `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed,
 # though you learn more without it.
 #
 # <details><summary>The check says that there is no parameter or buffer `running_mean`</summary>
 #
-# A tensor that is merely assigned, `self.running_mean = torch.zeros(...)`, is not owned by the module. Look at
-# how `Counter` makes `seen`.
+# A tensor that is only assigned to an attribute is not owned by the module. Look at how `Counter` makes `seen`.
 #
 # </details>
 #
@@ -528,8 +551,8 @@ print("saved     ", list(counter.state_dict()))
 # <details><summary>Outputs are right in train mode, the running values are not</summary>
 #
 # Take a batch of two, momentum 0.1, and do one update on paper. Too close to the batch's values? Look at which
-# of the two gets which share. Only the variance wrong, and by a factor of two in its new part? Read "Spot the
-# slip" again.
+# of the two gets which share. Is only the variance wrong, its new part by a factor of two? Read "Spot the slip"
+# again.
 #
 # </details>
 #
@@ -583,8 +606,8 @@ print(mine.running_mean, theirs.running_mean, mine.running_var, theirs.running_v
 # ## 6 · Why Transformers don't use BatchNorm
 #
 # The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over
-# batch **and** time, padding included. Below, the same short sentence is padded by 0, 3 and 12 tokens of
-# zeros. Its first token, what does it become?
+# batch **and** time, padding included. Below, the same short sentence is padded with 0, 3 and 12 tokens of
+# zeros. What happens to its first token?
 
 # %%
 sentences = torch.Generator().manual_seed(1)
@@ -597,10 +620,14 @@ for padding in (0, 3, 12):
 
 # %% [markdown]
 # Nothing about the sentence changed, yet BatchNorm gives it three different results. LayerNorm looks at one
-# token at a time: company, length and padding are all the same to it. There is more of that kind:
+# token at a time: other sentences, length and padding do not affect it. There are more reasons:
 #
-# - **The future leaks.** A mean over time lets a token see later ones, and causal attention is for nothing.
-# - **Batches are small** for large models, down to one, and small batches have noisy statistics.
+# - **The future leaks.** A mean over time lets a token see later ones, which defeats causal masking.
+# - **Batches are small on each device** where models are large, down to one, and small batches have noisy
+#   statistics. (All devices together may see a huge batch, but to share statistics they have to wait for each
+#   other.)
+# - **Text varies.** Shen et al. (2020) measured it: the batch statistics of language data fluctuate much more
+#   from batch to batch than those of images, and training suffers.
 # - **Two modes** mean two behaviours. LayerNorm has no running statistics, and does the same in train and
 #   eval mode.
 #
@@ -617,10 +644,11 @@ for name, norm in (
     print(f"{name}: the first token moves by {(norm(altered) - norm(later))[0].abs().max():.4f}")
 
 # %% [markdown]
-# In pictures, where BatchNorm comes from, none of this hurts: all have the same size, batches are large, and
-# there is no future to hide. (A trap for those who try it anyway: `nn.BatchNorm1d` wants (B, E, T), features
-# in the middle. Given (B, T, E) it raises, unless T happens to equal E; then it quietly normalises the wrong
-# axis.)
+# In computer vision, where BatchNorm comes from, most of this does no harm: images have the same size, and there
+# is no future to hide. Small batches hurt there too; where only a few images fit (object detection), GroupNorm
+# (Wu and He 2018) took its place. (A trap for those who try BatchNorm on text: `nn.BatchNorm1d` wants (B, E, T),
+# features in the middle. Given (B, T, E) it raises, unless T happens to equal E; then it normalises the wrong
+# axis without a word.)
 #
 # ## 7 · RMSNorm
 #
@@ -628,9 +656,8 @@ for name, norm in (
 #
 # $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
 #
-# The divisor is the *root mean square*. It takes a little less work, they report results as good as
-# LayerNorm's, and many language models use it, LLaMA among them. Read the name from right to left and you
-# have the program:
+# The divisor is the *root mean square*. It takes a little less work. They report results as good as LayerNorm's,
+# and many language models use it, LLaMA among them. Read the name from right to left and you have the program:
 
 # %%
 mean_square = row.square().mean()
@@ -646,9 +673,9 @@ print("a flat row, LayerNorm", F.layer_norm(flat, (3,)))
 # RMSNorm scales a token and leaves its direction alone; a flat row stays flat. LayerNorm removes what all
 # features have in common.
 #
-# The table of section 2 once more. There is no mean beside the rows now, only what stands under the root. Choose
-# "common offset 1000". What becomes of the differences between the numbers of a row? Then choose LayerNorm: which
-# of its outputs moved?
+# The table of section 2 again. There is no mean beside the rows now, only what is under the root. Choose "common
+# offset 1000". What happens to the differences between the numbers of a row? Then choose LayerNorm: which of its
+# outputs moved?
 
 # %% role="draw"
 NormExplorer(small_table, norm="RMSNorm")
@@ -656,17 +683,17 @@ NormExplorer(small_table, norm="RMSNorm")
 # %% [markdown]
 # ### Exercise 4: `rms_norm`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
-# For any leading axes. Nothing is excluded here. Mind the default: ε is 10⁻⁶.
+# For any leading axes. Nothing is excluded here. Note the default: ε is 10⁻⁶.
 #
 # <details><summary>My result is LayerNorm's</summary>
 #
-# `var` and `std` subtract the mean before they square. What stands under the root here?
+# `var` and `std` subtract the mean before they square. What is under the root here?
 #
 # </details>
 #
-# <details><summary>Wider tokens come out smaller</summary>
+# <details><summary>Wider tokens become smaller</summary>
 #
 # A sum of squares grows with the number of features. Which letter of "RMS" deals with that?
 #
@@ -693,11 +720,10 @@ check(rms_norm)
 print(rms_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.ones(3)))
 
 # %% [markdown]
-# ## 8 · Where does the norm stand?
+# ## 8 · Where to put the norm
 #
 # A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each sub-layer
-# has a **residual connection** around it: its output is *added* to its input. The norm can stand in two
-# places.
+# has a **residual connection** around it: its output is *added* to its input. The norm can be in two places.
 #
 # ```text
 # post-norm (Vaswani et al. 2017)           pre-norm (most models since GPT-2)
@@ -707,11 +733,12 @@ print(rms_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.ones(3)))
 # ```
 #
 # In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
-# straight line from x to y stands nothing but a sum.
+# straight line from x to y there is nothing but a sum.
 #
-# This has confused readers for years. The paper's formula is post-norm, while several well-known programs
-# that claim to follow it are pre-norm. And some people write a third thing, `x + norm(sublayer(x))`, which is
-# neither. All three on one token, with a sub-layer that turns the vector round and adds one:
+# This has confused readers for years. The formula of Vaswani et al. (2017) is post-norm, while several
+# well-known programs that claim to follow it are pre-norm. And there is a third one, `x + norm(sublayer(x))`,
+# which is neither. Some write it by mistake; Swin Transformer V2 and OLMo 2 use it on purpose. Here it is on one
+# token, with a sub-layer that reverses the entries of a vector and adds one:
 
 # %%
 token = torch.tensor([1.0, 2.0, 6.0])
@@ -727,24 +754,23 @@ def standardise(x):
     return F.layer_norm(x, (3,))
 
 
-inner = standardise(token)
-total = token + turn(token)
-print("post-norm", standardise(total))
-print("pre-norm ", token + turn(inner))
-print("neither  ", token + standardise(turn(token)))
+print("token             ", token)
+print("its sub-layer     ", turn(token))
+print("its norm          ", standardise(token))
+print("neither of the two ", token + standardise(turn(token)))
 
 # %% [markdown]
-# Three different results. Post-norm's always has mean 0 and variance 1 (for γ = 1, β = 0); pre-norm's is not
-# normalised.
+# The other two are yours to write. Work them out for this token on paper, or at least answer: which of the two
+# results has mean 0 and variance 1, whatever the token and the sub-layer are?
 #
 # In the next two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as
 # `turn` and `standardise` are here.
 #
 # ### Exercise 5: `pre_norm_residual`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
-# One residual block, built from the diagram on the right. The check hands it a network of two layers and a
+# One residual block, built from the diagram on the right. The check gives it a network of two layers and a
 # LayerNorm with γ and β of its own.
 #
 # <details><summary>My result is right only where the norm changes nothing</summary>
@@ -756,7 +782,7 @@ print("neither  ", token + standardise(turn(token)))
 #
 # <details><summary>The check says that I changed the argument</summary>
 #
-# `x += ...` writes into the caller's tensor. `x = x + ...` makes a new one.
+# `+=` writes into the tensor on its left, and that may be the caller's, or what the sub-layer returned.
 #
 # </details>
 
@@ -778,13 +804,13 @@ check(pre_norm_residual)
 # %% [markdown]
 # ### Exercise 6: `post_norm_residual`
 #
-# Difficulty 1 of 5 · about 3 minutes
+# Difficulty 1 of 5
 #
 # The same, built from the diagram on the left.
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
-# In post-norm nothing comes after the norm. Look at where its parenthesis closes: is the sum inside?
+# In post-norm nothing comes after the norm. What does your norm get: the sum, or something before it?
 #
 # </details>
 
@@ -804,24 +830,25 @@ def post_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Ca
 check(post_norm_residual)
 
 # %% role="try"
-# Try it: the token from above. These should be the first two lines that were printed there.
-print(post_norm_residual(token, turn, standardise))
-print(pre_norm_residual(token, turn, standardise))
+# Try it: the token from above. Three places for the norm, three results; which one has mean 0?
+print("post-norm", post_norm_residual(token, turn, standardise))
+print("pre-norm ", pre_norm_residual(token, turn, standardise))
+print("neither  ", token + standardise(turn(token)))
 
 # %% [markdown]
 # ## 9 · Deep stacks: what reaches the first layer?
 #
 # Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
-# stack it passes every norm, and each multiplies it by about the same factor. Forty-eight layers make that
-# factor to the power of forty-eight. In a **pre-norm** stack there is the straight line: the derivative of a
-# sum hands the gradient on as it is, whatever the branches do.
+# stack it passes every norm, and each multiplies it by about the same factor. After forty-eight layers that is
+# the factor to the power of forty-eight. In a **pre-norm** stack there is the straight line: the derivative of a
+# sum passes the gradient on unchanged, whatever the branches do.
 #
-# We build stacks of small random networks and look at the norm (the length) of the gradient for the weights
-# of each layer, before any training. Three kinds of branches:
+# We build stacks of small random networks and look at the length of the gradient for the weights of each layer,
+# before any training. There are three kinds of branches:
 #
-# - **ReLU**: passes back as much as it passes on;
-# - **ReLU and a bias**: the bias adds to what is passed on but has no part in the gradient;
-# - **strong tanh**: large weights into a tanh, which limits what is passed on but not so much the gradient.
+# - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
+# - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
+# - **strong tanh**: large weights into a tanh, which limits the numbers more than the gradient.
 
 
 # %% role="train"
@@ -855,27 +882,26 @@ for (name, pre), found in lengths.items():
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), strict=True):
     for name, shade, line in (("strong tanh", 0.05, "-"), ("ReLU", 0.55, "--"), ("ReLU and a bias", 0.85, "-.")):
-        axes.semilogy(range(1, 49), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
-    axes.set(title=f"{title}, 48 layers", xlabel="layer, 1 is the input's")
+        axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
+    axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
 panels[0].set_ylabel("length of the gradient")
 panels[1].legend()
 plt.show()
 
 # %% [markdown]
 # *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
-# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the
-# right, at about 0.1, and fan out to the left in almost straight lines: the one for strong tanh climbs to
-# several hundred at layer 1, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays
-# between 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 1.
+# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
+# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to several
+# hundred at layer 0, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays between
+# 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 0.
 #
 # A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
-# whether the gradient grows, fades or survives; in pre-norm they hardly matter. That is why a deep post-norm
-# model needs care: a good initialisation, and a *warm-up*, small steps at first (lesson 08 has one).
+# whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
 #
-# Pre-norm has its price. Compare the last layers: their gradient shrinks as the stack gets deeper, because
-# the sum on the straight line grows and each new layer is a smaller part of it. The next cell shows both, the
-# gradients as a mean over eight stacks: with four times as many layers, half the gradient. This growth is
-# also why a pre-norm stack ends with one more norm.
+# Now the other end, the **last** layer. In a pre-norm stack the sum on the straight line grows, each new layer
+# is a smaller part of it, and so its gradient shrinks as the stack gets deeper. In a post-norm stack it doesn't.
+# The next cell shows both, the gradients as a mean over eight stacks. (The growth is also why a pre-norm stack
+# ends with one more norm.)
 
 # %% role="train"
 for depth in (6, 12, 24, 48):
@@ -893,28 +919,100 @@ for _ in range(48):
 print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) for i in (1, 12, 48)])
 
 # %% [markdown]
+# In pre-norm, four times as many layers halve the last gradient: it falls as one over the root of the depth.
+# Xiong et al. (2020) derive this, and count it as pre-norm's advantage: in post-norm the gradients near the
+# output are large however deep the stack, and a full step at the start throws these layers off. The usual cure
+# is a **warm-up**: small steps at first, which grow (lesson 08 has one). Is it so?
+#
+# ### Does it train?
+#
+# Six of PyTorch's own layers (attention and a small network, with `norm_first` for pre-norm) learn to reverse a
+# sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30.
+
+# %%
+predict(
+    "05_who_learns",
+    "Three runs: post-norm, post-norm with a warm-up, pre-norm without one. Which of them learn?",
+    ["all three", "the post-norm runs only", "all but post-norm without a warm-up", "pre-norm only"],
+)
+
+
+# %% role="answer"
+def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
+    """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until the full rate."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True, norm_first=pre)
+    last = nn.LayerNorm(width) if pre else None
+    stack = nn.TransformerEncoder(layer, depth, norm=last, enable_nested_tensor=False)
+    for parameter in stack.parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)  # otherwise all layers start as copies of one
+    symbol, place, answer = nn.Embedding(10, width), nn.Embedding(8, width), nn.Linear(width, 10)
+    optimiser = torch.optim.Adam(nn.ModuleList([symbol, place, stack, answer]).parameters())
+    losses = []
+    for step in range(steps):
+        optimiser.param_groups[0]["lr"] = rate * min(1, (step + 1) / warm_up)
+        ids = torch.randint(10, (32, 8))
+        logits = answer(stack(symbol(ids) + place.weight))
+        loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+attempts = {
+    "post-norm": learn_to_reverse(pre=False, warm_up=1),
+    "post-norm, warm-up": learn_to_reverse(pre=False, warm_up=60),
+    "pre-norm": learn_to_reverse(pre=True, warm_up=1),
+}
+for name, losses in attempts.items():
+    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.1f}")
+
+figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):
+    axes.plot(losses, line, color=plt.cm.cividis(shade), label=name)
+axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.2))
+axes.legend()
+plt.show()
+
+learns = tuple(sum(losses[-10:]) / 10 < 1 for losses in attempts.values())
+outcomes = {
+    (True, True, True): "all three",
+    (True, True, False): "the post-norm runs only",
+    (False, True, True): "all but post-norm without a warm-up",
+    (False, False, True): "pre-norm only",
+}
+compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
+
+# %% [markdown]
+# The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;
+# with one it learns. The pre-norm stack learns without any. Pass `rate=0.003` to the first line and run again:
+# with smaller steps six post-norm layers learn without a warm-up, too. With `depth=12` they don't.
+#
 # ## 10 · Quiz
 #
 # ### Exercise 7: `quiz_05`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `layer_means` (a whole number): `x` has shape (2, 5, 8): batch, tokens, features. How many means does
 #    LayerNorm take?
-# 2. `batch_statistics` (a shape): `x` is a batch (16, 10). What shape has `running_mean` of a BatchNorm that
-#    fits it?
+# 2. `batch_statistics` (a shape): `x` is a batch (16, 10). What is the shape of `running_mean` in a BatchNorm
+#    that fits it?
 # 3. `by_hand` (a number, to two decimals): LayerNorm of the token [0, 0, 3, 5], with γ = 1, β = 0 and ε so
-#    small that it doesn't matter. What becomes of the 5?
+#    small that it doesn't matter. What does the 5 become?
 # 4. `large_eps` (a number, to two decimals): LayerNorm of the token [−2, 2] with γ = 1, β = 0 and ε = 5. What
-#    becomes of the 2?
+#    does the 2 become?
 # 5. `running_mean` (a number, to two decimals): a new `nn.BatchNorm1d` with momentum 0.1 gets one batch in
 #    train mode whose mean is 4, then another one whose mean is 6. Where is its running mean now?
 # 6. `running_var` (a number, to two decimals): a new `nn.BatchNorm1d(1)` with momentum 0.1 gets the batch
 #    [[0], [2]] in train mode. What is its `running_var` afterwards?
 # 7. `batch_of_two` (a letter): a BatchNorm in train mode with γ = 1, β = 0 gets two samples. What comes out?
-#    - a. always 1 and −1 for each feature, or two zeros, but for ε;
+#    - a. always 1 and −1 for each feature, or two zeros, apart from ε;
 #    - b. numbers that tell how far apart the two samples were;
 #    - c. the same as in eval mode;
 #    - d. an error, because two samples are too few.
@@ -926,7 +1024,7 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 #    - d. neither.
 # 9. `pre_norm_gradient` (a letter): why does the gradient reach the first layers of a deep pre-norm stack?
 #    - a. the norms keep it at length one;
-#    - b. residual sums hand it on unchanged, on a path with no norm on it;
+#    - b. residual sums pass it on unchanged, on a path with no norm on it;
 #    - c. pre-norm stacks have fewer layers;
 #    - d. the last norm makes it larger.
 # 10. `slip` (a letter): what is wrong with "BatchNorm uses the biased variance"?
@@ -937,8 +1035,8 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 #
 # <details><summary>I don't know where to start with a number</summary>
 #
-# Write down mean and variance first. All of these come out with pencil and paper, and a calculator for one
-# root. A cell of your own is allowed.
+# Write down mean and variance first. Pencil and paper are enough, and a calculator for one root. A cell of your
+# own is allowed.
 #
 # </details>
 
@@ -977,8 +1075,8 @@ check(quiz_05, "quiz_05")
 # ## What you can do now
 #
 # You have written three norms and can say which numbers share a mean in each. You have built a module with a
-# memory of its own, found a misplaced ε and a wrong claim about a variance by making small cases large
-# enough to see, and moved a norm from one side of a sum to the other.
+# memory of its own, and found a misplaced ε and a wrong claim about a variance by making the effect large enough
+# to see. You have moved a norm from one side of a sum to the other, and seen what that does to training.
 #
 # **To read next**
 #
@@ -986,13 +1084,15 @@ check(quiz_05, "quiz_05")
 #   BatchNorm.
 # - Ioffe and Szegedy (2015), *Batch Normalization: Accelerating Deep Network Training by Reducing Internal
 #   Covariate Shift*, section 3: the algorithm, and in 3.1 the unbiased variance for inference.
-# - Santurkar, Tsipras, Ilyas and Madry (2018), *How Does Batch Normalization Help Optimization?*, section 3:
-#   why the title of the paper before may not be the reason.
+# - Santurkar, Tsipras, Ilyas and Madry (2018), *How Does Batch Normalization Help Optimization?*, sections 2 and
+#   3: why the title of the paper before may not be the reason.
+# - Shen et al. (2020), *PowerNorm: Rethinking Batch Normalization in Transformers*, section 3: batch statistics
+#   of text, measured; and Wu and He (2018), *Group Normalization*, for small batches of images.
 # - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*, section 4; and a model that uses it:
 #   Touvron et al. (2023), *LLaMA: Open and Efficient Foundation Language Models*, section 2.2.
 # - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of
 #   pre- and post-norm, and why one of them needs a warm-up.
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.1: one sentence says where the norm stands.
+# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.1: one sentence says where the norm is.
 #
 # **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, until it is
 # told.

@@ -17,20 +17,20 @@
 # # 06 · Tokens and positions
 #
 # "The dog bites the man" and "the man bites the dog" are made of the same words. To attention they are the same
-# sentence: it compares tokens with each other, and nothing in it knows who stands where. This lesson is about the
-# very first layer of a Transformer, where words become vectors and get a place.
+# sentence: it compares tokens with each other, and nothing in it knows which token is where. This lesson is about
+# the very first layer of a Transformer, where words become vectors and get a position.
 #
 # **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads and
-# lesson 04's masks come up in passing.
+# lesson 04's masks are mentioned.
 #
 # **Afterwards you can**
 #
-# - turn token ids into vectors, and say why a look-up is a matrix product in disguise;
+# - turn token ids into vectors, and say why a look-up equals a matrix product;
 # - show with numbers that attention without positions doesn't see order;
-# - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by turning queries and keys (rotary);
-# - say which of them depend on the distance between two tokens only, and why that is wanted.
+# - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys (rotary);
+# - say which of them depend only on the distance between two tokens, and why that is useful.
 #
-# **Time:** about 110 minutes, more than half of it for the exercises. The plan: ids → vectors → order is invisible →
+# **Time:** <!-- time -->. The plan: ids → vectors → order is invisible →
 # learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
 #
 # | letter | meaning |
@@ -70,7 +70,7 @@ tokens = torch.tensor([[ids[word] for word in sentence.split()] for sentence in 
 print("tokens", tokens, sep="\n")
 
 # %% [markdown]
-# As in lesson 02, ids are names, not amounts: "man" (3) is not one and a half times "dog" (2). So each id stands for
+# As in lesson 02, ids are labels, not amounts: "man" (3) is not one and a half times "dog" (2). So each id stands for
 # a **vector**, whose numbers training can move: a row of the embedding table (V, E). Row 2 belongs to "dog".
 
 # %%
@@ -80,8 +80,8 @@ for word, row in zip(vocabulary, table, strict=True):
     print(f"{ids[word]}  {word:6}", *[f"{number:5.1f}" for number in row])
 
 # %% [markdown]
-# Written as mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere but for a 1 at the id;
-# times the table, all rows are multiplied by 0 but one.
+# In mathematics, picking a row is a matrix product. A *one-hot* row is 0 everywhere except for a 1 at the id. In its
+# product with the table, all rows but one are multiplied by 0.
 
 # %%
 one_hot = torch.tensor([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
@@ -89,8 +89,9 @@ print("one-hot times table:", one_hot @ table)
 print("row 2:              ", table[2])
 
 # %% [markdown]
-# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows that
-# occur in the batch get any. Nobody multiplies by all those zeros, though. PyTorch's `nn.Embedding` looks rows up.
+# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows
+# whose ids occur in the batch get one. But no program multiplies by all those zeros: PyTorch's `nn.Embedding` looks
+# rows up.
 #
 # Now in the sizes of a real model. A batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
 # sentence; vectors 512 wide; 10 000 words.
@@ -111,15 +112,15 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # ### Exercise 1: `embed_tokens`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # Look up the row of every id. `nn.Embedding` and `F.embedding` are excluded; indexing is not, and neither is the
 # one-hot product.
 #
 # <details><summary>"mat1 and mat2 shapes cannot be multiplied"</summary>
 #
-# How wide is a one-hot row, and how many rows has the table? If the width comes from the ids in the batch, it is too
-# small whenever the last word of the vocabulary doesn't occur.
+# How wide is a one-hot row, and how many rows does the table have? If the width comes from the ids in the
+# batch, it is too small whenever the last word of the vocabulary doesn't occur.
 #
 # </details>
 #
@@ -131,7 +132,7 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # <details><summary>The shape is (V, B, T)</summary>
 #
-# Then your index picks columns. What stands in front of the comma in square brackets, or is there a comma at all?
+# Then your index picks columns. What precedes the comma in square brackets, or is there a comma at all?
 #
 # </details>
 
@@ -157,7 +158,8 @@ print(embed_tokens(tokens, table))
 # %% [markdown]
 # ## 2 · Attention doesn't see order
 #
-# Our two sentences differ in the places of "dog" and "man" only. From lesson 02, as given, attention with weights:
+# Our two sentences differ only in where "dog" and "man" appear. Attention with trainable matrices is given, from
+# lesson 02:
 
 # %% role="given"
 from lesson_02 import trainable_self_attention
@@ -179,11 +181,11 @@ for sentence, output in zip(sentences, attend(embedded), strict=True):
         print(f"   {word:6}", " ".join(f"{number:6.2f}" for number in row))
 
 # %% [markdown]
-# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. The two "the" of a sentence share
-# one output, too. Attention mixes *values by scores*, and both depend on what the tokens are, never on where they
-# stand.
+# Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
+# same output, too. Attention is a sum of *values, weighted by scores*, and both depend on what the tokens are, never
+# on where they are.
 #
-# In general: permute the tokens, and the outputs are permuted likewise. Nothing else happens. This is called
+# In general: permute the tokens, and the outputs are permuted in the same way. Nothing else happens. This is called
 # **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
 
 # %%
@@ -193,8 +195,9 @@ print("tokens of sentence 1 in the order", order, "are sentence 2:", torch.equal
 print("so are their outputs:", torch.allclose(first[order], second, atol=1e-6))
 
 # %% [markdown]
-# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time. Here is a
-# whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same with a causal mask.
+# Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time.
+# Here is a whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same
+# with a causal mask.
 
 # %%
 torch.manual_seed(0)
@@ -205,17 +208,17 @@ causal = nn.Transformer.generate_square_subsequent_mask(10)
 with torch.no_grad():
     for name, mask in (("without a mask", None), ("causal mask", causal)):
         same = torch.allclose(layer(ten[:, shuffled], mask), layer(ten, mask)[:, shuffled], atol=1e-5)
-        print(f"{name:14}  outputs merely change places:", same)
+        print(f"{name:14}  outputs only change places:", same)
 
 # %% [markdown]
-# The causal mask is an exception, since it treats places differently: the first token sees itself only, the second one
-# two tokens. A decoder can make something of that. An encoder has nothing at all. Order must be *put in*, and the rest
-# of the lesson is about how.
+# The causal mask is an exception, since it treats positions differently: the first token sees itself only, the second
+# one sees two tokens. A decoder can use that. An encoder has nothing. Order must be *put in*, and the rest of the
+# lesson is about how.
 #
 # ## 3 · A learnt vector for each position
 #
-# The simplest idea: positions get a table of their own. Row 0 belongs to whoever stands first, row 1 to the second.
-# The token's vector and the position's vector are **added**.
+# The simplest idea: positions get a table of their own. Row 0 belongs to the first token, row 1 to the second. The
+# token's vector and the position's vector are **added**.
 
 # %%
 torch.manual_seed(5)
@@ -229,11 +232,12 @@ print("'dog' bites:    ", first[1])
 print("'dog' is bitten:", second[4])
 
 # %% [markdown]
-# Now "dog" at place 1 and "dog" at place 4 are two different vectors, and attention can tell them apart. (Adding looks
-# like a loss: how should the model get the two parts back? In 512 dimensions there is room. Training can keep words
-# and places in different directions, and the projections of query and key can look at either.)
+# Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart.
+# (Adding looks like a loss: how should the model get the two parts back? In 512 dimensions there is room.
+# Training can keep words and positions in different directions, and the projections of query and key can look
+# at either.)
 #
-# In the sizes from above, as the page that they come from writes it (its N and L are our B and T):
+# With the sizes from above, in the notation of their source, the Transformer tutorial (its N and L are our B and T):
 
 # %%
 torch.manual_seed(0)
@@ -257,12 +261,13 @@ print("numbers looked up:", pos_embed.numel(), "with expand,", position_embeddin
 #
 # ### Exercise 2: `embed_with_positions`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Token vectors plus position vectors. If a sentence has more tokens than the position table has rows, raise
 # `ValueError` with a message that names both lengths.
 #
-# (The paper also multiplies the token vectors by √d_model, section 3.4. Many programs don't, and here we don't.)
+# (Vaswani et al. 2017, section 3.4, also multiply the token vectors by √d_model. Many programs don't, and neither do
+# we.)
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
@@ -316,11 +321,12 @@ except ValueError as error:
 # ## 4 · Sines and cosines
 #
 # A learnt table has an end, and its rows know nothing of each other: that places 6 and 7 are neighbours has to be
-# learnt from examples. The paper's alternative is **computed**, not learnt.
+# learnt from examples. The alternative of Vaswani et al. (2017) is **computed**, not learnt.
 #
-# Think of a clock. The second hand tells moments apart that are close together, but it repeats every minute. The hour
-# hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A position is written in
-# the same way, with E/2 hands that turn at different speeds. Where a hand points is two numbers, a sine and a cosine.
+# Think of a clock. The second hand distinguishes moments that are close together, but it repeats every minute.
+# The hour hand hardly moves, but it tells three o'clock from nine. Together the hands say exactly when. A
+# position is written in the same way, with E/2 hands that turn at different speeds. The direction of a hand is
+# two numbers, a sine and a cosine.
 #
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
 # \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
@@ -352,18 +358,35 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* three waves over the positions 0 to 40. Column 0 goes up and down every six positions.
-# Column 2 takes 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost in a
-# straight line.
+# Column 2 needs 63 positions for a wave and has done less than two thirds of one. Column 4 rises slowly, almost
+# in a straight line.
 #
-# Neighbours differ in the fast columns, positions far apart in the slow ones. Every number lies between −1 and 1, and
+# The whole table as a picture, with more columns: each row is a position. Where do neighbouring rows differ,
+# and where do they look the same?
+
+# %% role="draw"
+places, hand = torch.arange(60).unsqueeze(1), torch.arange(32)
+picture_angles = places / 10000 ** (hand / 32)
+picture_table = torch.stack([picture_angles.sin(), picture_angles.cos()], dim=-1).flatten(1)  # (60, 64)
+figure, axes = plt.subplots(figsize=(8.4, 4.2), layout="constrained")
+figure.colorbar(axes.imshow(picture_table, cmap="cividis", vmin=-1, vmax=1, aspect="auto"), ax=axes)
+axes.set(xlabel="column", ylabel="position", title="sinusoidal encoding, d_model = 64")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* sixty rows and 64 columns. On the left, in the fast columns, the colours change from
+# row to row. Towards the right the stripes get longer, and the last twenty columns hardly change from top to
+# bottom: even columns stay grey, near 0, and odd columns yellow, near 1.
+#
+# Neighbours differ in the fast columns, positions far apart in the slow ones. Every number is between −1 and 1, and
 # there is no end: position 5000 has a row as well.
 #
 # ### Exercise 3: `sinusoidal_encoding`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
-# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
-# come in pairs, so an odd `d_model` is a `ValueError`.
+# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and
+# cosines come in pairs, so an odd `d_model` is a `ValueError`.
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
@@ -417,9 +440,9 @@ print(sinusoidal_encoding(4, 8))
 #
 # $$\sin a \, \sin b + \cos a \, \cos b = \cos(a - b)$$
 #
-# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends on
-# their **distance only**: places 2 and 5 are related as places 102 and 105 are. Below, the rows are made as hands,
-# points on a circle at an angle; a learnt table, here still random, has no such property.
+# and a − b is the distance of the two positions, times the hand's speed. So the dot product of two rows depends
+# on their **distance only**: positions 2 and 5 are related as positions 102 and 105 are. Below, the rows are
+# made as hands, points on a circle at an angle; a learnt table, here still random, has no such property.
 
 # %%
 speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)  # d_model = 64: 32 hands
@@ -429,13 +452,14 @@ hands = torch.cat([angles.sin(), angles.cos()], dim=1)  # the order of columns d
 torch.manual_seed(0)
 learnt = torch.randn(200, 64, dtype=torch.float64)
 print("distance  sinusoidal, from places 2, 50 and 150   random table, same places")
-for distance in (0, 1, 2, 5, 20, 40):
+for distance in (0, 1, 2, 5, 20, 25, 40):
     rows = [f"{encoding[p] @ encoding[p + distance]:8.2f}" for encoding in (hands, learnt) for p in (2, 50, 150)]
     print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
 
 # %% [markdown]
-# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1), and less
-# as the distance grows. Nothing of the kind on the right.
+# Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
+# and less at a distance. It doesn't fall all the way: at 25 it is larger than at 20, because the fast hands
+# have come round again. On the right there is nothing of the kind.
 #
 # In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
 # keys. The curve on the left shows the column that you are in; the one on the right, the product of the selected
@@ -453,8 +477,8 @@ from grader.views import PositionExplorer
 PositionExplorer()
 
 # %% [markdown]
-# So a query that holds a position can find "whoever stands three places before me", if its projections turn the hands
-# back by three places. And they can: a shift by k turns every hand by a fixed angle, and that is a matrix which does
+# So a query that holds a position can find "the token three positions before me", if its projection turns the hands
+# back by three positions. And it can: a shift by k turns every hand by a fixed angle, and that is a matrix which does
 # not depend on the position.
 
 # %%
@@ -471,10 +495,10 @@ for p in (10, 77, 199):
 # %% [markdown]
 # ## 6 · A bias for each distance
 #
-# If it is distance that counts, why go through positions at all? (Some pages on attention end with the exercise
-# "implement relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as they
-# are and adds a learnt number to each *score*, depending on how far the key stands from the query. The offset is
-# key − query: −1 is the token before, +1 the one after.
+# If it is distance that counts, why use positions at all? (The tutorial of lesson 01 ends with the exercise
+# "implement relative position encoding". Here it is done.) A **relative position bias** leaves the tokens as
+# they are and adds a learnt number to each *score*, depending on how far the key is from the query. The offset
+# is key − query: −1 is the token before, +1 the one after.
 
 # %%
 query_len, key_len, m = 5, 5, 2
@@ -498,7 +522,7 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 # %% [markdown]
 # ### Exercise 4: `relative_position_bias`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # The bias of every head for every pair: entry [h, q, k] is row h of the table, column clip(k − q, −m, m) + m. The
 # number m follows from the table's width. Queries and keys may differ in number; both count from 0.
@@ -512,15 +536,14 @@ print("query 0, key 4: offset  4, counts as 2, bias", one_head[4].item())
 #
 # <details><summary>The bias of the token before comes from the far end of the table</summary>
 #
-# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so that −m
-# becomes column 0?
+# A negative index counts from the end in Python, and it never complains. What has to be added to the offset so
+# that −m becomes column 0?
 #
 # </details>
 #
 # <details><summary>The shape is (Tq, Tk, H)</summary>
 #
-# You picked rows of a table that was turned round. A tensor of indices on the *second* axis gives (H, Tq, Tk) at once:
-# `table[:, ...]`.
+# You picked rows of a transposed table. Which axis of `table` are the heads', and which one do you want to index?
 #
 # </details>
 
@@ -549,7 +572,7 @@ print(relative_position_bias(one_head.unsqueeze(0), 5, 5))
 # %% [markdown]
 # The bias goes where a mask goes: onto the scores, before the softmax. `F.scaled_dot_product_attention` has one
 # argument for both. A bool mask hides, a float mask is added. Here are five equal tokens, so all scores are equal and
-# the bias alone decides. It is written down by hand; each diagonal holds one number.
+# the bias alone decides. It is written by hand; each diagonal holds one number.
 
 # %%
 equal = torch.ones(1, 5, 4)
@@ -566,14 +589,15 @@ weights = F.scaled_dot_product_attention(equal, equal, torch.eye(5).unsqueeze(0)
 print("weights", weights, sep="\n")
 
 # %% [markdown]
-# (With the identity as values, the output *is* the weights.) From row 1 on, nine tenths of the weight go to the token
-# before. This head needed five numbers for it, and they serve sentences of any length.
+# (With the identity as values, the output *is* the attention weights.) From row 1 on, nine tenths of the weight
+# go to the token before. This head needed five numbers for it, and they serve sentences of any length.
 #
-# ## 7 · Turning queries and keys
+# ## 7 · Rotating queries and keys
 #
-# The last idea joins the two before it. Sinusoidal positions are hands that turn; what counts in the end is the angle
-# *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers of a query or a
-# key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the token's position:
+# The last idea combines the two before it. Sinusoidal positions are hands that turn; what counts in the end is
+# the angle *between* two hands. **Rotary positions** (RoPE) therefore add nothing at all. They take the numbers
+# of a query or a key in pairs, (a, b), see each pair as a hand, and turn it by an angle that grows with the
+# token's position:
 #
 # $$(a,\; b) \;\to\; (a \cos\theta - b \sin\theta,\;\; a \sin\theta + b \cos\theta)
 # \qquad \theta = \text{position} \cdot \text{base}^{-2i/D}$$
@@ -582,8 +606,8 @@ print("weights", weights, sep="\n")
 # of section 4.
 #
 # A query at position p is turned by pω, a key at position q by qω (ω is the speed). Their dot product depends on the
-# angle between them, and that has changed by (p − q)ω. Where they stand has dropped out; their distance is left. One
-# pair, with numbers:
+# angle between them, and that has changed by (p − q)ω. The positions themselves have cancelled; their distance is
+# left. One pair, with numbers:
 
 
 # %%
@@ -616,22 +640,23 @@ for axes, (name, speed_shown) in zip(panels, (("fast", 0.5), ("slow", 0.05)), st
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to yellow; all
-# start from the right, the direction (1, 0). In the fast pair they spread over two fifths of the circle. In the slow
-# pair they lie close together.
+# *The picture in words:* two circles with six hands in each, one for every position from 0 to 5, dark to
+# yellow; all start from the right, the direction (1, 0). In the fast pair they spread over two fifths of the
+# circle. In the slow pair they are close together.
 #
 # Three things to know before you write it:
 #
-# - Queries and keys are turned, in every head, after the split. **Values are not**: they carry what is said, and the
-#   weights already know from where.
-# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time has only the
-#   newest in hand, and that stands at, say, position 17.
-# - There are two conventions for which columns make a pair: neighbours, as here and in the paper, or column i with
-#   column i + D/2, as in many published programs. Both work. But a model's weights are made for one of them.
+# - Queries and keys are turned, in every head, after the split. **Values are not**: they carry content, and the
+#   attention weights already depend on the positions.
+# - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time computes
+# only the
+#   newest one, and that is at, say, position 17.
+# - There are two conventions for which columns make a pair: neighbours, as here and in Su et al. (2021), or column i
+#   with column i + D/2, as in many published programs. Both work. But a model's parameters are made for one of them.
 #
 # ### Exercise 5: `apply_rope`
 #
-# Difficulty 4 of 5 · about 15 minutes
+# Difficulty 4 of 5
 #
 # Turn every pair of every token by the angle of its position and pair. The result has the shape of `x`.
 #
@@ -643,8 +668,8 @@ plt.show()
 #
 # <details><summary>How do I put the pairs together again?</summary>
 #
-# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will alternate.
-# With `cat` they would stand in two halves.
+# Stack the new a and the new b on a new *last* axis, (..., T, D/2, 2), and join the last two axes: they will
+# alternate. With `cat` they would be in two halves.
 #
 # </details>
 #
@@ -654,7 +679,7 @@ plt.show()
 #
 # </details>
 #
-# <details><summary>It works for one sequence, not with heads in front</summary>
+# <details><summary>It works for one sequence, not with heads</summary>
 #
 # The angles are (T, D/2). Right-aligned under (B, H, T, D/2) they fit as they are. Don't name the leading axes.
 #
@@ -670,7 +695,7 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """
     ### BEGIN SOLUTION
     head_dim = x.shape[-1]
-    speeds = base ** (-torch.arange(0, head_dim, 2, dtype=x.dtype) / head_dim)
+    speeds = base ** (-torch.arange(0, head_dim, 2, dtype=x.dtype, device=x.device) / head_dim)
     angles = positions.unsqueeze(-1) * speeds  # (T, D / 2)
     cos, sin = angles.cos(), angles.sin()
     a, b = x[..., 0::2], x[..., 1::2]
@@ -682,7 +707,8 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 check(apply_rope)
 
 # %% role="try"
-# Try it: scores of turned queries and keys, at two places of a text. Only distances count, so they should be equal.
+# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they should be
+# equal.
 torch.manual_seed(0)
 my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
 for start in (0, 100):
@@ -691,9 +717,9 @@ for start in (0, 100):
     print(my_scores.round(decimals=2))
 
 # %% [markdown]
-# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied with
-# one query, turned likewise. The curves of all positions lie on one line again. But now the line isn't the same to
-# the left and to the right: what a query finds before it need not be what it finds after it.
+# Go back to the view of section 5 and choose *rotary*. There one key is turned to each position and multiplied
+# with one query, turned in the same way. The curves of all positions are on one line again. But now the line
+# isn't the same to the left and to the right: what a query finds before it need not be what it finds after it.
 #
 # ## 8 · The four side by side
 #
@@ -703,13 +729,15 @@ for start in (0, 100):
 # | how often | once, at the start | once, at the start | in every layer | in every layer |
 # | parameters | P · E | none | H · (2m + 1) | none |
 # | longer sentences than in training | not beyond P tokens | possible | possible | possible |
-# | besides the words, a score depends on | both places | both places | the distance | the distance |
+# | besides the words, a score depends on | both positions | both positions | the distance | the distance |
 #
 # *Possible* isn't *good*: a model that has never seen position 5000 may do badly there, whatever the table says. And
 # with sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
-# of word plus position, so that both places have a say. Only the last two guarantee it.
+# of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
 #
-# In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias.
+# In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias. (The count H · (2m + 1)
+# holds if all layers share one table, as in T5. T5 also gives distances beyond 8 wider and wider steps, so that a few
+# numbers reach far.)
 
 # %%
 print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "parameters")
@@ -719,15 +747,16 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 #
 # ### Exercise 6: `quiz_06`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `embedded_shape` (a shape): 32 sentences of 20 tokens go through an embedding table (500, 256). What shape comes
-#    out?
+# 1. `embedded_shape` (a shape): 32 sentences of 20 tokens go through an embedding table (500, 256). What is the
+#    shape of the result?
 # 2. `learnt_numbers` (a whole number): that model also learns a table of positions, for up to 100 tokens. How many
 #    numbers are in it?
-# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with tokens 1 and
+# 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with
+# tokens 1 and
 #    4 exchanged. What happens to its outputs?
 #    - a. nothing at all: they are as before;
 #    - b. outputs 1 and 4 are exchanged, the others stay as they are;
@@ -737,16 +766,16 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 #    d_model = 64?
 # 5. `bias_column` (a whole number): a relative position table reaches m = 3 to either side. Which of its columns is
 #    used for query 6 and key 4?
-# 6. `bias_table` (a shape): what shape has the table of a relative position bias with 8 heads and offsets from −16 to
-#    16?
-# 7. `turned` (a number, to two decimals): a pair (3, 1) stands at position 2 and turns at the speed 0.5. What is its
+# 6. `bias_table` (a shape): what is the shape of the table of a relative position bias with 8 heads and offsets from
+#    −16 to 16?
+# 7. `turned` (a number, to two decimals): a pair (3, 1) is at position 2 and turns at the speed 0.5. What is its
 #    first number afterwards?
 # 8. `same_score` (a letter): with rotary positions, a query at 7 and a key at 4 have some score. The same two vectors
-#    have the same score when they stand at
+#    have the same score when they are at positions
 #    - a. 4 and 7;
 #    - b. 107 and 104;
 #    - c. 14 and 8;
-#    - d. none of these places.
+#    - d. none of these.
 # 9. `where_turned` (a letter): which tensors does a Transformer with rotary positions turn?
 #    - a. the embedded tokens, before the first layer;
 #    - b. the queries only;
@@ -799,7 +828,7 @@ check(quiz_06, "quiz_06")
 # %% [markdown]
 # ## What you can do now
 #
-# You can turn ids into vectors and give them a place. You know that attention alone doesn't see order, and you can
+# You can turn ids into vectors and give them a position. You know that attention alone doesn't see order, and you can
 # prove it by a permutation, which is also a good test of any model you build. You have four ways to put order in, and
 # you can say for each what a score depends on.
 #
@@ -807,7 +836,8 @@ check(quiz_06, "quiz_06")
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: sines and cosines, with the reason why, in half a
 #   page.
-# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions, there as
+# - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions,
+# there as
 #   vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring
 #   the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
 # - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the

@@ -30,11 +30,11 @@
 #
 # - name the nineteen steps, and say for each what goes in and what comes out;
 # - write encoder, decoder and the model that joins them, as modules whose parameters PyTorch finds;
-# - say where dropout acts in this model, and what is wrong with four lines of a page that builds it;
-# - load the weights of PyTorch's own encoder and decoder layers into yours and get the same numbers;
+# - say where dropout acts in this model, and what is wrong with four lines of a tutorial that builds it;
+# - load the parameters of PyTorch's own encoder and decoder layers into yours and get the same numbers;
 # - say how many parameters such a model has, and how much memory a pass takes.
 #
-# **Time:** about 150 minutes, more than half of it for the exercises. The plan: tokens and masks (steps 1 to
+# **Time:** <!-- time -->. The plan: tokens and masks (steps 1 to
 # 3) → embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the
 # whole (19) → PyTorch's own → the full size → a quiz.
 #
@@ -69,8 +69,8 @@ def shape_line(label: str, tensor: Tensor, *expected: int) -> str:
 # ## The map
 #
 # Here is the whole way in one picture. The arrow keys (or the slider) walk through the nineteen steps; the box
-# in which a step takes place lights up, and beside it stands what goes in and what comes out. At the end of
-# the lesson you hand the tracer *your* model, and it shows where your shapes depart from these.
+# in which a step takes place lights up, and beside it you see the shapes that go in and out. At the end of the
+# lesson you give the tracer *your* model, and it shows where your shapes differ from these.
 #
 # Walk through it once. At which steps does the length 28 change to 29? Where do the two columns meet?
 
@@ -83,7 +83,7 @@ ShapeTracer()
 # ## Step 1 · Token ids
 #
 # Two tensors of whole numbers go in: the source sentences, and the target sentences as far as they are
-# written. Each number is the place of a word in a vocabulary. Short sentences are filled up with padding
+# written. Each number is the index of a word in a vocabulary. Short sentences are filled up with padding
 # (lesson 04). Each language has a padding id of its own; here they are 1 and 2.
 
 # %%
@@ -101,8 +101,8 @@ print("source sentence 0:", src[0, :4].tolist(), "...", src[0, -4:].tolist())
 # %% [markdown]
 # ## Step 2 · Do the heads fit?
 #
-# The vector of a token, 512 numbers, is shared out among 8 heads. That must come out even. Deciding it before
-# anything is computed saves you from an error message in the middle of the model.
+# The vector of a token, 512 numbers, is shared among 8 heads, so 8 must divide 512. Checking it before anything is
+# computed saves you from an error message in the middle of the model.
 
 # %%
 d_model, num_heads = 512, 8
@@ -116,7 +116,7 @@ print("head_dim =", head_dim)
 # The source mask hides padding: (B, 1, 1, Ts), the same for every head and every query. The target mask has a
 # row for each query, since each may look a little further than the one before: (B, 1, Tt, Tt).
 #
-# From lesson 04 you take over three functions. They are locked; nothing is graded here.
+# Three functions are given, from lesson 04. They are locked; nothing is graded here.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -130,7 +130,7 @@ print(shape_line("trg_mask", trg_mask, 128, 1, 29, 29))
 # %% [markdown]
 # ### Spot the slip
 #
-# The page whose nineteen steps we follow makes its target mask like this:
+# The Transformer tutorial, whose nineteen steps we follow, makes its target mask like this:
 #
 # ```text
 # torch.tril(torch.ones((L, L))).expand(N, 1, L, L)
@@ -149,8 +149,8 @@ share = wrongly_seen.sum() / page_mask.sum()
 print(f"that is {100 * share:.0f} %")
 
 # %% [markdown]
-# It hides the future only. Here all padding stands at the end, so it is only padding that looks at padding;
-# in front of the words it would do harm, as you saw. A mask that knows both costs one `&`.
+# It hides the future only. Here all padding is at the end, so only padding looks at padding; before the words it
+# would do harm, as you saw. A mask that covers both costs one `&`.
 
 # %% role="draw"
 sentence = int((trg != trg_pad).sum(dim=1).argmin())
@@ -179,11 +179,11 @@ print(shape_line("embedded", embedded, 128, 28, 512))
 # %% [markdown]
 # ## Step 5 · Positions
 #
-# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *place*,
-# 0 to `max_length` − 1. Places are the same in every sentence, so (28, 512) is enough: broadcasting adds it
+# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *position*,
+# 0 to `max_length` − 1. Positions are the same in every sentence, so (28, 512) is enough: broadcasting adds it
 # to all 128.
 #
-# On the sum acts **dropout**: in training it sets a share of the numbers to zero at random and scales up the
+# **Dropout** is applied to the sum: in training it sets a share of the numbers to zero at random and scales up the
 # others, so that the model can't rely on a single one. In eval mode it does nothing.
 
 # %%
@@ -217,7 +217,7 @@ print(shape_line("value_rows", value_rows, 128, 28, 512))
 # ## Step 7 · Cut into heads
 #
 # The last axis, 512 numbers, becomes 8 heads of 64. The axes are token, head, column here; the einsum of the
-# next step doesn't mind that the heads stand behind the tokens.
+# next step works with the heads after the tokens.
 
 # %%
 all_rows = (query_rows, key_rows, value_rows)
@@ -229,7 +229,7 @@ print(shape_line("value_heads", value_heads, 128, 28, 8, 64))
 # %% [markdown]
 # ## Step 8 · Scores
 #
-# Every query meets every key, in each head by itself. Read the letters: `d` is missing behind the arrow, so it
+# Every query meets every key, in each head by itself. Read the letters: `d` is absent after the arrow, so it
 # is summed over; `q` and `k` are two letters, so each pair gets a score.
 
 # %%
@@ -239,7 +239,7 @@ print(shape_line("scores", scores, 128, 8, 28, 28))
 # %% [markdown]
 # ## Step 9 · Hide what must not be seen
 #
-# The mask (128, 1, 1, 28) stretches over heads and queries. Hidden scores become −∞.
+# The mask (128, 1, 1, 28) broadcasts over heads and queries. Hidden scores become −∞.
 
 # %%
 masked = scores.masked_fill(~src_mask, -math.inf)
@@ -249,8 +249,8 @@ print("hidden:", int(torch.isinf(masked).sum()), "of", masked.numel(), "scores")
 # %% [markdown]
 # ### Spot the slip
 #
-# The page fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that makes a
-# clean zero as well, as long as the row sees anything (lesson 04). Many models compute in float16, whose
+# The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that also gives
+# an exact zero, as long as the row sees anything (lesson 04). Many models compute in float16, whose
 # largest number is 65 504. What happens there?
 
 # %%
@@ -267,11 +267,11 @@ for fill in (-1e20, -math.inf):
 #
 # ## Step 10 · Scale, softmax
 #
-# Divide by a root, then share out 1 among the keys of each row.
+# Divide by a root, then share 1 among the keys of each row.
 #
 # ### Spot the slip
 #
-# The page divides by `sqrt(E)`. You have met this slip in lesson 03: the dot products are over the 64 numbers
+# The tutorial divides by `sqrt(E)`. You have met this slip in lesson 03: the dot products are over the 64 numbers
 # of a *head*. What does the wrong root do to the weights? Entropy (lesson 02) measures how evenly a row looks
 # around. The cell draws queries and keys with a spread of 1, as lesson 02 did.
 
@@ -305,8 +305,8 @@ print(shape_line("mixed", mixed, 128, 28, 8, 64))
 # %% [markdown]
 # ## Step 12 · Join the heads, project
 #
-# The heads stand behind the tokens, so they can be joined without any transpose. Then the last of the four
-# linear layers lets every column draw on all heads.
+# The heads come after the tokens here, so they can be joined without a transpose. Then the last of the four linear
+# layers lets every column use all heads.
 
 # %%
 joined = mixed.reshape(128, 28, 512)
@@ -339,13 +339,13 @@ print("the module's output is that of steps 6 to 12:", torch.allclose(in_one_out
 #
 # ### Spot the slip
 #
-# The page writes
+# The tutorial writes
 #
 # ```text
 # x = dropout(norm(attention + query))
 # ```
 #
-# The paper (section 5.4) applies dropout "to the output of each sub-layer, before it is added to the sub-layer
+# Vaswani et al. (2017, section 5.4) apply dropout "to the output of each sub-layer, before it is added to the sub-layer
 # input and normalized". Both lines run, both have the right shape, and in eval mode they are the same. Before
 # you run the cell: which numbers does each of them set to zero?
 
@@ -360,7 +360,7 @@ for whose, result in (("the page", page), ("the paper", paper)):
     print(f"{whose:9s}: zeros {100 * share_of_zeros:4.1f} %, spread of a token's numbers {spread:.3f}")
 
 # %% [markdown]
-# The page wipes out a tenth of everything the token knows, its own word included, in every layer. The paper
+# The tutorial sets a tenth of everything the token knows to zero, its own word included, in every layer. The paper
 # drops a tenth of what attention *found*; the token itself always gets through, and what leaves the norm is
 # normalised: its spread is 1. We use the paper's order, here and in steps 14 and 16.
 
@@ -399,7 +399,7 @@ print(shape_line("block_output", block_output, 128, 28, 512))
 # %% [markdown]
 # ### Exercise 1: `FeedForward`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # A module with two linear layers, named `linear1` (from `d_model` to `d_ff`) and `linear2` (back), and ReLU
 # between them. The norm and the addition don't belong to it. As in all exercises of this lesson,
@@ -415,7 +415,7 @@ print(shape_line("block_output", block_output, 128, 28, 512))
 # <details><summary>My result has no negative numbers</summary>
 #
 # ReLU belongs between the layers. What leaves the second one is added to the token's vector, and it must be
-# able to take something away as well.
+# able to be negative as well.
 #
 # </details>
 
@@ -452,13 +452,13 @@ with torch.no_grad():
 # %% [markdown]
 # ### Exercise 2: `TransformerBlock`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Steps 6 to 14 in one module: attention, then the feed-forward layers, and around each of the two dropout,
 # addition and norm. The attributes are `attention`, `norm1`, `norm2`, `feed_forward` and `dropout`.
 #
 # `forward(value, key, query, mask=None)` takes three tensors because the decoder will call it with two
-# different sequences. Take care: this order, which is the page's, is **not** that of `MultiHeadAttention`.
+# different sequences. Take care: this order, which is the tutorial's, is **not** that of `MultiHeadAttention`.
 # The result has the shape of `query`.
 #
 # <details><summary>"The size of tensor a (…) must match the size of tensor b (…)"</summary>
@@ -482,7 +482,7 @@ with torch.no_grad():
 #
 # </details>
 #
-# <details><summary>Everything agrees but for a few digits</summary>
+# <details><summary>Everything agrees except for a few digits</summary>
 #
 # A new LayerNorm multiplies by 1 and adds 0, so a wrong norm hides. The check loads other numbers. Does each
 # sub-layer use its own norm?
@@ -535,8 +535,8 @@ with torch.no_grad():
 # The encoder is steps 4 and 5, and then `num_layers` blocks. All have the same structure; each has parameters
 # of its own. What one gives, the next takes: as value, key and query alike.
 #
-# The blocks are yours to write, so here PyTorch's own stand in for them. Whatever their insides: (B, Ts, E)
-# goes in, (B, Ts, E) comes out, as often as you like.
+# The blocks are yours to write, so here PyTorch's own take their place. Whatever is inside: (B, Ts, E) goes in and
+# (B, Ts, E) comes out, as often as you like.
 
 # %%
 stand_ins = nn.ModuleList(nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True) for _ in range(2)).eval()
@@ -550,7 +550,7 @@ with torch.no_grad():
 # ### A list that PyTorch can see into
 #
 # Why `nn.ModuleList`, and not a Python list? A module finds its parameters through its attributes. It looks
-# into attributes that are modules, and nowhere else. And why build the block anew for each layer?
+# into attributes that are modules, and nowhere else. And why build a new block for each layer?
 
 
 # %%
@@ -571,12 +571,12 @@ print("three in a ModuleList:        ", how_many(Three(nn.ModuleList(nn.Linear(4
 print("one, three times, in such one:", how_many(Three(nn.ModuleList([one_linear] * 3))))
 
 # %% [markdown]
-# In a Python list the layers would work, and never be trained: no optimiser hears of them. And `[layer] * 3`
-# is one layer under three names.
+# In a Python list the layers would work, and never be trained: the optimiser never sees them. And `[layer] * 3` is
+# one layer, listed three times.
 #
 # ### Exercise 3: `Encoder`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Steps 4, 5 and 15. The attributes are `token_embedding`, `position_embedding` (both `nn.Embedding`, the second
 # with `max_length` rows), `layers` (an `nn.ModuleList` of your `TransformerBlock`) and `dropout`.
@@ -663,7 +663,7 @@ except ValueError as error:
 #
 # The decoder works on the target. Its tokens become vectors as in steps 4 and 5, with tables of its own. A
 # block then begins like the encoder's: attention over the target itself, under the target's mask, added and
-# normalised. What comes out is called *query*, since it is about to ask.
+# normalised. The result is called *query*, because it will query the memory.
 
 # %%
 target = (nn.Embedding(10000, 512)(trg) + nn.Embedding(100, 512)(torch.arange(29))).detach()
@@ -680,8 +680,8 @@ print(shape_line("target_query", target_query, 128, 29, 512))
 #
 # Now comes the only place where the two languages meet. The query comes from the target, 29 rows; key and
 # value come from the encoder's output, called **memory**, 28 rows. Each word of the target asks: which words of
-# the source concern me? This is *cross-attention*. The mask is that of the source: its padding is hidden, and
-# nothing of it lies in the future, for the whole source is known.
+# the source concern me? This is *cross-attention*. The mask is that of the source: its padding is hidden, and none
+# of it is in the future, because the whole source is known.
 
 # %%
 cross_attention = MultiHeadAttention(512, 8)
@@ -691,7 +691,7 @@ print(shape_line("answer", answer, 128, 29, 512))
 print(shape_line("cross_weights", cross_weights, 128, 8, 29, 28))
 
 # %% [markdown]
-# Addition, norm and feed-forward layers follow. All of step 17 is a thing you have already: a
+# Addition, norm and feed-forward layers follow. All of step 17 is something you already have: a
 # `TransformerBlock` whose value and key are the memory.
 
 # %% role="draw"
@@ -714,7 +714,7 @@ plt.show()
 #
 # ### Exercise 4: `DecoderBlock`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Steps 16 and 17. The attributes are `attention`, `norm`, `block` (your `TransformerBlock`) and `dropout`.
 # `forward(x, memory, src_mask, trg_mask)` returns the shape of `x`.
@@ -781,8 +781,8 @@ with torch.no_grad():
 # of the encoder's layer beside it.
 #
 # A last linear layer, `fc_out`, turns the 512 numbers of each position into 10 000: a score for every word of
-# the target's vocabulary. Such scores before any softmax are called **logits**. Here again PyTorch's layers
-# stand in for yours.
+# the target's vocabulary. Such scores before any softmax are called **logits**. Here again PyTorch's layers take the
+# place of yours.
 
 # %%
 decoder_stand_ins = nn.ModuleList(nn.TransformerDecoderLayer(512, 8, 2048, batch_first=True) for _ in range(2)).eval()
@@ -800,7 +800,7 @@ print(shape_line("logits", logits, 128, 29, 10000))
 # %% [markdown]
 # ### Exercise 5: `Decoder`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Steps 4, 5 and 18, with the attributes of `Encoder` and one more, `fc_out`. `layers` holds your
 # `DecoderBlock`s. `forward(tokens, memory, src_mask, trg_mask)` returns logits (B, T, V): no softmax, the loss of
@@ -891,7 +891,7 @@ with torch.no_grad():
 #
 # ### Exercise 6: `Transformer`
 #
-# Difficulty 3 of 5 · about 12 minutes
+# Difficulty 3 of 5
 #
 # Steps 3 and 19. The attributes are `encoder` and `decoder`; `forward(src, trg)` returns logits. The two padding
 # ids are for two different vocabularies. `padding_mask` and `decoder_mask` are there for you.
@@ -899,7 +899,7 @@ with torch.no_grad():
 # <details><summary>"`decoder.fc_out.weight` has shape (…), expected (…)"</summary>
 #
 # The two vocabularies differ in size. Which half of the model gets which? Check also the order in which you
-# hand on `num_layers`, `num_heads` and the others.
+# pass on `num_layers`, `num_heads` and the others.
 #
 # </details>
 #
@@ -984,9 +984,10 @@ ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2
 # ## The same as PyTorch's
 #
 # PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`.
-# If the steps above are right, their weights in our steps must give their numbers. First the encoder's, by
+# If the steps above are right, their parameters in our steps must give their numbers. First the encoder's, by
 # hand: four lines. (Its attention keeps query, key and value projections in one tall matrix; see the end of
-# lesson 03. Its dropout is set to 0.)
+# lesson 03. Its dropout is set to 0: in training PyTorch's layers also drop attention weights and the activations of
+# the feed-forward layers, and `nn.Transformer` adds a final norm to encoder and decoder.)
 
 
 # %%
@@ -1034,7 +1035,7 @@ with torch.no_grad():
 print("decoder layer agrees:", torch.allclose(z, theirs, atol=1e-5))
 
 # %% [markdown]
-# Now yours: your `TransformerBlock` and `DecoderBlock` with PyTorch's weights.
+# Now yours: your `TransformerBlock` and `DecoderBlock` with PyTorch's parameters.
 
 
 # %% role="try"
@@ -1103,7 +1104,7 @@ print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)
 # Your own model at the full size, with two layers: how many seconds does it take here?
 
 # %% role="try" timed=true
-# Try it: the paper's size but for the number of layers. Set num_layers to 6 if you can wait.
+# Try it: the paper's size except for the number of layers. Set num_layers to 6 if you can wait.
 import time
 
 my_model = Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2).eval()
@@ -1118,16 +1119,16 @@ print(f"{how_many(my_model):,d} parameters, {time.perf_counter() - my_start:.1f}
 #
 # ### Exercise 7: `quiz_07`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `cross_weights` (a shape): what shape have the weights of cross-attention in the large example: 128
+# 1. `cross_weights` (a shape): what is the shape of the weights of cross-attention in the large example: 128
 #    sentences, 28 source tokens, 29 target tokens, 8 heads?
 # 2. `logits_shape` (a shape): `Transformer(5000, 7000, ...)` gets src (32, 15) and trg (32, 12). What is the shape
 #    of the logits?
-# 3. `parameters` (a whole number): how many parameters has `TransformerBlock(12, 3, 20)`, biases and norms
-#    included?
+# 3. `parameters` (a whole number): how many parameters does `TransformerBlock(12, 3, 20)` have, with
+#    biases and norms?
 # 4. `attentions` (a whole number): how many attentions (`MultiHeadAttention` modules) are there in a
 #    `Transformer` with `num_layers=6`?
 # 5. `visible` (a whole number): a target has 5 tokens, of which the last two are padding. How many of the 25
@@ -1179,7 +1180,7 @@ check(quiz_07, "quiz_07")
 # ## What you can do now
 #
 # You have written a whole Transformer, and its parts give PyTorch's numbers. You can walk from token ids to
-# logits in nineteen steps and say at each what shape comes out. You know the slips that no shape reveals: the
+# logits in nineteen steps and say what shape each gives. You know the slips that no shape reveals: the
 # wrong root, padding left visible, dropout after the norm, a residual from the wrong place, one layer under
 # six names.
 #
@@ -1193,5 +1194,5 @@ check(quiz_07, "quiz_07")
 # - Raffel et al. (2020), *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*,
 #   section 3.2: encoder and decoder, or a decoder alone?
 #
-# **Next lesson:** 08, *Training it*. Your model learns to translate dates, and you watch its cross-attention turn
-# from noise into an alignment.
+# **Next lesson:** 08, *Training it*. A model of this kind learns to translate dates, and you watch its
+# cross-attention turn from noise into an alignment.

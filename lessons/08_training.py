@@ -31,7 +31,7 @@
 # - train a model, stop it and go on, save its weights and load them;
 # - name three bugs that give a lower loss than the right code does, and find them.
 #
-# **Time:** about 130 minutes, half of it for the exercises. The plan: the dates → the shift → the loss → the learning
+# **Time:** <!-- time -->. The plan: the dates → the shift → the loss → the learning
 # rate → the model → training → writing → where it looks → dropout → three bugs → saving → a quiz.
 #
 # | letter | meaning | here |
@@ -166,7 +166,7 @@ print("should say   ", *(f"{token:>6}" for token in answer[1:9]))
 #
 # ### Exercise 1: `shift_target`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # From a batch of targets, bos and eos included, make the two tensors. Both have one column less than the target.
 # Padding is a token like any other here.
@@ -241,7 +241,7 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 #
 # ### Exercise 2: `sequence_loss`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
 # axes, so that it can be differentiated. `F.cross_entropy` is allowed.
@@ -307,7 +307,7 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 #
 # ### Exercise 3: `noam_rate`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The formula as a function of numbers, with steps counted from 1. It returns a plain number (a float).
 #
@@ -338,8 +338,8 @@ for my_step in (1, 1000, 4000, 16000, 100000):
     print(f"step {my_step:6}: {noam_rate(my_step, 512, 4000):.6f}")
 
 # %% [markdown]
-# The paper's base model was trained for 100 000 steps. This lesson's run has 360, and so few don't suffice for a
-# root to fall far. Ours rises in a straight line for 60 steps to 0.003, and then goes down in a straight line to
+# The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 360, too few for 1/√step
+# to decay. Ours rises in a straight line for 60 steps to 0.003, and then goes down in a straight line to
 # nothing.
 
 # %%
@@ -592,7 +592,7 @@ plt.show()
 # dates: for about 60 steps next to nothing, then a steep rise, and from step 250 on it is level near 100 %.
 #
 # Both pictures show the same training, and they tell different stories. In the first 60 steps the loss falls by two
-# thirds, and hardly a date is right: ten tokens in a row have to be. Afterwards the loss still falls and falls, and
+# thirds, and hardly a date is right: all eleven tokens must be right. Afterwards the loss still falls and falls, and
 # the dates have nothing left to gain. **Look at the thing you want, not only at the loss.**
 #
 # ## 7 · Let it write
@@ -625,7 +625,7 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # ### Exercise 4: `greedy_decode`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # The same for a whole batch at once. Three things are new:
 #
@@ -677,8 +677,8 @@ def greedy_decode(model: nn.Module, src: Tensor, bos_idx: int, eos_idx: int, max
     ### BEGIN SOLUTION
     was_training = model.training
     model.eval()
-    tokens = torch.full((len(src), 1), bos_idx)
-    ended = torch.zeros(len(src), dtype=torch.bool)
+    tokens = torch.full((len(src), 1), bos_idx, device=src.device)
+    ended = torch.zeros(len(src), dtype=torch.bool, device=src.device)
     with torch.no_grad():
         while tokens.shape[1] < max_length and not ended.all():
             likeliest = model(src, tokens)[:, -1].argmax(dim=-1)
@@ -705,7 +705,7 @@ for my_date, my_row in zip(my_dates, greedy_decode(translator, encode(my_dates),
 #
 # ### Exercise 5: `exact_match`
 #
-# Difficulty 2 of 5 · about 12 minutes
+# Difficulty 2 of 5
 #
 # The share of rows that are right as a whole: equal **up to and including their first eos**. What comes after it
 # doesn't matter, nobody reads it. A row without eos runs to its last column. The two tensors may differ in width.
@@ -794,9 +794,9 @@ AlignmentView(album_pairs, album)
 # Three things to look for:
 #
 # 1. *Before:* every row is nearly the same. What a token looks at doesn't depend on which one it is.
-# 2. *After, all heads:* rows that write the year look at the year, wherever it stands in the source. That the year
-#    comes first in the answer and last in the source is no trouble. Attention has no order of its own.
-# 3. *After, one head at a time:* the heads have shared out the work. For the month, look at what it is read from: two
+# 2. *After, all heads:* rows that write the year look at the year, wherever it is in the source. That the year comes
+#    first in the answer and last in the source does no harm. Attention has no order of its own.
+# 3. *After, one head at a time:* the heads share the work. For the month, look at what it is read from: two
 #    digits are made from a few letters that tell the months apart.
 
 # %% role="draw"
@@ -812,13 +812,13 @@ plt.show()
 
 # %% [markdown]
 # *The picture in words:* three grids for one date, a row for each character of the answer, a column for each
-# character of the source; the mean of the four heads. Above each what the model guessed then, a dot for a token that
-# is no character. Before the training all cells are about the same dark blue. During it bright spots appear.
-# Afterwards the first four rows have theirs in the columns of the year, the rows of the month in those of the month,
-# the rows of the day in those of the day.
+# character of the source; the mean of the four heads. Above each is what the model guessed then, with a dot for
+# a special token. Before the training all cells are about the same dark blue. During it bright spots appear.
+# Afterwards most of the first four rows have theirs in the columns of the year, the rows of the month in those of the
+# month, the rows of the day in those of the day.
 #
 # It is tempting to say: so that is *why* it wrote a 2. Be careful. The weights say where a layer took its information
-# from. What it made of it is decided elsewhere too, and the encoder has mixed the characters before. Lesson 10 goes
+# from. How it used it is decided elsewhere too, and the encoder has mixed the characters before. Lesson 10 goes
 # into that.
 #
 # ## 9 · Dropout, train and eval
@@ -835,7 +835,7 @@ print("train mode, mean about 1:", abs(half_dropped(many).mean().item() - 1) < 0
 print("eval mode, values: ", half_dropped.eval()(many).unique().tolist())
 
 # %% [markdown]
-# Which mode a module is in stands in `training`, and `model.train()` and `model.eval()` switch all modules inside.
+# `training` holds the mode of a module, and `model.train()` and `model.eval()` switch all modules inside.
 # Dropout has no parameters, so the weights that we have trained fit into a model with dropout. The same weights, the
 # same 200 dates, twice in each mode:
 
@@ -850,12 +850,13 @@ for mode in ("eval", "train"):
     print(f"{mode:5} mode: twice the same: {torch.equal(once, again)}, at least 99 % right: {right >= 0.99}")
 
 # %% [markdown]
-# In train mode the logits are others each time, and more dates are wrong. To forget `model.eval()` before
+# In train mode the logits differ on every call, and more dates are wrong. (Fewer would be wrong if the model had been
+# trained with dropout too; these weights have never met it.) To forget `model.eval()` before
 # a model is used is one of the most common slips there is, and nothing warns you. The other one is to forget
 # `model.train()` afterwards, and that is why your `greedy_decode` had to put the mode back.
 #
 # Why did we train without dropout? There are 71 000 dates, and 360 batches of 64 show the model less than a third of
-# them, most only once. A model that never sees anything twice has nothing to learn by heart. With little data it is
+# them, most only once. A model that hardly sees anything twice has little to learn by heart. With little data it is
 # another matter.
 #
 # ## 10 · Three bugs that make the loss smaller
@@ -934,15 +935,16 @@ for name in ("no shift", "padding counted", "mask forgotten"):
 # others:
 #
 # **No shift** reports next to nothing after a few steps. It has learnt to repeat what it is given, and that is what
-# it does: it gets bos and says bos. With the right labels its loss is far above 2.64. *What gives it away:* a loss
-# that is too good, too soon. Let it write.
+# it does: given bos it says bos, for a while at least. With the right labels its loss is far above 2.64. *What
+# gives it away:* a loss that is too good, too soon. Let it write.
 #
 # **Mask forgotten** looks perfect even with the right labels, and in the share with teacher forcing. Here is the
 # condition from section 6: that share is that of the written dates only if no position sees what comes after it. This
 # one reads each answer off its neighbour to the right. When it writes, there is no neighbour. *What gives it away:*
 # forced and written differ. Or lesson 04's test: change a later token, and see whether an earlier output moves.
 #
-# **Padding counted** is the mild one: it does learn dates, only later. But nearly three quarters of its columns are
+# **Padding counted** is the mild one: its gradients point the right way, diluted. But nearly three quarters of its
+# columns are
 # padding, which is soon always right, so it reports a fraction of its honest loss: less than the right code reports,
 # though it knows less. *What gives it away:* more padding changes the loss, though the model is the same. Divide by
 # the number of real labels.
@@ -952,9 +954,10 @@ for name in ("no shift", "padding counted", "mask forgotten"):
 # ## 11 · Keep what was learnt
 #
 # What a model has learnt is a dictionary of tensors, its `state_dict`. The format **safetensors** stores just that:
-# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*, and loading such a file can run any code
-# that somebody has put into it. Never load one from a stranger.) What is not in it: the sizes that the model was made
-# with, and the vocabulary. Without those the numbers are worthless, so they go beside it.
+# names, shapes, numbers. (`torch.save` stores Python objects with *pickle*. Loading such a file with
+# `weights_only=False`, the default before PyTorch 2.6, can run any code that somebody has put into it. Never do
+# that with a stranger's file.) What is not in it: the sizes that the model was made with, and the vocabulary.
+# Without those the numbers are worthless, so they go beside it.
 
 # %% role="train"
 import json
@@ -984,14 +987,14 @@ with tempfile.TemporaryDirectory() as folder:
 #
 # ### Exercise 6: `quiz_08`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
-# 1. `labels_shape` (a shape): targets are (32, 15), bos and eos included. What shape have the labels?
+# 1. `labels_shape` (a shape): targets are (32, 15), bos and eos included. What shape do the labels have?
 # 2. `blind_loss` (a number, to two decimals): a model gives all 50 tokens of a vocabulary the same logit. What is its
 #    cross-entropy?
-# 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 columns of
+# 3. `diluted` (a number, to two decimals): a batch has 6 real labels, each with a loss of 2.0, and 18 positions of
 #    padding with a loss of 0. Somebody averages over all of them. What do they report?
 # 4. `peak_step` (a whole number): at which step is `noam_rate(step, 256, 800)` highest?
 # 5. `calls` (a whole number): how many times does `greedy_decode` call the model at most, with `max_length` 20?
@@ -1003,8 +1006,8 @@ with tempfile.TemporaryDirectory() as folder:
 #    - b. padding is counted;
 #    - c. the labels are not shifted;
 #    - d. the source is masked.
-# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, written by the model itself none
-#    is. What do you look for first?
+# 8. `forced` (a letter): with teacher forcing 100 % of the held-out dates are right, decoding freely, none
+#    are. What do you look for first?
 #    - a. a decoder that sees later tokens;
 #    - b. too few training steps;
 #    - c. held-out dates that are in the training data as well;
@@ -1061,11 +1064,11 @@ check(quiz_08, "quiz_08")
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, sections 5.3 and 5.4: the learning rate, dropout, and label
 #   smoothing, which makes a model less sure of itself.
-# - Srivastava et al. (2014), *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*, section 1: where the
+# - Srivastava et al. (2014), *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*, section 2: where the
 #   idea comes from.
 # - Kingma and Ba (2015), *Adam: A Method for Stochastic Optimization*, section 2: the optimiser that was used here.
 # - Bengio et al. (2015), *Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks*, section 2: what
 #   teacher forcing doesn't prepare a model for.
 #
-# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything anew for each token. There is a
+# **Next lesson:** 09, *Attention that scales*. `greedy_decode` computes everything again for each token. There is a
 # way not to.

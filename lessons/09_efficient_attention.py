@@ -31,7 +31,7 @@
 # - measure memory and time, and compare them with what the formulas say;
 # - decode with a key-value cache, for a prompt of many tokens too, and say how large the cache gets.
 #
-# **Time:** about 120 minutes, more than half of it for the exercises. The plan: a batch → the cost of the table → a
+# **Time:** <!-- time -->. The plan: a batch → the cost of the table → a
 # few queries at a time → a few keys at a time → measured → one token at a time → a quiz.
 #
 # | letter | meaning |
@@ -74,9 +74,9 @@ print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
 print("the same as in a loop:", torch.allclose(in_one_go, in_a_loop))
 
 # %% [markdown]
-# For the scores the keys have to be turned round, each sequence's by itself. The batch axis must stay in front.
-# `.mT` swaps the last two axes, as `transpose(-2, -1)` does. (Pages that use NumPy write `K.transpose(0, 2, 1)`.)
-# `permute(2, 1, 0)` turns *all* axes round, as `.T` did for a matrix. And `reshape` gives a shape without moving a
+# For the scores, transpose the keys of each sequence by itself. The batch axis must stay first. `.mT` swaps the last
+# two axes, as `transpose(-2, -1)` does. (Programs that use NumPy write `K.transpose(0, 2, 1)`.) `permute(2, 1, 0)`
+# reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a shape without moving a
 # number.
 
 # %%
@@ -112,7 +112,7 @@ print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} time
 
 # %% [markdown]
 # One thing must hold for every batch: **a sequence doesn't notice its neighbours.** Its output is the same alone and
-# in company. Softmax over the wrong axis breaks that, and no shape tells.
+# in a batch. Softmax over the wrong axis breaks that, and no shape reveals it.
 
 # %%
 scores = sequences @ sequences.mT / math.sqrt(4)
@@ -124,7 +124,7 @@ for name, axis in (("last axis", -1), ("axis 0", 0)):
 # %% [markdown]
 # ### Exercise 1: `batched_self_attention`
 #
-# Difficulty 2 of 5 · about 8 minutes
+# Difficulty 2 of 5
 #
 # Lesson 01's self-attention for a batch: (B, T, E) to (B, T, d_v). Return the output only. No Python loop over the
 # sequences: the check counts how many operations torch is asked for with 6 sequences and with 30.
@@ -237,7 +237,7 @@ plt.show()
 #
 # ### Exercise 2: `attention_matrix_bytes`
 #
-# Difficulty 1 of 5 · about 4 minutes
+# Difficulty 1 of 5
 #
 # The bytes of the attention weights of a whole layer: one table for every head of every sequence. One table, not two.
 #
@@ -311,7 +311,7 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 #
 # ### Exercise 3: `chunked_attention`
 #
-# Difficulty 2 of 5 · about 12 minutes
+# Difficulty 2 of 5
 #
 # The same output as ordinary attention, a chunk of queries at a time. The check watches what torch makes. On long
 # sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index; if
@@ -399,7 +399,7 @@ print("the same with scores 100 higher:", sum((s + 100).exp().sum().item() for s
 #
 # $$e^{s - m_\text{new}} = e^{s - m_\text{old}} \cdot e^{m_\text{old} - m_\text{new}}$$
 #
-# The last factor is the same for every score that has been seen. So one multiplication mends a whole sum.
+# The last factor is the same for every score that has been seen. So one multiplication corrects a whole sum.
 
 # %%
 maximum, total, mixed = -math.inf, 0.0, 0.0
@@ -437,7 +437,7 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 #
 # ### Exercise 4: `online_attention`
 #
-# Difficulty 4 of 5 · about 25 minutes
+# Difficulty 4 of 5
 #
 # Walk over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach
 # Tq · Tk entries, and the fused attention is excluded. The check looks at two things more: that more keys mean more
@@ -506,14 +506,16 @@ print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimal
 print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
 
 # %% [markdown]
-# PyTorch's `F.scaled_dot_product_attention` works in this way inside: tiles of queries, blocks of keys, an online
-# softmax, all in one *fused* operation that never writes scores to memory. On a graphics card that is known as
-# FlashAttention. It wants four axes, (B, H, T, D); with fewer it falls back on the plain formula. Its numbers are the
-# formula's, up to rounding.
+# PyTorch's `F.scaled_dot_product_attention` works this way internally: tiles of queries, blocks of keys, an online
+# softmax, all in one *fused* operation that never writes scores to memory. On a graphics card, in float16 or bfloat16,
+# it is known as FlashAttention. It wants four axes, (B, H, T, D), and values as wide as the keys; otherwise it falls
+# back on the plain formula. (The values here are half as wide, so zeros fill them up and are cut off afterwards.) Its
+# numbers are the formula's, up to rounding.
 
 # %%
-as_four_axes = [tensor[None, None] for tensor in (few_queries, eight_keys, eight_values)]
-fused = F.scaled_dot_product_attention(*as_four_axes)[0, 0]
+wide_values = F.pad(eight_values, (0, eight_keys.shape[-1] - eight_values.shape[-1]))
+as_four_axes = [tensor[None, None] for tensor in (few_queries, eight_keys, wide_values)]
+fused = F.scaled_dot_product_attention(*as_four_axes)[0, 0, :, : eight_values.shape[-1]]
 at_once = (few_queries @ eight_keys.mT / math.sqrt(4)).softmax(-1) @ eight_values
 print("fused", fused, sep="\n")
 print("at once", at_once, sep="\n")
@@ -660,14 +662,14 @@ draw_measured(
 )
 
 # %% [markdown]
-# Both of yours should need memory in proportion to the length. In time they stay near the naive one. What they pay for
-# many small operations they may get back because small pieces fit into the processor's fast memory. The fused one has
-# both advantages at once.
+# Both of yours should need memory in proportion to the length. In time the chunked one stays near the naive one,
+# and the online one may take twice as long. What they pay for many small operations they get back only in part,
+# because small pieces fit into the processor's fast memory. The fused one has both advantages at once.
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
 # that is its output. So besides query, key and value the whole table is kept, and if it is cut into chunks, all of them
-# together. The fused attention keeps one number for each row instead (maximum and sum in one) and computes its blocks
-# once more on the way back.
+# together. The fused attention keeps its output and one number for each row instead (maximum and sum in one), and
+# computes its blocks again on the way back.
 
 
 # %%
@@ -698,7 +700,7 @@ print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64
 #
 # A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is
 # causal, so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain
-# loop, such as lesson 08's `greedy_decode`, computes them anew for every token, and all the old outputs too.
+# loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
 #
 # So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
 # to the cache, and let the query look at all of it. Old *queries* are never used again; nobody keeps them.
@@ -710,7 +712,7 @@ u_query, u_key, u_value = torch.randn(3, 8, 4, generator=generator)
 
 
 def without_cache(seen):
-    """The output for the last token, everything made anew."""
+    """The output for the last token, everything computed again."""
     query, key, value = seen @ u_query, seen @ u_key, seen @ u_value
     return F.scaled_dot_product_attention(query, key, value, is_causal=True)[-1]
 
@@ -725,8 +727,8 @@ for t in range(5):
 
 # %% [markdown]
 # No mask is needed here: what is in the cache is past or present. That changes when **several tokens come at once**.
-# The *prompt* does, the text that the model is given to start with, and so does any longer piece behind it. Then the
-# mask isn't square. Three new tokens behind two old ones have the positions 2, 3 and 4:
+# The *prompt* does, the text that the model is given to start with, and so does any longer piece after it. Then the
+# mask isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
@@ -737,7 +739,7 @@ print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
 # %% [markdown]
 # The first table ends in its bottom right corner, as it should: the newest token sees everything. The second starts
 # in the top left corner, as if the new tokens were the first ones of all. PyTorch's `is_causal=True` means the
-# second. With values that are the identity, the output shows the weights of a single new token behind four old ones:
+# second. With values that are the identity, the output shows the weights of a single new token after four cached ones:
 
 # %%
 one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
@@ -750,7 +752,7 @@ print("no mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(
 #
 # ### Exercise 5: `attend_with_cache`
 #
-# Difficulty 3 of 5 · about 15 minutes
+# Difficulty 3 of 5
 #
 # Causal attention that goes on where it stopped. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
 # one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
@@ -763,9 +765,9 @@ print("no mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(
 #
 # </details>
 #
-# <details><summary>Right for a prompt and for single tokens, wrong for several tokens behind a cache</summary>
+# <details><summary>Right for a prompt and for single tokens, wrong for several tokens after a cache</summary>
 #
-# Print your mask for 3 new tokens behind 2 old ones and compare it with the two tables above. `tril` takes a second
+# Print your mask for 3 new tokens after 2 cached ones and compare it with the two tables above. `tril` takes a second
 # argument that shifts the diagonal.
 #
 # </details>
@@ -791,7 +793,7 @@ def attend_with_cache(
         key = torch.cat((cache[0], key), dim=2)
         value = torch.cat((cache[1], value), dim=2)
     new, held = query.shape[2], key.shape[2]
-    may_attend = torch.ones(new, held, dtype=torch.bool).tril(held - new)
+    may_attend = torch.ones(new, held, dtype=torch.bool, device=query.device).tril(held - new)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     weights = scores.masked_fill(~may_attend, -math.inf).softmax(dim=-1)
     return weights @ value, (key, value)
@@ -865,7 +867,7 @@ print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cach
 #
 # ### Exercise 6: `kv_cache_bytes`
 #
-# Difficulty 1 of 5 · about 5 minutes
+# Difficulty 1 of 5
 #
 # The bytes of the cache of a whole model. `num_kv_heads` is the number of heads that have keys and values of their own.
 # Often that is the number of all heads, but several query heads may *share* one head of keys and values. (That is
@@ -914,7 +916,7 @@ for my_model, my_sizes in (
 #
 # ### Exercise 7: `quiz_09`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
@@ -922,8 +924,8 @@ for my_model, my_sizes in (
 #    of one layer?
 # 2. `batched_shape` (a shape): `x` is (4, 10, 16), `w_query` and `w_key` are (16, 8), `w_value` is (16, 6). What
 #    shape does `batched_self_attention` return?
-# 3. `chunk_scores` (a shape): query (2, 8, 100, 64), key (2, 8, 300, 64), `chunk_size` 16. What shape have the scores
-#    of the first chunk in `chunked_attention`?
+# 3. `chunk_scores` (a shape): query (2, 8, 100, 64), key (2, 8, 300, 64), `chunk_size` 16. What is the shape of the
+#    scores of the first chunk in `chunked_attention`?
 # 4. `last_chunk` (a whole number): the same call. How many queries are in the last chunk?
 # 5. `factor` (a number, to two decimals): the running maximum of a row is 3, the next block's largest score is 5. By
 #    what are the sum and the mixture so far multiplied?
@@ -940,7 +942,7 @@ for my_model, my_sizes in (
 #    - b. the scores of the new token with old keys;
 #    - c. projecting old tokens and attending from them again;
 #    - d. the mask, which hides what comes later.
-# 9. `first_of_three` (a letter): three tokens come behind two that are in the cache. Which keys may the first of the
+# 9. `first_of_three` (a letter): three tokens come after two that are in the cache. Which keys may the first of the
 #    three see?
 #    - a. key 0 only;
 #    - b. keys 0, 1 and 2;

@@ -16,10 +16,10 @@
 # %% [markdown]
 # # 10 · Reading and debugging attention
 #
-# An attention is one of the few parts of a network that can be looked at: every number in its table says who looks
-# at whom. In this lesson you learn to read such tables, first made by hand, then in the model that lesson 08 trained.
-# You will see what they tell, and how much less that is than it seems. And then comes a hunt: eight attentions with
-# one mistake in each. You can call them, and nothing else.
+# Attention is one of the few parts of a network that can be looked at: every number in its matrix says which token
+# looks at which. In this lesson you learn to read such tables, first made by hand, then in the model that lesson 08
+# trained. You will see what they tell, and how much less that is than it seems. And then comes a hunt: eight
+# attentions with one mistake in each. You can call them, and nothing else.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -31,7 +31,7 @@
 # - say what attention weights do not explain, and show it;
 # - find out what is wrong with an attention from the outside, by asking it the right questions.
 #
-# **Time:** about 150 minutes, more than half of it for the exercises, the hunt above all. The plan: patterns → broken
+# **Time:** <!-- time -->. The plan: patterns → broken
 # tables → a name for a table → a trained model's heads → through the layers → what weights don't explain → the hunt →
 # a quiz.
 #
@@ -70,7 +70,7 @@ print("to everybody", to_everybody, sep="\n")
 # %% [markdown]
 # ### Exercise 1: `first_token_pattern`
 #
-# Difficulty 1 of 5 · about 3 minutes
+# Difficulty 1 of 5
 #
 # The table in which all look at token 0. Many trained models have such heads. A row must sum to one, so a head that
 # finds nothing to look at has to put its weight somewhere; the first token, which every position can see, is a good
@@ -121,7 +121,7 @@ print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
 #
 # ### Exercise 2: `local_pattern`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # The same for any radius: every token shares its attention equally among all tokens that are at most `radius` places
 # away, itself included.
@@ -176,14 +176,14 @@ plt.show()
 # ## 2 · Are these weights at all?
 #
 # Before you read a table, make sure that it is one. Lesson 01's `validate_attention` knows three rules: finite
-# numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: on the page,
-# the tests for NaN and infinity can't be reached.)
+# numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
+# tutorial, the tests for NaN and infinity can't be reached.)
 
 # %% role="given"
 from lesson_01 import validate_attention
 
 # %% [markdown]
-# Some tables from the daily life of people who write attention. The scores are always the same; only what is done with
+# Here are some tables produced by common bugs. The scores are always the same; only what is done with
 # them differs.
 
 # %%
@@ -255,7 +255,7 @@ print("the same for the uniform table:    ", round((noisy - torch.ones(8, 8) / 8
 # %% [markdown]
 # ### Exercise 3: `classify_pattern`
 #
-# Difficulty 4 of 5 · about 20 minutes
+# Difficulty 4 of 5
 #
 # One of five words for a table (T, T) with T ≥ 6, of which up to 5 % may be random:
 #
@@ -353,7 +353,7 @@ from lesson_07 import Transformer
 # `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put
 # your own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary
 # folder: write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. It says which. With
-# your own model some numbers below will be others than those that the text speaks of.
+# your own model some numbers below will differ from those in the text.
 
 # %%
 trained = trained_dates()
@@ -431,7 +431,7 @@ for kind, tables in inside.items():
 # %% [markdown]
 # Twenty-four tables. Look at them yourself. At the top choose the kind of attention. The small tables are the heads,
 # a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is the
-# head that is chosen: move in it to read who looks at whom. Under each head stands the pattern that it is most like,
+# head that is chosen: move in it to read who looks at whom. Below each head is the pattern that it is most like,
 # and how much of its weight it shares with it. A head that shares 0.9 or more has that pattern.
 
 # %% role="draw"
@@ -447,11 +447,11 @@ HeadExplorer({kind: (inside[kind], *tokens) for kind, tokens in who_at_whom.item
 # 1. *Cross, layer 1:* go down the rows of head 0. For each character of the answer, does it look at what that one is
 #    read from? Mind that row i holds what the decoder was *given*; it is about to say the next character. Which rows
 #    are less clear, and why may that be? (The month is read from several letters.)
-# 2. *Decoder:* why is the upper right half of every table dark? Why has the first row always the same weight?
+# 2. *Decoder:* why is the upper right half of every table dark? Why does the first row always have the same weight?
 # 3. *Encoder:* which heads are easy to put in words? Be honest.
 #
 # Few of them are. In large models some heads show the patterns of section 1 rather cleanly, and papers print those. In
-# this small one hardly a head does, and all dates come out right all the same. An unclear table is no sign of a fault.
+# this small one hardly any head does, and still all dates are right. An unclear table is not a sign of a fault.
 #
 # What does your classifier say? Here it names the eight heads of the encoder, and beside them those of the same model
 # before its training.
@@ -465,39 +465,39 @@ for my_layer in range(len(inside["encoder"])):
     print("untrained:", [classify_pattern(my_table) for my_table in my_untrained[my_layer]])
 
 # %% [markdown]
-# Before the training most heads of the last layer look at everybody alike; that is what small random scores give.
-# Training has made every head choose. What it chose has no name in our list of five, and there is nothing wrong with
-# that.
+# A classifier with tight limits says "other" almost everywhere, before and after training. Before it, the weights are
+# nearly uniform, but not near enough for a name; after it, they are different, and what a head does has no name in our
+# list of five. There is nothing wrong with that.
 #
 # ## 5 · Through the layers
 #
-# From here on layers count from 1, as in the formula below. A table of layer 2 doesn't say which *characters* are
-# looked at. After layer 1 every position holds a mixture: of what it looked at, and of itself. Whoever looks at
-# position 3 in layer 2 looks at a mixture.
+# A table of the second layer doesn't say which *characters* are looked at. After the first layer every position holds
+# a weighted sum: of what it looked at, and of itself. A token that looks at position 3 in layer 1 looks at such a sum.
+# (Layers count from 0.)
 #
 # Three tokens, two layers, in which each token looks at one other:
 
 # %%
-layer_1 = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 0, 2 -> 1
-layer_2 = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 1, 2 -> 1
-print("layer 2, row of token 2:", layer_2[2].tolist())
-print("layer 2 · layer 1, row of token 2:", (layer_2 @ layer_1)[2].tolist())
+layer_0 = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 0, 2 -> 1
+layer_1 = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 1, 2 -> 1
+print("layer 1, row of token 2:", layer_1[2].tolist())
+print("layer 1 · layer 0, row of token 2:", (layer_1 @ layer_0)[2].tolist())
 
 # %% [markdown]
-# In layer 2, token 2 looks at token 1. But token 1 had fetched token 0 in layer 1. What arrives is token 0, and layer
-# 2's table has a zero there. A mixture of mixtures is a **product of the tables**, and the first layer stands
-# rightmost: it works on the tokens first.
+# In layer 1, token 2 looks at token 1. But token 1 had fetched token 0 in layer 0. What arrives is token 0, and the
+# table of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the tables**, and layer 0 is the
+# rightmost factor: it works on the tokens first.
 #
-# One thing is missing. Around every attention goes a residual, x + attention(x): half of what token 1 is in layer 2 is
+# One thing is missing. Around every attention goes a residual, x + attention(x): half of what token 1 is in layer 1 is
 # still token 1. So each table A is replaced by half of itself and half of the identity:
 #
-# $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_L \cdots R_2\, R_1$$
+# $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
 # This is **attention rollout** (Abnar and Zuidema 2020). (If rows of A sum to one, so do those of R. Normalise them
 # if they may not.)
 
 # %%
-halves = [(layer + torch.eye(3)) / 2 for layer in (layer_1, layer_2)]
+halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
 print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 
 # %% [markdown]
@@ -505,7 +505,7 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 #
 # ### Exercise 4: `attention_rollout`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # From one table for each layer, (L, T, T), first layer first, to one table (T, T).
 #
@@ -526,7 +526,8 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 def attention_rollout(layers: Tensor) -> Tensor:
     """Attention through several layers, residuals included (Abnar and Zuidema 2020).
 
-    layers: weights (L, T, T), first layer first. Returns (T, T): R_L · … · R_1 with R = (A + I) / 2, rows normalised.
+    layers: weights (L, T, T), first layer first. Returns (T, T): the product R_{L-1} · … · R_0
+    with R = (A + I) / 2, rows normalised.
     """
     ### BEGIN SOLUTION
     identity = torch.eye(layers.shape[-1], dtype=layers.dtype)
@@ -542,10 +543,10 @@ def attention_rollout(layers: Tensor) -> Tensor:
 check(attention_rollout)
 
 # %% role="try"
-# Try it: the encoder's two layers, the heads averaged. Where does what stands at each position come from?
+# Try it: the encoder's two layers, the heads averaged. Where does the content of each position come from?
 my_layers = inside["encoder"].mean(dim=1)
 my_figure, my_panels = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-my_tables = {"layer 1": my_layers[0], "layer 2": my_layers[1], "rollout": attention_rollout(my_layers)}
+my_tables = {"layer 0": my_layers[0], "layer 1": my_layers[1], "rollout": attention_rollout(my_layers)}
 for my_axes, (my_name, my_table) in zip(my_panels, my_tables.items(), strict=True):
     my_axes.imshow(my_table, cmap="cividis", vmin=0, vmax=1)
     my_axes.set(title=my_name, xticks=range(len(text)), yticks=range(len(text)))
@@ -748,8 +749,8 @@ influence(forgets_the_mask)
 
 # %% [markdown]
 # The right one is a triangle. A triangle with one more diagonal, a full square, a triangle the other way round, a table
-# that looks torn: each tells a different story. *Torn* means that numbers of one token have got into the place of
-# another.
+# that looks torn: each tells a different story. *Torn* means that numbers of one token ended up in another token's
+# place.
 #
 # **Probe 3, `company`: does a sequence mind who else is in the batch?** It should come out the same alone and in
 # company. Many a model is only ever tested with a batch of one.
@@ -825,7 +826,7 @@ entropies(forgets_the_mask)
 #
 # ### Exercise 5: `bug_hunt`
 #
-# Difficulty 4 of 5 · about 40 minutes
+# Difficulty 4 of 5
 #
 # Name the mistake of each box. These are the ids to choose from; eight of them occur, each once.
 #
@@ -852,7 +853,7 @@ entropies(forgets_the_mask)
 # answers. You may write probes of your own. A good test of a suspicion: write the mistake yourself, as
 # `forgets_the_mask` above, and compare.
 #
-# Each box earns one point. In the cell with the dict write nothing but the dict: it is graded where there are no boxes.
+# Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
 #
 # <details><summary>I don't know where to start</summary>
 #
@@ -911,7 +912,7 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape gave any of them away, and hardly a table did. What did was a question
+# Look back at how you found them. No shape gave any of them away, and few tables did. What did was a question
 # with two possible answers: *if it were right, then …* You now have a kit that works on other people's attention as
 # well, and on yours.
 #
@@ -919,13 +920,13 @@ check(bug_hunt, "bug_hunt")
 #
 # ### Exercise 6: `quiz_10`
 #
-# Difficulty 2 of 5 · about 10 minutes
+# Difficulty 2 of 5
 #
 # Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
 #
 # 1. `edge_weight` (a number, to two decimals): what is entry [0, 0] of `local_pattern(7, 2)`?
-# 2. `edge_sum` (a number, to two decimals): the page's neighbour pattern gives each neighbour a third. For 8 tokens,
-#    what does its first row sum to?
+# 2. `edge_sum` (a number, to two decimals): the tutorial's neighbour pattern gives each neighbour a third. For 8
+#    tokens, what does its first row sum to?
 # 3. `entropy` (a number, to two decimals): what is the entropy, in nats, of a row in the middle of `local_pattern(9,
 #    2)`?
 # 4. `rolled` (a number, to two decimals): four tokens, two layers, and in both everybody looks at token 0. How much of
@@ -941,7 +942,7 @@ check(bug_hunt, "bug_hunt")
 #    - b. heads merged without a transpose;
 #    - c. scores divided by √d_model;
 #    - d. a mask that shows one token too many.
-# 7. `explains` (a letter): in layer 2, a head gives nine tenths of its weight to the position of the first character.
+# 7. `explains` (a letter): in layer 1, a head gives nine tenths of its weight to the position of the first character.
 #    What do you know?
 #    - a. without this character the answer would have been another one;
 #    - b. it fetches this character and nearly nothing else;

@@ -14,6 +14,7 @@ from grader.authoring.cache import Cache, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
 from grader.authoring.notebook import dumps, instructors_notebook, loads
+from grader.authoring.predictions import given_away
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
@@ -85,6 +86,9 @@ async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) ->
     if text is None:
         notebook = instructors_notebook(lesson, repository.exercises)
         await execute(notebook, lesson)
+        found = given_away(lesson, notebook)
+        if found:
+            raise LessonError(found)
         text = dumps(notebook)
         if cache:
             cache.put(lesson.name, lesson.whole, text)

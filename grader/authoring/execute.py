@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -20,6 +21,7 @@ from nbformat import NotebookNode
 from grader.authoring.lesson import Lesson, LessonError, Problem
 
 CELL_SECONDS = 900
+PNG = "image/png"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Prefixes of variables by which a user's set-up would get into the outputs.
 PERSONAL = (
@@ -124,9 +126,9 @@ def _problem(lesson: Lesson, index: int, message: str, notebook: Any = None, tra
 def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
     """Drop what is random by nature, refuse what would differ in the next run."""
     cell, found = notebook.cells[index], []
+    if "outputs" in cell:
+        cell.outputs = [kept for output in cell.outputs for kept in _without_widget(output)]
     for output in cell.get("outputs", []):
-        # A widget's view is a random id that no reader has; what is left is its text.
-        output.get("data", {}).pop(WIDGET, None)
         text = output.get("text", "") or output.get("data", {}).get("text/plain", "")
         if lesson.cells[index].timed:
             continue
@@ -136,3 +138,13 @@ def _tidy(notebook: NotebookNode, index: int, lesson: Lesson) -> list[Problem]:
             message = f"the output holds an address, which differs in every run: {ADDRESS.findall(text)[0]}"
             found.append(_problem(lesson, index, message))
     return found
+
+
+def _without_widget(output: NotebookNode) -> list[NotebookNode]:
+    """A view's output without the view, a random id that no reader has. Left are its picture, and below it its text,
+    which would not be seen in one output with the picture."""
+    data = output.get("data", {})
+    if data.pop(WIDGET, None) is None or PNG not in data:
+        return [output]
+    picture = nbformat.v4.new_output("display_data", {PNG: data.pop(PNG)}, metadata={PNG: output.metadata.pop(PNG)})
+    return [picture, output]

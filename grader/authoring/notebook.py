@@ -11,6 +11,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell
+from grader.authoring.prose import filled
 from grader.spec.exercise import Exercise
 
 # Without versions: a patch release of Python must not change every notebook. The lexer and the mode colour the cells
@@ -34,12 +35,12 @@ def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> N
     notebook = nbformat.v4.new_notebook(metadata=nbformat.from_dict(METADATA))
     notebook.nbformat_minor = 5
     givens = iter(f"given-{number}" for number in range(1, len(lesson.cells) + 1))
-    for cell, cell_id in zip(lesson.cells, _ids(lesson), strict=True):
+    for cell, source, cell_id in zip(lesson.cells, filled(lesson), _ids(lesson), strict=True):
         if cell.is_code:
             metadata = _metadata(cell, exercises, givens)
-            notebook.cells.append(nbformat.v4.new_code_cell(cell.source, id=cell_id, metadata=metadata))
+            notebook.cells.append(nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata))
         else:
-            notebook.cells.append(nbformat.v4.new_markdown_cell(cell.source, id=cell_id))
+            notebook.cells.append(nbformat.v4.new_markdown_cell(source, id=cell_id))
     nbformat.validate(notebook)
     return notebook
 

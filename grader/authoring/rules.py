@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from grader.authoring import dependence
+from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
+from grader.authoring.prose import TIME_MARK
 from grader.authoring.regions import cut, has_region, region_errors
 from grader.authoring.statements import bound, parse, raises_when_defined
 from grader.spec.exercise import Exercise
@@ -15,8 +16,9 @@ from grader.spec.exercise import Exercise
 Exercises = Mapping[str, Exercise]
 Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
 
-ROLES = ("solution", "check", "given", "try", "draw", "train")  # and none: a worked example
+ROLES = ("solution", "check", "given", "try", "draw", "train", "answer")  # and none: a worked example
 OF_AN_EXERCISE = ("solution", "check")
+MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
 
@@ -158,6 +160,14 @@ def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, f'"{heading[0]}" is exercise {number} of the lesson', line)
 
 
+def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """No minutes are typed by hand."""
+    for number, line in enumerate(lesson.text.splitlines(), 1):
+        if MINUTES.match(line):
+            message = f"the build writes the minutes: `Difficulty 2 of 5` alone, `**Time:** {TIME_MARK}`"
+            yield Problem(lesson.path, number, "", message)
+
+
 def _syntax_error(source: str) -> SyntaxError | None:
     try:
         parse(source)
@@ -177,4 +187,15 @@ def _by_exercise(lesson: Lesson) -> dict[str, list[LessonCell]]:
     return found
 
 
-RULES: tuple[Rule, ...] = (headers, sources, regions, exercises_of_lesson, checks, definitions, student_names, numbers)
+RULES: tuple[Rule, ...] = (
+    headers,
+    sources,
+    regions,
+    exercises_of_lesson,
+    checks,
+    definitions,
+    student_names,
+    numbers,
+    times,
+    predictions.pairs,
+)

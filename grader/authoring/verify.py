@@ -90,7 +90,7 @@ def _not_run(solution: NotebookNode) -> Iterator[str]:
             continue
         if cell.execution_count != next(counts):
             yield f"cell {cell.id}: its execution count is {cell.execution_count}: not a run from top to bottom"
-        elif cell.metadata.get("course", {}).get("role") in ("check", "draw") and not cell.outputs:
+        elif cell.metadata.get("course", {}).get("role") in ("check", "draw", "answer") and not cell.outputs:
             yield f"cell {cell.id}: it has no output"
 
 

@@ -10,7 +10,7 @@ from grader.errors import CommandFailed
 @click.command()
 @click.option("--judge", is_flag=True, help="For teachers: how is students' code confined on this machine?")
 def doctor(judge: bool) -> None:
-    """Is this machine ready for the course? Exits 1 if something has to be mended."""
+    """Is this machine ready for the course? Exits 1 if something has to be fixed."""
     from grader.learner.doctor import Diagnosis
     from grader.learner.doctor import doctor as examine
 

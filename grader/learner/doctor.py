@@ -28,7 +28,7 @@ class Observation:
     @property
     def word(self) -> str:
         """How it stands, in a word."""
-        return "ok" if not self.advice else "mend" if self.needed else "note"
+        return "ok" if not self.advice else "fix" if self.needed else "note"
 
 
 class Diagnosis:
@@ -40,15 +40,15 @@ class Diagnosis:
     @property
     def ready(self) -> bool:
         """Whether nothing is missing."""
-        return not any(finding.word == "mend" for finding in self.findings)
+        return not any(finding.word == "fix" for finding in self.findings)
 
     @property
     def verdict(self) -> str:
         """In a sentence."""
         if self.ready:
             return "Everything is ready."
-        count = sum(finding.word == "mend" for finding in self.findings)
-        return f"{count} thing{'s' if count > 1 else ''} to mend: see below what to do."
+        count = sum(finding.word == "fix" for finding in self.findings)
+        return f"{count} thing{'s' if count > 1 else ''} to fix: see below what to do."
 
     def __repr__(self) -> str:
         lines = [self.verdict]
@@ -71,7 +71,7 @@ class Diagnosis:
 def _item(finding: Observation) -> str:
     from grader.report.html import inline
 
-    kind = "failed" if finding.word == "mend" else "passed"
+    kind = "failed" if finding.word == "fix" else "passed"
     advice = f"<p>{inline(finding.advice)}</p>" if finding.advice else ""
     text = f"{inline(finding.title)}: {inline(finding.detail)}"
     return f'<li class="grader-{kind}"><span class="grader-word">{finding.word}</span> {text}{advice}</li>'

@@ -25,7 +25,7 @@ OFF = "off"
 LOCK_SECONDS = 10  # a write takes a hundredth of one: who holds the lock for longer must not stop a check
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
-NOTHING_TRIED = frozenset({"not-written", "not-answered", "missing", "unknown-exercise", "interrupted"})
+NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted", "not-answered"})
 
 
 @dataclass(frozen=True)
@@ -91,20 +91,47 @@ def record_solution(name: str) -> None:
 
 def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
     """Change one exercise's record in the file, under a lock."""
+
+    def edit(document: dict[str, Any]) -> None:
+        entry = document["exercises"].get(name, {})
+        old = made(Record, entry, name)
+        document["exercises"][name] = {**entry, **asdict(old), **change(old)}
+
+    _rewrite(edit)
+
+
+def guesses() -> dict[str, str | float]:
+    """The guess at each prediction, by its name: the text of a choice, or a number. Empty without a readable file."""
+    path = location()
+    try:
+        return {} if path is None else _guesses(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def record_guess(name: str, guess: str | float) -> None:
+    """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
+    _rewrite(lambda document: document.update(guesses={**_guesses(document), name: guess}))
+
+
+def _guesses(document: Any) -> dict[str, str | float]:
+    kept = document.get("guesses") if isinstance(document, dict) else None
+    if not isinstance(kept, dict):
+        return {}
+    return {name: guess for name, guess in kept.items() if type(guess) in (str, int, float)}
+
+
+def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
+    """Change what the file holds, under a lock. What a later version has put there stays."""
     path = location()
     if path is None:
         return
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock"), timeout=LOCK_SECONDS):
-            known = _load_or_put_aside(path)
-            old = known.get(name, Record())
-            known[name] = Record(**{**asdict(old), **change(old)})
-            write_atomically(
-                path,
-                json.dumps({"version": 1, "exercises": {k: asdict(v) for k, v in known.items()}}, indent=1),
-                mode=0o600,
-            )
+            document = _read_or_put_aside(path)
+            edit(document)
+            write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
     except OSError:
         pass  # `grader doctor` reports a file that can't be written
 
@@ -149,12 +176,14 @@ def read(path: Path) -> tuple[dict[str, Record], list[str]]:
     return known, odd
 
 
-def _load_or_put_aside(path: Path) -> dict[str, Record]:
-    """The file's records. A file with anything odd in it is renamed, so that nothing of it is lost."""
+def _read_or_put_aside(path: Path) -> dict[str, Any]:
+    """What the file holds. A file with anything odd in it is renamed, so that nothing of it is lost."""
     known, odd = read(path)
-    if odd:
-        os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
-    return known
+    if not odd:
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {"exercises": {}}
+    kept = guesses()
+    os.replace(path, path.with_suffix(f".damaged-{datetime.now(UTC):%Y%m%d%H%M%S}.json"))
+    return {"exercises": {name: asdict(record) for name, record in known.items()}, "guesses": kept}
 
 
 def _now() -> str:

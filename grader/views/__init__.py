@@ -8,6 +8,7 @@ from grader.views.mask_painter import MaskPainter
 from grader.views.norm_explorer import NormExplorer
 from grader.views.online_softmax import OnlineSoftmax
 from grader.views.position_explorer import PositionExplorer
+from grader.views.prediction import Prediction
 from grader.views.progress_table import ProgressTable
 from grader.views.scaling_explorer import ScalingExplorer
 from grader.views.shape_tracer import ShapeTracer
@@ -22,6 +23,7 @@ __all__ = [
     "NormExplorer",
     "OnlineSoftmax",
     "PositionExplorer",
+    "Prediction",
     "ProgressTable",
     "ScalingExplorer",
     "ShapeTracer",

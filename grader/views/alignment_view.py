@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Entries = Sequence[tuple[Tensor, Sequence[str]]]  # for each pair: weights (H, T, S), T guessed tokens
 ALL = "all heads"
@@ -64,6 +69,18 @@ class AlignmentView(View):
     def _on_choice(self, _change: traitlets.Bunch) -> None:
         if self.weights:
             self._summarise()
+
+    def picture(self) -> Figure:
+        """The chosen pair at every moment of the training, with all heads or the chosen one."""
+        pair, head = min(self.pair, len(self.sources) - 1), self.heads[min(self.head, len(self.heads) - 1)]
+        source, answer = self.sources[pair], self.answers[pair]
+        size = (0.2 * len(source) + 0.9, 0.2 * len(answer) + 0.7)
+        figure = sheet(max(2.2, size[0]) * len(self.moments), size[1])
+        for axes, moment in zip(figure.subplots(1, len(self.moments), squeeze=False)[0], self.moments, strict=True):
+            weights = self._tables[f"{moment}/{pair}/{head}"]
+            rows = ["eos" if token == "<eos>" else token for token in answer]
+            heatmap(axes, weights, f"{moment}, {head}", rows, [*source], ends=(0, 1), text=None)
+        return figure
 
     def _summarise(self) -> None:
         pair, moment, head = (

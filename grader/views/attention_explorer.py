@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, names, row_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STEPS = ("query", "key", "value", "scores", "scaled", "weights", "output")
 MOST_IN_WORDS = 4
@@ -79,6 +84,19 @@ class AttentionExplorer(View):
         with self.hold_sync():
             self.moving_layout, self.moving = layout, buffer
             self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """All steps at once: from queries, keys and values to weights and output."""
+        with torch.no_grad():
+            output = self._weights @ self._value
+        parts = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
+        parts |= {f"weights (scores / {self.divisor:.3g})": self._weights, "output": output}
+        figure, places = row_of(list(parts.values()))
+        for at, (axes, (name, matrix)) in enumerate(zip(places, parts.items(), strict=True)):
+            columns = self.tokens if name[:6] in ("scores", "weight") else names(matrix.shape[1])
+            short = [token if len(token) < 6 else str(i) for i, token in enumerate(columns)]
+            heatmap(axes, matrix, name, self.tokens if at == 0 else (), short)
+        return figure
 
     def _in_words(self) -> str:
         shown = min(len(self._weights), MOST_IN_WORDS)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib import resources
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import torch
 import traitlets
 from torch import Tensor
+
+from grader.views.picture import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[\w.]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
@@ -24,6 +30,19 @@ class View(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return self.summary
+
+    def picture(self) -> Figure | None:
+        """What there is to see, drawn once, for readers without a kernel; None where that is nothing but text."""
+        return None
+
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """The view and its summary, with the picture for whoever shows no widgets."""
+        bundle = super()._repr_mimebundle_(**options)
+        drawn = drawing(self.picture)
+        if bundle is None or drawn is None:
+            return bundle
+        data, metadata = bundle
+        return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.summary}}
 
 
 def module(name: str) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Kind = tuple[Tensor, Sequence[str], Sequence[str]]
 SPACE = "␣"
@@ -45,6 +49,7 @@ class HeadExplorer(View):
         for name, (weights, queries, keys) in kinds.items():
             _check(name, weights, len(queries), len(keys))
             tables |= {f"{name}/{i}/{n}": head for i, layer in enumerate(weights) for n, head in enumerate(layer)}
+        self._tables = tables
         layout, buffer = pack(tables)
         super().__init__(
             kinds={name: _sizes(*kind) for name, kind in kinds.items()},
@@ -70,6 +75,18 @@ class HeadExplorer(View):
             self.layer = max(0, min(self.layer, chosen["layers"] - 1))
             self.head = max(0, min(self.head, chosen["heads"] - 1))
             self.summary = self._in_words(chosen)
+
+    def picture(self) -> Figure:
+        """All heads of the chosen kind, a row for each layer."""
+        chosen = self.kinds[self.kind]
+        layers, heads = chosen["layers"], chosen["heads"]
+        figure = sheet(min(2.4 * heads, 10), min(2.4, 10 / heads) * layers + 0.3)
+        for layer, line in enumerate(figure.subplots(layers, heads, squeeze=False)):
+            for head, axes in enumerate(line):
+                key = f"{self.kind}/{layer}/{head}"
+                title = f"{self.kind}, layer {layer}, head {head}\n{self.measures[key]['pattern']}"
+                heatmap(axes, self._tables[key], title, ends=(0, 1), text=None)
+        return figure
 
     def _in_words(self, chosen: Mapping[str, Any]) -> str:
         layers, heads = chosen["layers"], chosen["heads"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, style
+from grader.views.picture import CELL, heatmap, names, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Each step's tensor, by the lesson's name, and its axes, by the syllabus's letters.
 STEPS = (
@@ -68,6 +72,22 @@ class HeadSplitter(View):
     @traitlets.observe("step")
     def _on_step(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """x, its heads, and below them what the short cut without the transpose makes of it."""
+        seq_len, num_heads, head_dim = self.sizes
+        x = numbered(seq_len, num_heads * head_dim)
+        rows, columns = [f"token {token}" for token in range(seq_len)], names(num_heads * head_dim)
+        right, wrong = x.view(seq_len, num_heads, head_dim).transpose(0, 1), x.view(num_heads, seq_len, head_dim)
+        ends, shape = (0.0, float(x.max())), f"x.view({num_heads}, {seq_len}, {head_dim})"
+        widths = [num_heads * head_dim + 1, *[head_dim + 1] * num_heads]
+        figure = sheet(sum(widths) * CELL + 1, 2 * (seq_len * CELL + 0.6))
+        places = figure.subplots(2, 1 + num_heads, width_ratios=widths, squeeze=False)
+        for line, heads, name in zip(places, (right, wrong), ("cut, then swapped", f"wrong: {shape}"), strict=True):
+            heatmap(line[0], x, f"x, {name}", rows, columns, ends=ends)
+            for head, (axes, matrix) in enumerate(zip(line[1:], heads, strict=True)):
+                heatmap(axes, matrix, f"head {head}", ends=ends)
+        return figure
 
     def _in_words(self) -> str:
         seq_len, num_heads, head_dim = self.sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,10 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, row_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FREE_HAND = "free hand"
 PRESETS = ("all visible", "causal", "padding", "both", FREE_HAND)
@@ -94,6 +98,23 @@ class MaskPainter(View):
         with self.hold_sync():
             self.moving_layout, self.moving = layout, buffer
             self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """The mask, the masked scores and the weights."""
+        masked, weights = attend(self._scores, self.visible, self.way)
+        figure, places = row_of([self._scores] * 3)
+        heatmap(
+            places[0],
+            self.visible,
+            f"mask: {self.preset}",
+            self.tokens,
+            self.tokens,
+            text=lambda v: "" if v else "hidden",
+        )
+        ends = (float(self._scores.min()), float(self._scores.max()))
+        heatmap(places[1], masked, f"masked scores: {self.way}", (), self.tokens, ends=ends)
+        heatmap(places[2], weights, "weights", (), self.tokens, ends=(0, 1))
+        return figure
 
     def _in_words(self) -> str:
         visible, count = self.visible, len(self._scores) - len(self._words)

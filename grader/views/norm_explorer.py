@@ -4,7 +4,7 @@ Sennrich 2019) on one small table that can be edited."""
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,10 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, names, row_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NORMS = ("LayerNorm", "BatchNorm", "RMSNorm")
 EDITED = "edited"
@@ -105,6 +109,21 @@ class NormExplorer(View):
         with self.hold_sync():
             self.shown, self.moving_layout, self.moving = self.norm, layout, buffer
             self.summary = self._in_words(int(moved.sum()))
+
+    def picture(self) -> Figure:
+        """The table, the statistics of its rows or columns, and the normalised table."""
+        statistics, output = normalise(self.numbers, self.norm)
+        by_column = self.norm == "BatchNorm"
+        kinds = ["mean square"] if self.norm == "RMSNorm" else ["mean", "variance"]
+        figure, places = row_of([self.numbers, statistics, output], signs=1.5)
+        rows, columns = [f"token {row}" for row in range(self.shape[0])], names(self.shape[1])
+        title = f"{' and '.join(kinds)} of each {'column' if by_column else 'row'}"
+        heatmap(places[0], self.numbers, "table", rows, columns)
+        heatmap(
+            places[1], statistics, title, kinds if by_column else (), columns if by_column else kinds, colours=False
+        )
+        heatmap(places[2], output, self.norm, (), columns, text="{:.2f}".format)
+        return figure
 
     def _in_words(self, moved: int) -> str:
         axis = "column" if self.norm == "BatchNorm" else "row"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import CELL, heatmap, names, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class OnlineSoftmax(View):
@@ -38,7 +43,7 @@ class OnlineSoftmax(View):
             scores = query @ key.T / math.sqrt(query.shape[1])
             final = scores.softmax(-1) @ value
             self._walks = {rescaling: walk(scores, value, block_size, rescaling) for rescaling in (True, False)}
-        self._final = final
+        self._final, self._scores = final, scores.detach()
         self._keys = len(key)
         matrices = {"scores": scores, "final": final}
         for rescaling, states in self._walks.items():
@@ -62,6 +67,24 @@ class OnlineSoftmax(View):
     @traitlets.observe("step", "rescaling")
     def _on_change(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """The scores, and after each block the maximum, the sum and the output so far."""
+        walk = self._walks[self.rescaling]
+        states = [torch.cat([state["maximum"], state["sum"], state["output"]], -1) for state in walk]
+        queries, columns = [f"query {at}" for at in range(len(self._scores))], names(self._keys)
+        figure = sheet(len(states) * (states[0].shape[1] * CELL + 0.6) + 0.6, 2 * (len(queries) * CELL + 0.8))
+        grid = figure.add_gridspec(2, len(states))
+        top = figure.add_subplot(grid[0, :])
+        title = f"scores, in blocks of {self.block_size}"
+        heatmap(top, self._scores, title, queries, columns, text="{:.2f}".format)
+        for edge in range(self.block_size, self._keys, self.block_size):
+            top.axvline(edge - 0.5, color="white", linewidth=4)
+        columns = ["max", "sum", *(f"out {at}" for at in range(states[0].shape[1] - 2))]
+        for block, state in enumerate(states):
+            axes, rows = figure.add_subplot(grid[1, block]), queries if block == 0 else ()
+            heatmap(axes, state, f"after block {block + 1}", rows, columns, text="{:.2f}".format, colours=False)
+        return figure
 
     def _in_words(self) -> str:
         output = self._walks[self.rescaling][self.step - 1]["output"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KINDS = ("sinusoidal", "rotary", "random table")
 POSITIONS = 32
@@ -55,6 +59,16 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
         with self.hold_sync():
             self.layout_of_both, self.both = layout, buffer
             self.summary = self._in_words(products)
+
+    def picture(self) -> Figure:
+        """The rows of all positions, and their products with each other."""
+        rows, products = encoded(self.kind, self.d_model, self.base)
+        figure = sheet(8.4, 4.6)
+        left, right = figure.subplots(1, 2, width_ratios=[self.d_model, POSITIONS])
+        every = [str(at) if at % 4 == 0 else "" for at in range(POSITIONS)]
+        heatmap(left, rows, f"{self.kind}: a row for each position", every, every[: self.d_model])
+        heatmap(right, products, "products of position with position", every, every)
+        return figure
 
     def _in_words(self, products: Tensor) -> str:
         base = "" if self.kind == "random table" else f", base {self.base}"

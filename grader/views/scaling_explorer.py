@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import heatmap, names, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 QUERIES_SHOWN = 5
 
@@ -41,6 +46,7 @@ class ScalingExplorer(View):
         widths = widths_up_to(query.shape[1])
         matrices = _at_all_widths(query.detach(), key.detach(), widths)
         self._measures = matrices["measures"]
+        self._weights = {side: matrices[f"{side}_weights"] for side in ("raw", "scaled")}
         self._counts = f"{len(query)} queries on {len(key)} keys"
         layout, buffer = pack(matrices)
         super().__init__(
@@ -60,6 +66,20 @@ class ScalingExplorer(View):
     @traitlets.observe("d_k")
     def _on_width(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """The weights at the smallest, a middle and the largest width, unscaled above and scaled below."""
+        chosen = sorted({0, len(self.widths) // 2, len(self.widths) - 1})
+        figure = sheet(3.6 * len(chosen), 4.4)
+        places = figure.subplots(2, len(chosen), squeeze=False)
+        for line, side in zip(places, ("raw", "scaled"), strict=True):
+            for axes, at in zip(line, chosen, strict=True):
+                weights = self._weights[side][at * self.shown : (at + 1) * self.shown]
+                title = f"d_k = {self.widths[at]}, {'not scaled' if side == 'raw' else 'scaled'}"
+                heatmap(
+                    axes, weights, title, names(self.shown), names(weights.shape[1]), ends=(0, 1), text="{:.2f}".format
+                )
+        return figure
 
     def _in_words(self) -> str:
         numbers = self._measures[self.widths.index(self.d_k)].tolist()

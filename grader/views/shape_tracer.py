@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 from torch import nn
 
 from grader.views.base import View, module, style
+from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
 from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Trace, agrees, trace_model, verdicts_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ShapeTracer(View):
@@ -63,6 +67,15 @@ class ShapeTracer(View):
         if verdict == RAISED:
             return f"your model raises an error at step {at}, {name}: {self._error}"
         return f"your model departs at step {at}, {name}"
+
+    def picture(self) -> Figure:
+        """All steps as a table: what comes out of each."""
+        lines = []
+        for at, step in enumerate(self.steps, 1):
+            out = ", ".join(f"{piece['name']} {piece['mine'] or piece['shape']}" for piece in step["out"])
+            verdict = f": {step['verdict']}" if step["verdict"] else ""
+            lines.append((str(at), f"{step['title']}{verdict}", out))
+        return lines_of_text(lines, (0.4, 2.6))
 
     def _in_words(self) -> str:
         if not self.steps:

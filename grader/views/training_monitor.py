@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
 
 from grader.views.base import View, module, pack, style
+from grader.views.picture import sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SECONDS = 0.2  # between two messages to the browser: the training should not wait for the drawing
 
@@ -45,11 +50,25 @@ class TrainingMonitor(View):
         if not now and time.monotonic() - self._shown_at < SECONDS:
             return
         self._shown_at = time.monotonic()
+        self._losses, self._shares = list(losses), dict(shares)
         scores = torch.tensor(list(shares.items()), dtype=torch.float32).reshape(-1, 2)
         layout, buffer = pack({"losses": torch.tensor([list(losses)], dtype=torch.float32), "scores": scores})
         with self.hold_sync():
             self.layout_of_curves, self.curves = layout, buffer
             self.summary = self._in_words(losses, shares)
+
+    def picture(self) -> Figure | None:
+        """The loss and the score over the steps so far; None before the first step."""
+        losses, scores = self._losses, self._shares
+        if not losses:
+            return None
+        figure = sheet(8.4, 3.0)
+        left, right = figure.subplots(1, 2)
+        left.semilogy(range(1, len(losses) + 1), losses)
+        left.set(title="loss", xlabel="step", xlim=(0, self.steps))
+        right.plot(list(scores), [100 * share for share in scores.values()], marker="o")
+        right.set(title=f"{self.score}, %", xlabel="step", xlim=(0, self.steps), ylim=(0, 102))
+        return figure
 
     def _in_words(self, losses: Sequence[float], shares: Mapping[int, float]) -> str:
         numbers = [f"loss {losses[-1]:.2g}"] if losses else []

@@ -89,10 +89,17 @@ def test_solutions_are_cut_for_students(student):
 def test_students_see_the_examples_outputs_and_no_others(solution, student):
     for role in ("example", "draw", "train", "given"):
         assert [c.outputs for c in _by_role(student, role)] == [c.outputs for c in _by_role(solution, role)]
-    for role in ("solution", "check", "try"):
+    for role in ("solution", "check", "try", "answer"):
         assert all(cell.outputs == [] and cell.execution_count is None for cell in _by_role(student, role))
     (figure,) = _by_role(student, "draw")
     assert "image/png" in figure.outputs[0].data
+
+
+def test_the_cell_that_answers_a_prediction_is_there_without_its_output(solution, student):
+    (shown,), (hidden,) = _by_role(solution, "answer"), _by_role(student, "answer")
+    assert shown.outputs[0].text == "It came out: 1725\n"
+    assert (hidden.source, hidden.outputs, hidden.execution_count) == (shown.source, [], None)
+    assert "raises-exception" not in hidden.metadata.get("tags", [])  # nbval runs it, and it has to run
 
 
 def test_only_students_cells_that_may_fail_are_tagged(solution, student):
@@ -181,6 +188,12 @@ def test_a_cell_that_raises_is_named_with_its_line_and_exercise(make_course: Mak
     assert re.fullmatch(
         r"lessons/01_toy.py:45 double: the cell raises NameError: name 'nothing' is not defined", message
     )
+
+
+@pytest.mark.parametrize("question", ["Is 1700 + 25 = 1725?", "Will it print It came out: 1725 or less?"])
+def test_a_question_that_holds_the_answer_is_refused(make_course: MakeCourse, question: str):
+    message = _fails(make_course, "What is 1700 + 25?", question)
+    assert re.match(r'lessons/01_toy.py:\d+: predict\("01_sum"\): its question holds the answer: ', message)
 
 
 def test_a_wrong_model_solution_ends_the_build(make_course: MakeCourse):

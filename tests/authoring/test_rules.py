@@ -14,6 +14,7 @@ from .conftest import EXERCISES, TOY, MakeCourse
 
 SOLUTION = '# %% exercise="double" role="solution"\n'
 CHECK = '# %% exercise="double" role="check"\n'
+PREDICTION = 'predict("01_sum", "What is 1700 + 25?", low=0)'
 EXAMPLE = '# %%\nprint("the same")\n'
 
 MISTAKES = {
@@ -123,6 +124,62 @@ MISTAKES = {
     ),
     "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
     "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
+    "a prediction without an answer": (
+        'compare_guess("01_sum", total)',
+        "print(total)",
+        r'\d+: predict\("01_sum"\): no cell answers it: role="answer" with compare_guess\("01_sum", ...\), further',
+    ),
+    "an answer cell that answers nothing": (
+        'compare_guess("01_sum", total)',
+        "print(total)",
+        r'\d+: role="answer" needs compare_guess',
+    ),
+    "an answer without a prediction": (
+        PREDICTION,
+        "1",
+        r'\d+: compare_guess\("01_sum"\): no cell above it asks predict',
+    ),
+    "an answer before its prediction": (
+        PREDICTION,
+        'compare_guess("01_sum", 3)\n\n# %%\n' + PREDICTION,
+        r'\d+: compare_guess\("01_sum"\): mark the cell role="answer"',
+    ),
+    "an answer whose output would be shown": (
+        'role="answer"',
+        'role="draw"',
+        r'\d+: compare_guess\("01_sum"\): mark the cell role="answer"',
+    ),
+    "two answers": (
+        'compare_guess("01_sum", total)',
+        'compare_guess("01_sum", total)\ncompare_guess("01_sum", 2)',
+        r'\d+: compare_guess\("01_sum"\): there is one already, in line \d+',
+    ),
+    "two predictions of a name": (
+        PREDICTION,
+        f"{PREDICTION}\n\n# %%\n{PREDICTION}",
+        r'\d+: predict\("01_sum"\): there is one already, in line \d+',
+    ),
+    "a prediction's name": ('predict("01_sum"', 'predict("sum"', r'\d+: predict\("sum"\): the name begins .*, "01_"'),
+    "a prediction's name that is no string": (
+        'predict("01_sum"',
+        "predict(words",
+        r'\d+: predict: the first argument is its name, a string such as "01_first_row"',
+    ),
+    "a prediction that nobody sees": (
+        PREDICTION,
+        f"{PREDICTION}\nprint(1)",
+        r'\d+: predict\("01_sum"\): it is the last statement of its cell, or nobody sees it',
+    ),
+    "minutes of an exercise": (
+        "# # A lesson for the tests of the build",
+        "# Difficulty 2 of 5 · about 7 minutes",
+        r"8: the build writes the minutes: `Difficulty 2 of 5` alone",
+    ),
+    "minutes of the lesson": (
+        "# # A lesson for the tests of the build",
+        "# **Time:** about 90 minutes.",
+        r"8: the build writes the minutes: .*`\*\*Time:\*\* <!-- time -->`",
+    ),
     "text before the first cell": ("# %% [markdown]", "print(1)\n\n# %% [markdown]", r'7: a lesson begins with "# %%"'),
 }
 

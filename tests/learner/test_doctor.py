@@ -49,15 +49,15 @@ def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
     pretend(monkeypatch, "nbgrader", None)
     done = CliRunner().invoke(main, ["doctor"])
     assert done.exit_code == 1
-    assert "1 thing to mend" in done.output
-    assert "mend  Packages: nbgrader is missing" in done.output
+    assert "1 thing to fix" in done.output
+    assert "fix   Packages: nbgrader is missing" in done.output
     assert "Install the course again" in done.output
 
 
 def test_a_version_outside_the_declared_range_fails(monkeypatch):
     pretend(monkeypatch, "matplotlib", "1.0")
     (finding,) = titled("Packages")
-    assert finding.word == "mend"
+    assert finding.word == "fix"
     assert re.fullmatch(r"matplotlib 1\.0 is not >=[\d.]+", finding.detail)
 
 
@@ -78,13 +78,13 @@ def test_an_old_python_is_told(monkeypatch):
 
 def test_a_missing_extension_is_told(monkeypatch):
     monkeypatch.setattr(module, "EXTENSIONS", {"no-such-extension": "nothing"})
-    assert [(f.word, f.detail) for f in titled("JupyterLab")] == [("mend", "no-such-extension is missing, nothing")]
+    assert [(f.word, f.detail) for f in titled("JupyterLab")] == [("fix", "no-such-extension is missing, nothing")]
 
 
 def test_a_check_that_does_not_work_is_told(monkeypatch):
     monkeypatch.setattr("grader.exercises.registry.exercises", dict)
     (finding,) = titled("check")
-    assert (finding.word, finding.detail) == ("mend", "KeyError: 'first_steps'")
+    assert (finding.word, finding.detail) == ("fix", "KeyError: 'first_steps'")
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,6 @@ def test_it_draws_itself():
     html = Diagnosis(
         [Observation("Python", "3.11 <tag>"), Observation("Kernel", "another", "Do `this`.")]
     )._repr_html_()
-    assert "1 thing to mend" in html
+    assert "1 thing to fix" in html
     assert "3.11 &lt;tag&gt;" in html
     assert "<code>this</code>" in html

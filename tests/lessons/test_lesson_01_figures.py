@@ -25,8 +25,8 @@ SELF_ATTENTION = {
 # "The cat sat": the input, and the scores and weights that the document prints as if one gave the other.
 THE_CAT_SAT = {
     "The cat sat": [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]],
-    "the page's scores": [[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]],
-    "the page's weights": [[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]],
+    "the tutorial's scores": [[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]],
+    "the tutorial's weights": [[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]],
 }
 
 # What the lesson prints to show the truth about the documents' slips, and the sizes of the complete example.
@@ -35,7 +35,7 @@ LINES = [
     "[10, 1, 1]  -> 0.99975, 0.00012, 0.00012",
     "[100, 1, 1] -> 1, 1e-43, 1e-43",
     "row cat, sat over The: score gap 0.6, log of ratio 0.00, scale 0.00",
-    "rank of the input         2\nrank of the page's scores 3",
+    "rank of the input             2\nrank of the tutorial's scores 3",
     "rank of the scores 2",
     "input shape: (4, 8)\noutput shape: (4, 4)\nattention weights shape: (4, 4)",
     "NaN              sum   nan   a row does not sum to one",

@@ -20,6 +20,9 @@ EIGHT_TOKENS = {
         *(-9.4053e-01, -4.6806e-01, 1.0322e00, -2.8300e-01, 4.9275e-01, -1.4078e-02, -2.7466e-01, -7.6409e-01),
         *(1.3966e00, -9.9491e-01, -1.5822e-03, 1.2471e00, -7.7105e-02, 1.2774e00, -1.4596e00, -2.1595e00),
     ],
+    "scores of token 0": [2, 1, 1, 1],
+    "weights of token 0": [0.4754, 0.1749, 0.1749, 0.1749],
+    "mixture for token 0": [0.6502, 0.3498, 0.8251],
     "sums of the rows": [1.0000, 1.0000, 1.0000, 1.0000, 1.0000, 1.0000, 1.0000, 1.0000],
     "context vector of you": [
         *(-9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02, -2.7327e-01, -7.6358e-01),
@@ -57,12 +60,14 @@ WITH_LINEAR_LAYERS = {
 # What the lesson prints to show the truth about a slip, and what its prose points at.
 LINES = [
     "shape of the embedded sentence: (8, 16)",
-    "shape of the weights: (8, 8)",
+    "shape of the attention weights: (8, 8)",
     "shape of all context vectors: (8, 16)\nTrue\nTrue",
     "wrong against itself:   True\nwrong against the loop: False\nright against the loop: True",
     "x_2 (16,)  U_query (16, 16)  query_2 (16,)",
     "keys   (8, 16) True\nvalues (8, 16) True",
-    "input x (1, 3, 4)\nthe page's first query: [0.1149, 0.3946, -0.5309, 0.0528]\ntwo runs here agree:    False",
+    "input x (1, 3, 4)\n"
+    "the tutorial's first query: [0.1149, 0.3946, -0.5309, 0.0528]\n"
+    "two runs here agree:        False",
 ]
 
 

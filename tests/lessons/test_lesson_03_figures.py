@@ -21,7 +21,7 @@ TWO_HEADS = {
     "key heads": [[[0, 2], [1, 1]], [[4, 0], [2, 2]], [[2, 2], [2, 2]]],
     "value heads": [[[2, 0], [2, 1]], [[0, 4], [2, 4]], [[2, 2], [3, 3]]],
     "queries of head 1": [[2, 0], [0, 4], [2, 2]],
-    "keys of head 1, turned round": [[1, 2, 2], [1, 2, 2]],
+    "keys of head 1, transposed": [[1, 2, 2], [1, 2, 2]],
     "scores of head 1": HEAD_SCORES,
     "scores": [HEAD_SCORES, HEAD_SCORES],
     "weights": [HEAD_WEIGHTS, HEAD_WEIGHTS],
@@ -45,10 +45,12 @@ TWO_HEADS = {
 # The shapes that the second document prints on the way through four heads, those that finishing the third one gives
 # (8 words of 16 numbers, 8 heads, d_k = 32, d_v = 64), and the truth about the slips.
 LINES = [
-    "heads    (B, H, T, D) (1, 4, 3, 2)",
-    "scores   (B, H, T, T) (1, 4, 3, 3)",
-    "mixed    (B, H, T, D) (1, 4, 3, 2)",
-    "joined   (B, T, E)    (1, 3, 8)",
+    "Q, K, V       (B, T, E)    (1, 3, 8) (1, 3, 8) (1, 3, 8)",
+    "swapped back  (B, T, H, D) (1, 3, 4, 2)",
+    "heads         (B, H, T, D) (1, 4, 3, 2)",
+    "scores        (B, H, T, T) (1, 4, 3, 3)",
+    "mixed         (B, H, T, D) (1, 4, 3, 2)",
+    "joined        (B, T, E)    (1, 3, 8)",
     "embedded sentence           (8, 16)",
     "one head: query, key, value (8, 32) (8, 32) (8, 64)",
     "eight heads side by side    (8, 512)",

@@ -43,7 +43,7 @@ MASKED_MULTI_HEAD_ATTENTION = {
 }
 # The causal mask of the page with one head, as it draws it.
 DRAWN = {
-    "the mask as the page draws it": [
+    "the mask as the tutorial draws it": [
         [0, HIDDEN, HIDDEN, HIDDEN],
         [0, 0, HIDDEN, HIDDEN],
         [0, 0, 0, HIDDEN],

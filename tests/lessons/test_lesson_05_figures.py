@@ -17,7 +17,7 @@ LAYER_NORM = {
     "LayerNorm bias": [0, 0, 0],
     "means of the rows": [2, 1],
     "standard deviations of the rows": [0.8165, 0],
-    "the page's line, rows": [[-1.2247, 0, 1.2247], [0, 0, 0]],
+    "the tutorial's line, rows": [[-1.2247, 0, 1.2247], [0, 0, 0]],
 }
 BATCH_NORM = {
     "BatchNorm output": [[0, 1, 1], [0, -1, -1]],
@@ -25,7 +25,7 @@ BATCH_NORM = {
     "BatchNorm bias": [0, 0, 0],
     "means of the columns": [1, 1.5, 2],
     "standard deviations of the columns": [0, 0.5, 1],
-    "the page's line, columns": [[0, 1, 1], [0, -1, -1]],
+    "the tutorial's line, columns": [[0, 1, 1], [0, -1, -1]],
 }
 
 # What the lesson prints to show the truth about the document's slips, and what it adds.

@@ -19,7 +19,7 @@ SHAPES = [
 ]
 CLAIMS = [
     "tokens of sentence 1 in the order [0, 4, 2, 3, 1] are sentence 2: True\nso are their outputs: True",
-    "without a mask  outputs merely change places: True\ncausal mask     outputs merely change places: False",
+    "without a mask  outputs only change places: True\ncausal mask     outputs only change places: False",
     "without expand the same: True",
     "row 10 turned back is row 7: True\nrow 77 turned back is row 74: True\nrow 199 turned back is row 196: True",
     "learnt: 51200 parameters;  relative bias: 264 parameters",

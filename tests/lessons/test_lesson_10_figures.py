@@ -27,7 +27,7 @@ LINES = [
     "6 August 1939 -> 1939-08-06  written right: True",
     "encoder  (L, H, Tq, Tk) = (2, 4, 13, 13)\ndecoder  (L, H, Tq, Tk) = (2, 4, 11, 11)",
     "cross    (L, H, Tq, Tk) = (2, 4, 11, 13)",
-    "layer 2 · layer 1, row of token 2: [1.0, 0.0, 0.0]",
+    "layer 1 · layer 0, row of token 2: [1.0, 0.0, 0.0]",
     "with residuals, row of token 2: [0.25, 0.5, 0.25]",
     "largest difference of the weights: 0.9\nthe outputs are the same: True",
     "spoilt one at a time, at least 4 of 5 dates still right: 24",

@@ -1,0 +1,122 @@
+"""Every prediction of a lesson has one cell that answers it, further down, and doesn't give the answer away."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from nbformat import NotebookNode
+
+from grader.authoring.lesson import Lesson, LessonCell, Problem
+from grader.authoring.statements import parse
+from grader.spec.exercise import Exercise
+
+ASKS, ANSWERS = "predict", "compare_guess"
+# Their outputs are not in the students' notebook.
+HIDDEN = ("answer", "try")
+RESULT = "It came out: "
+SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question by chance
+
+
+class Call(NamedTuple):
+    """A call of `predict` or `compare_guess`. Texts that are not written as strings are empty."""
+
+    function: str
+    name: str
+    question: str
+    cell: LessonCell
+    line: int
+    last: bool  # whether it is the last statement of its cell
+
+
+def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Problem]:
+    """Predictions and their answers, one of each."""
+    asked: dict[str, Call] = {}
+    answered: dict[str, Call] = {}
+    for call in _calls(lesson):
+        seen = asked if call.function == ASKS else answered
+        problem = _named(lesson, call) or _placed(call) or _in_turn(call, seen, asked)
+        if problem:
+            yield lesson.problem(call.cell, problem, call.line)
+        else:
+            seen[call.name] = call
+    for name in asked.keys() - answered.keys():
+        message = f'no cell answers it: role="{HIDDEN[0]}" with {ANSWERS}("{name}", ...), further down'
+        yield lesson.problem(asked[name].cell, f'{ASKS}("{name}"): {message}', asked[name].line)
+    with_answers = [call.cell for call in _calls(lesson) if call.function == ANSWERS]
+    for cell in lesson.with_role(HIDDEN[0]):
+        if cell not in with_answers:
+            yield lesson.problem(cell, f'role="{HIDDEN[0]}" needs {ANSWERS}("...", what came out)')
+
+
+def _named(lesson: Lesson, call: Call) -> str:
+    if not call.name:
+        return f'{call.function}: the first argument is its name, a string such as "{lesson.number}_first_row"'
+    if not call.name.startswith(f"{lesson.number}_"):
+        return f'{call.function}("{call.name}"): the name begins with the number of the lesson, "{lesson.number}_"'
+    return ""
+
+
+def _placed(call: Call) -> str:
+    if call.function == ASKS and not call.last:
+        return f'{ASKS}("{call.name}"): it is the last statement of its cell, or nobody sees it'
+    if call.function == ANSWERS and call.cell.role not in HIDDEN:
+        return f'{ANSWERS}("{call.name}"): mark the cell role="{HIDDEN[0]}", or its output gives the answer away'
+    return ""
+
+
+def _in_turn(call: Call, seen: Mapping[str, Call], asked: Mapping[str, Call]) -> str:
+    if call.name in seen:
+        return f'{call.function}("{call.name}"): there is one already, in line {seen[call.name].line}'
+    if call.function == ANSWERS and call.name not in asked:
+        return f'{ANSWERS}("{call.name}"): no cell above it asks {ASKS}("{call.name}", ...)'
+    return ""
+
+
+def given_away(lesson: Lesson, notebook: NotebookNode) -> list[Problem]:
+    """Questions of an executed lesson that hold a line of the answering cell's output, or a number that came out."""
+    calls = _calls(lesson)
+    outputs = {id(cell): _lines(done) for cell, done in zip(lesson.cells, notebook.cells, strict=True)}
+    answers = {call.name: outputs[id(call.cell)] for call in calls if call.function == ANSWERS}
+    return [
+        lesson.problem(call.cell, f'{ASKS}("{call.name}"): its question holds the answer: {line}', call.line)
+        for call in calls
+        if call.function == ASKS
+        for line in answers.get(call.name, ())
+        if re.search(rf"(?<![\w.]){re.escape(line)}(?!\w|\.\d)", call.question)
+    ]
+
+
+def _lines(cell: NotebookNode) -> list[str]:
+    """What a cell printed and what came out, as texts of some length."""
+    outputs = cell.get("outputs", ())
+    texts = [output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    # What came out may be a choice, which the question has to hold; a number is not.
+    results = [line.removeprefix(RESULT) for line in lines if line.startswith(RESULT)]
+    numbers = [result for result in results if re.match(r"-?\d", result)]
+    return [line for line in lines + numbers if len(line) >= SHORTEST]
+
+
+def _calls(lesson: Lesson) -> list[Call]:
+    return [call for cell in lesson.cells if cell.is_code for call in _calls_of(cell)]
+
+
+def _calls_of(cell: LessonCell) -> Iterator[Call]:
+    try:
+        body = parse(cell.source).body
+    except SyntaxError:
+        return
+    for node in ast.walk(ast.Module(body, [])):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in (ASKS, ANSWERS):
+            last = isinstance(body[-1], ast.Expr) and body[-1].value is node
+            name, question = _text(node, 0), _text(node, 1)
+            yield Call(node.func.id, name, question, cell, cell.first + node.lineno - 1, last)
+
+
+def _text(call: ast.Call, at: int) -> str:
+    """An argument that is written as a string; empty if it isn't."""
+    found = call.args[at] if at < len(call.args) else None
+    return found.value if isinstance(found, ast.Constant) and isinstance(found.value, str) else ""

@@ -1,0 +1,146 @@
+"""What the build adds to a lesson's prose: where one is, how long it takes, folds; and what of it is plain text.
+
+Minutes are for somebody who reads English as a second language (docs/build.md has the rule).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from grader.authoring.lesson import Lesson, LessonCell
+from grader.authoring.regions import cut
+
+WORDS_A_MINUTE = 100
+A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
+A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a line of the model solution, a quiz's question
+TIME_MARK = "<!-- time -->"
+SECTION = re.compile(r"(?m)^(?=## )")
+PART = re.compile(r"## (?:Step )?\d+ · .*")
+DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
+IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
+FOLD = re.compile(r"(?s)<details>.*?</details>")
+BLANK = re.compile(r'(?m)^\s+"\w+": \.\.\.,')
+WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# What is no prose: code, comments and tags, formulas, tables, headings, the address of a link, marks. The order counts.
+NO_PROSE = (
+    (re.compile(r"(?ms)^```.*?^```$"), ""),
+    (re.compile(r"`[^`\n]+`"), ""),
+    (re.compile(r"(?s)<!--.*?-->|<[^>]+>"), ""),
+    (re.compile(r"(?s)\$\$.*?\$\$"), ""),
+    (re.compile(r"\$[^$\n]+\$"), ""),
+    (re.compile(r"(?m)^(?:\|.*|#+ .*)$"), ""),
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}"), ""),
+)
+
+
+def plain(markdown: str) -> str:
+    """The prose of a markdown cell, without code, formulas, tables and headings.
+
+    >>> plain("# Title\\n\\n**Rows** of weights, `w`, sum to one.")
+    'Rows of weights, , sum to one.'
+    """
+    for pattern, instead in NO_PROSE:
+        markdown = pattern.sub(instead, markdown)
+    return markdown.strip()
+
+
+def words(text: str) -> list[str]:
+    """The words of a plain text; a number is none."""
+    return WORD.findall(text)
+
+
+class Times(NamedTuple):
+    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, and in all."""
+
+    parts: list[float]
+    exercises: dict[str, float]
+    total: float
+
+
+def times(lesson: Lesson) -> Times:
+    """How long a lesson takes, and what is in it."""
+    text = "\n".join(cell.source for cell in lesson.cells if not cell.is_code)
+    levels = {name: int(level) for _, name, level in DIFFICULTY.findall(text)}
+    exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
+    parts: list[float] = []
+    total, inside = 0.0, False
+    for cell in lesson.cells:
+        for section in SECTION.split(cell.source) if not cell.is_code else [cell.source]:
+            if not cell.is_code and section.startswith("## "):
+                inside = PART.match(section) is not None
+                parts += [0.0] * inside
+            minutes = (
+                _code(cell, exercises) if cell.is_code else len(words(plain(FOLD.sub("", section)))) / WORDS_A_MINUTE
+            )
+            total += minutes
+            if inside:
+                parts[-1] += minutes
+    return Times(parts, exercises, total)
+
+
+def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
+    questions = len(BLANK.findall(cell.source))
+    if questions:
+        return A_QUESTION * questions
+    lines = [line for line in cell.source.splitlines() if line.strip()]
+    left = [line for line in cut(cell.source).splitlines() if line.strip()]
+    marks_less_stubs = cell.source.count("BEGIN SOLUTION")  # two marks go, one stub comes
+    return A_LEVEL * levels.get(cell.exercise, 1) + A_LINE * (len(lines) - len(left) - marks_less_stubs)
+
+
+def _code(cell: LessonCell, exercises: dict[str, float]) -> float:
+    if cell.role in ("solution", "check"):
+        return exercises.get(cell.exercise, 0.0) if cell.role == "solution" else 0.0
+    return A_CELL + A_VIEW * ("from grader.views import" in cell.source)
+
+
+def about(minutes: float) -> str:
+    """Minutes as one would say them.
+
+    >>> about(0.2), about(7.4), about(12.4), about(128)
+    ('about 1 minute', 'about 7 minutes', 'about 10 minutes', 'about 130 minutes')
+    """
+    said = _rounded(minutes)
+    return f"about {said} minute{'' if said == 1 else 's'}"
+
+
+def _rounded(minutes: float) -> int:
+    """At least 1; from ten on, in steps of five."""
+    return max(1, round(minutes)) if minutes < 10 else 5 * round(minutes / 5)
+
+
+def filled(lesson: Lesson) -> Iterator[str]:
+    """The sources of a lesson's cells, in the prose with what the build adds: under the heading of every numbered part
+    a bar and its time, the time of the lesson and of each exercise, and pictures in words folded away.
+    """
+    found = times(lesson)
+    parts = iter(enumerate(found.parts, 1))
+    time = f"{about(found.total)}, {_rounded(sum(found.exercises.values()))} of them for the exercises"
+    for cell in lesson.cells:
+        if cell.is_code:
+            yield cell.source
+            continue
+        sections = [_with_place(section, parts, len(found.parts)) for section in SECTION.split(cell.source)]
+        source = DIFFICULTY.sub(
+            lambda match: f"{match[1]} · {about(found.exercises.get(match[2], 0))}", "".join(sections)
+        )
+        yield IN_WORDS.sub(_folded, source.replace(TIME_MARK, time))
+
+
+def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) -> str:
+    heading = PART.match(section)
+    if heading is None:
+        return section
+    at, minutes = next(parts)
+    place = f"Part {at} of {count}"
+    bar = f'<progress value="{at}" max="{count}" title="{place}"></progress>'
+    return f"{heading[0]}\n\n{bar} {place} · {about(minutes)}{section[heading.end() :]}"
+
+
+def _folded(match: re.Match[str]) -> str:
+    text = match[1][0].upper() + match[1][1:].rstrip("\n")
+    end = "\n" if match[1].endswith("\n") else ""
+    return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"

@@ -1,0 +1,103 @@
+"""`predict` asks for a guess before the answer is shown, `compare_guess` shows the guess beside what came out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from grader.learner import progress
+from grader.learner.progress import Guess
+from grader.markup import inline
+from grader.views.prediction import Prediction
+
+# The predictions of this session: where nothing can be kept, the guess is still in its view.
+_shown: dict[str, Prediction] = {}
+
+
+def predict(
+    name: str,
+    question: str,
+    choices: Sequence[str] = (),
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    unit: str = "",
+    guess: Guess | None = None,
+) -> Prediction:
+    """Ask for a guess: one of `choices`, or a number from `low` to `high` in a `unit`.
+
+    The guess is kept with the progress, under `name`, and earns nothing. `guess` takes the place of the buttons where
+    none are shown: a letter or the text of a choice, or a number.
+    """
+    kept = progress.guesses().get(name)
+    keep = partial(progress.record_guess, name)
+    shown = Prediction(question, choices, low=low, high=high, unit=unit, guess=kept, keep=keep)
+    _shown[name] = shown
+    if guess is not None:
+        meant = shown.meant(guess)
+        problem = shown.problem(meant)
+        if problem:
+            print(f"guess={guess!r}: {problem}.")
+        else:
+            shown.guess = meant
+    return shown
+
+
+def compare_guess(name: str, outcome: Any) -> None:
+    """Show what was guessed at `predict(name, ...)` beside what came out.
+
+    outcome: the text of a choice, a number, or a tensor with one entry. Without a guess it says so, and shows what came
+    out. Raises nothing for what a learner does. Where a build runs the cell, an outcome that is none of the choices is
+    a ValueError.
+    """
+    outcome = outcome.item() if hasattr(outcome, "item") else outcome
+    shown = _shown.get(name)
+    is_choice = shown is None or not shown.choices or str(outcome) in shown.choices
+    if not is_choice and os.environ.get("NBGRADER_EXECUTION") == "build":
+        raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {shown.choices}")
+    from IPython.display import display
+
+    guess = shown.guess if shown is not None else progress.guesses().get(name)
+    display(Comparison(_written(guess, shown), _written(outcome, shown), _remark(name, guess, outcome)))
+
+
+def _remark(name: str, guess: Guess | None, outcome: Any) -> str:
+    if guess is None:
+        return f'You haven\'t guessed yet: run the cell with predict("{name}", ...) first, and guess there.'
+    if guess == outcome or guess == str(outcome):
+        return "As you guessed."
+    # How near a number has to be is for the learner to say.
+    return "Not what you guessed: can you say why?" if isinstance(guess, str) else ""
+
+
+def _written(value: Any, shown: Prediction | None) -> str:
+    """A guess or an outcome for a reader; empty for no guess."""
+    if value is None:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return shown.written(value) if shown is not None else f"{value:.4g}"
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A guess (empty if there is none) and an outcome, as texts side by side, and a sentence below them."""
+
+    guess: str
+    outcome: str
+    remark: str
+
+    def __repr__(self) -> str:
+        guess = f"You guessed: {self.guess}" if self.guess else ""
+        return "\n".join(line for line in (guess, f"It came out: {self.outcome}", self.remark) if line)
+
+    def _repr_html_(self) -> str:
+        cells = [("You guessed", self.guess)] if self.guess else []
+        cells.append(("It came out", self.outcome))
+        heads = "".join(f'<th scope="col">{head}</th>' for head, _ in cells)
+        texts = "".join(f"<td>{inline(text)}</td>" for _, text in cells)
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"
+        return f"{table}<p>{inline(self.remark)}</p>" if self.remark else table

@@ -1,0 +1,121 @@
+"""Static pictures of views, for those who read a notebook on paper, on the web or without a kernel."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from grader.report.heat import cividis, ink
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CELL = 0.42  # inches
+NUMBERS_UP_TO = 12  # columns: more have no room for numbers
+EMPTY = "#dddddd"  # of NaN and of infinities, which are not on the scale
+
+
+def written(value: float) -> str:
+    """A number in few characters.
+
+    >>> written(0.12345), written(-2.0), written(-float("inf")), written(-1e20)
+    ('0.123', '-2', '-inf', '-1e20')
+    """
+    return f"{value:.3g}".replace("e+", "e")
+
+
+def sheet(width: float, height: float) -> Figure:
+    """An empty figure on white paper, its size in inches. It has nothing to do with pyplot's figures, and no theme."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=100, facecolor="white", layout="constrained")
+
+
+def row_of(matrices: Sequence[Tensor], signs: float = 0.5) -> tuple[Figure, list[Axes]]:
+    """A figure with axes side by side, as wide as these matrices with numbers need."""
+    widths = [matrix.shape[1] * CELL + 0.9 for matrix in matrices]
+    height = max(len(matrix) for matrix in matrices) * CELL + 0.9
+    figure = sheet(sum(widths) + signs, height)
+    axes = figure.subplots(1, len(matrices), width_ratios=widths, squeeze=False)
+    return figure, list(axes[0])
+
+
+def heatmap(
+    axes: Axes,
+    matrix: Tensor,
+    title: str,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    *,
+    ends: tuple[float, float] | None = None,
+    text: Callable[[float], str] | None = written,
+    colours: bool = True,
+) -> None:
+    """A matrix as coloured cells with their numbers. The `ends` of the scale are the smallest and the largest number,
+    unless given; `text` writes a number, None writes nothing. Without `colours` the cells are white.
+    """
+    from matplotlib.colors import ListedColormap
+
+    numbers = matrix.detach().to("cpu", torch.float64)
+    finite = numbers[numbers.isfinite()]
+    low, high = ends or ((float(finite.min()), float(finite.max())) if finite.numel() else (0.0, 1.0))
+    steps = [[part / 255 for part in cividis(at / 255)] for at in range(256)]
+    scale = ListedColormap(steps if colours else ["white"]).with_extremes(bad=EMPTY)
+    shown = numbers.masked_fill(~numbers.isfinite(), math.nan).numpy()
+    axes.imshow(shown, cmap=scale, vmin=low, vmax=high if high > low else low + 1, aspect="equal")
+    axes.set_title(title, fontsize=9)
+    _ticks(axes, numbers.shape, rows, columns)
+    if text is not None and numbers.shape[1] <= NUMBERS_UP_TO:
+        for (row, column), value in ((place, float(numbers[place])) for place in _places(numbers)):
+            share = (value - low) / (high - low) if high > low else 0.0
+            colour = ink(cividis(share)) if colours and math.isfinite(value) else "#000"
+            axes.text(column, row, text(value), ha="center", va="center", fontsize=8, color=colour)
+
+
+def _places(numbers: Tensor) -> list[tuple[int, int]]:
+    return [(row, column) for row in range(numbers.shape[0]) for column in range(numbers.shape[1])]
+
+
+def _ticks(axes: Axes, shape: Sequence[int], rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Names of rows and columns, where there are any."""
+    axes.set_yticks(range(shape[0]) if rows else [], rows, fontsize=8)
+    axes.set_xticks(range(shape[1]) if columns else [], columns, fontsize=8)
+    axes.tick_params(length=0, labelbottom=False, labeltop=True)
+    axes.spines[:].set_visible(False)
+
+
+def drawing(picture: Callable[[], Figure | None]) -> str | None:
+    """What `picture` draws, a PNG as base64: the same bytes every time, whatever style a notebook has set."""
+    from matplotlib import style
+
+    with style.context("default"):
+        figure = picture()
+        if figure is None:
+            return None
+        stored = io.BytesIO()
+        figure.savefig(stored, format="png", metadata={"Software": None})
+    return base64.b64encode(stored.getvalue()).decode()
+
+
+def names(count: int) -> list[str]:
+    """Numbers from 0, for rows or columns without names."""
+    return [str(at) for at in range(count)]
+
+
+def lines_of_text(lines: Sequence[tuple[str, str, str]], widths: tuple[float, float]) -> Figure:
+    """A table of texts without frames: three columns, of which two have these widths in inches."""
+    figure = sheet(sum(widths) + 5.0, 0.24 * len(lines) + 0.2)
+    axes: Any = figure.add_subplot()
+    axes.axis("off")
+    axes.set(xlim=(0, sum(widths) + 5.0), ylim=(len(lines), 0))
+    for at, texts in enumerate(lines):
+        for left, text in zip((0.0, widths[0], sum(widths)), texts, strict=True):
+            axes.text(left, at + 0.5, text, va="center", fontsize=9)
+    return figure

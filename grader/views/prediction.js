@@ -1,0 +1,125 @@
+// A question with choices or a field for a number. A guess is kept when the button is pressed, and can be changed.
+
+import { make } from "./frame.js";
+import { rendering, View } from "./view.js";
+
+/** A text whose `code` in backquotes is code. */
+function inline(text) {
+  return text.split("`").map((piece, at) => (at % 2 ? make("code", { text: piece }) : piece));
+}
+
+/** A typed number, NaN if it is none; a comma is a point and a minus sign a hyphen. */
+export function numberOf(text) {
+  const plain = text.trim().replace(",", ".").replace("−", "-");
+  return plain === "" ? Number.NaN : Number(plain);
+}
+
+/** What is asked of a number, for example "a number from 0 to 1". */
+export function wanted(low, high) {
+  const from = low === null ? "" : ` from ${low}`;
+  const to = high === null ? "" : ` ${low === null ? "up " : ""}to ${high}`;
+  return `a number${from}${to}`;
+}
+
+let count = 0; // of the groups of radio buttons, whose names must differ
+
+class Prediction extends View {
+  constructor(model, element) {
+    super("Prediction", model, element);
+    count += 1;
+    this.choices = model.get("choices");
+    this.inputs = this.choices.length ? this.choices.map((_, at) => this.#radio(at)) : [this.#field()];
+    this.complaint = make("p", { class: "att-complaint", role: "alert" });
+    this.button = make("button", { type: "submit", text: "This is my guess" });
+    this.form = make("form", { novalidate: true }, this.#group(), this.button, this.complaint);
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#guess();
+    });
+    this.guessed = make("p", { class: "att-sum" });
+    this.again = make("button", { type: "button", text: "Guess again", onclick: () => this.#open() });
+    this.done = make("div", { class: "att-guessed" }, this.#heading(), this.guessed, this.again);
+    this.lay(this.form, this.done);
+    this.listen({ "change:guess": () => this.#draw() });
+    this.#draw();
+  }
+
+  #radio(at) {
+    return make("input", { type: "radio", name: `att-prediction-${count}`, value: at });
+  }
+
+  #field() {
+    const input = make("input", { type: "text", inputmode: "decimal", size: 8, autocomplete: "off" });
+    input.setAttribute("aria-label", this.#wanted());
+    return input;
+  }
+
+  #wanted() {
+    return `${wanted(this.model.get("low"), this.model.get("high"))} ${this.model.get("unit")}`.trim();
+  }
+
+  #heading() {
+    return make(
+      "p",
+      { class: "att-question" },
+      make("strong", { text: "Predict: " }),
+      ...inline(this.model.get("question")),
+    );
+  }
+
+  #group() {
+    const legend = make("legend", {}, this.#heading());
+    const lines = this.choices.length
+      ? this.choices.map((text, at) => make("label", {}, this.inputs[at], make("span", {}, ...inline(text))))
+      : [make("label", {}, this.inputs[0], make("span", { "aria-hidden": true, text: this.#wanted() }))];
+    return make("fieldset", {}, legend, ...lines);
+  }
+
+  /** Keeps the guess, or says what is missing. */
+  #guess() {
+    const guess = this.#read();
+    if (guess === null) {
+      this.complaint.textContent = this.choices.length ? "Choose one first." : `Type ${this.#wanted()} first.`;
+      (this.inputs.find((input) => input.checked) ?? this.inputs[0]).focus();
+      return;
+    }
+    this.complaint.textContent = "";
+    this.set({ guess });
+    this.#draw();
+    this.again.focus();
+    this.announcer.say(this.guessed.textContent);
+  }
+
+  #read() {
+    if (this.choices.length) {
+      return this.choices[this.inputs.findIndex((input) => input.checked)] ?? null;
+    }
+    const number = numberOf(this.inputs[0].value);
+    const [low, high] = [this.model.get("low") ?? -Infinity, this.model.get("high") ?? Infinity];
+    return Number.isFinite(number) && low <= number && number <= high ? number : null;
+  }
+
+  /** Shows the choices again. The guess stays until there is another one. */
+  #open() {
+    this.form.hidden = false;
+    this.done.hidden = true;
+    (this.inputs.find((input) => input.checked) ?? this.inputs[0]).focus();
+  }
+
+  #draw() {
+    const guess = this.model.get("guess");
+    const has = guess !== null && guess !== undefined;
+    this.form.hidden = has;
+    this.done.hidden = !has;
+    if (has) {
+      this.choices.forEach((text, at) => {
+        this.inputs[at].checked = text === guess;
+      });
+      const unit = this.choices.length ? "" : ` ${this.model.get("unit")}`.trimEnd();
+      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), ". Now run the next cells.");
+    }
+    this.finish();
+  }
+}
+
+export default rendering(Prediction);

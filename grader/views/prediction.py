@@ -1,0 +1,110 @@
+"""A question that is answered by a guess before the answer can be seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
+
+import traitlets
+
+from grader.views.base import View, module, style
+
+Guess = str | int | float
+
+
+class Prediction(View):
+    """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
+
+    `guess` is the text of a choice or a number, and None before there is one. `keep` is called with every guess.
+
+    >>> prediction = Prediction("Which row is larger?", ["row 0", "row 1"])
+    >>> prediction
+    Predict: Which row is larger?
+      a. row 0
+      b. row 1
+    Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess="a").
+    >>> prediction.guess = "row 1"
+    >>> prediction.summary.splitlines()[-1]
+    'Your guess: row 1.'
+    """
+
+    _esm = module("prediction.js")
+    _css = style("prediction.css")
+
+    question = traitlets.Unicode().tag(sync=True)
+    choices: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    low = traitlets.Float(None, allow_none=True).tag(sync=True)
+    high = traitlets.Float(None, allow_none=True).tag(sync=True)
+    unit = traitlets.Unicode().tag(sync=True)
+    guess = traitlets.Any(None, allow_none=True).tag(sync=True, echo_update=False)
+
+    def __init__(
+        self,
+        question: str,
+        choices: Sequence[str] = (),
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        unit: str = "",
+        guess: Guess | None = None,
+        keep: Callable[[Guess], object] = lambda _guess: None,
+    ) -> None:
+        if len(choices) == 1 or len(set(choices)) < len(choices):
+            raise ValueError(f"choices: got {list(choices)}, expected several different ones, or none for a number")
+        super().__init__(question=question, choices=list(choices), low=low, high=high, unit=unit)
+        self._keep: Callable[[Guess], object] = lambda _guess: None
+        if guess is not None and not self.problem(guess):
+            self.guess = guess
+        self._keep = keep
+        self.summary = self._in_words()
+
+    def problem(self, guess: object) -> str:
+        """What is wrong with a guess; empty if nothing is."""
+        if self.choices:
+            letters = ascii_lowercase[: len(self.choices)]
+            return "" if guess in self.choices else f"expected one of the letters {', '.join(letters)}"
+        number = isinstance(guess, int | float) and not isinstance(guess, bool) and math.isfinite(guess)
+        if number and self._within(guess):  # type: ignore[arg-type]
+            return ""
+        low = "" if self.low is None else f" from {self.low:g}"
+        high = "" if self.high is None else f" {'to' if low else 'up to'} {self.high:g}"
+        return f"expected a number{low}{high}"
+
+    def _within(self, number: float) -> bool:
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
+
+    def meant(self, guess: object) -> object:
+        """A guess as it was written into a call: a letter stands for its choice."""
+        if isinstance(guess, str) and len(guess) == 1 and guess not in self.choices:
+            return dict(zip(ascii_lowercase, self.choices, strict=False)).get(guess.lower(), guess)
+        return guess
+
+    def written(self, guess: Guess) -> str:
+        """A guess for a reader, a number with its unit."""
+        return f"{guess:.4g} {self.unit}".rstrip() if isinstance(guess, int | float) else guess
+
+    @traitlets.validate("guess")
+    def _possible(self, proposal: traitlets.Bunch) -> Guess | None:
+        guess: Guess | None = proposal["value"]
+        problem = "" if guess is None else self.problem(guess)
+        if problem:
+            raise traitlets.TraitError(f"guess: got {guess!r}, {problem}")
+        return guess
+
+    @traitlets.observe("guess")
+    def _on_guess(self, _change: traitlets.Bunch) -> None:
+        self.summary = self._in_words()
+        if self.guess is not None:
+            self._keep(self.guess)
+
+    def _in_words(self) -> str:
+        lines = [f"Predict: {self.question}"]
+        lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
+        example = '"a"' if self.choices else "0.5"
+        lines.append(
+            f"Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess={example})."
+            if self.guess is None
+            else f"Your guess: {self.written(self.guess)}."
+        )
+        return "\n".join(lines)

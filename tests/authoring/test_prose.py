@@ -1,0 +1,137 @@
+"""What the build adds to the prose: where one is, how long it takes, folds."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.authoring.lesson import Lesson, read_lesson
+from grader.authoring.notebook import instructors_notebook
+from grader.authoring.prose import filled, plain, times, words
+
+from .conftest import EXERCISES
+
+TEXT = """\
+# %% [markdown]
+# # 01 · Toys
+#
+# **Time:** <!-- time -->. The plan: one, two.
+#
+# ## Letters
+#
+# {front}
+#
+# ## 1 · Doubling
+#
+# {first}
+#
+# ### Exercise 1: `double`
+#
+# Difficulty 2 of 5
+#
+# <details><summary>Help</summary>
+#
+# {first}
+#
+# </details>
+
+# %% exercise="double" role="solution"
+def double(x):
+    ### BEGIN SOLUTION
+    y = x + x
+
+    return y
+    ### END SOLUTION
+
+# %% exercise="double" role="check"
+check(double)
+
+# %% role="try"
+double(2)
+
+# %% [markdown]
+# *The picture in words:* a line
+# that rises.
+#
+# ## 2 · Quiz
+#
+# ### Exercise 2: `quiz`
+#
+# Difficulty 1 of 5
+
+# %% exercise="quiz" role="solution"
+quiz = {{
+    "one": ...,  # a number
+    "two": ...,  # a number
+}}
+### BEGIN SOLUTION
+quiz = {{"one": 1, "two": 2}}
+### END SOLUTION
+
+# %%
+from grader.views import HeadSplitter
+
+# %% [markdown]
+# ## What you can do now
+#
+# {front}
+"""
+
+
+@pytest.fixture
+def lesson() -> Lesson:
+    return read_lesson("01_toy", TEXT.format(front="word " * 200, first="word " * 300))
+
+
+def test_minutes_follow_from_words_cells_and_exercises(lesson):
+    found = times(lesson)
+    # Two lines of solution and two levels: 8. Two questions: 4.
+    assert found.exercises == {"double": 8, "quiz": 4}
+    # "Difficulty of" are 2 words; "The picture in words a line that rises" are 8.
+    assert found.parts == pytest.approx([3.02 + 8 + 1 + 0.08, 0.02 + 4 + 4])
+    assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
+
+
+def test_every_numbered_part_says_where_one_is(lesson):
+    source = "\n".join(filled(lesson))
+    bar = '<progress value="{0}" max="2" title="Part {0} of 2"></progress> Part {0} of 2 · about {1} minutes'
+    assert f"## 1 · Doubling\n\n{bar.format(1, 10)}\n\nword word" in source
+    assert f"## 2 · Quiz\n\n{bar.format(2, 8)}\n\n### Exercise 2: `quiz`" in source
+    assert source.count("<progress") == 2  # "Letters" and the end are no parts
+
+
+def test_the_lesson_and_its_exercises_say_how_long_they_take(lesson):
+    source = "\n".join(filled(lesson))
+    assert "**Time:** about 25 minutes, 10 of them for the exercises. The plan" in source
+    assert "### Exercise 1: `double`\n\nDifficulty 2 of 5 · about 8 minutes\n" in source
+    assert source.rstrip().count("Difficulty 1 of 5 · about 4 minutes") == 1
+
+
+def test_a_picture_in_words_is_folded(lesson):
+    folded = "<details><summary>The picture in words</summary>\n\nA line\nthat rises.\n\n</details>\n\n## 2 · Quiz"
+    assert folded in "\n".join(filled(lesson))
+
+
+def test_ids_of_cells_do_not_follow_the_minutes(lesson):
+    longer = read_lesson("01_toy", lesson.text.replace("    return y", "    z = y\n    return z"))
+    ids = [[cell.id for cell in instructors_notebook(one, EXERCISES).cells] for one in (lesson, longer)]
+    assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("**Bold** and *slanted*", "Bold and slanted"),
+        ("see [the paper](https://example.org/a_b)", "see the paper"),
+        ("a × b, `code()`, $x_i$", "a × b, ,"),
+        ("before\n\n$$\\sum x$$\n\nafter", "before\n\n\n\nafter"),
+        ("<!-- lessons -->text", "text"),
+    ],
+)
+def test_plain_text(markdown, text):
+    assert plain(markdown) == text
+
+
+def test_a_number_is_no_word():
+    assert words("2 of the 10 tokens don't, well-known as they are") == [
+        *("of", "the", "tokens", "don't", "well-known", "as", "they", "are")
+    ]

@@ -1,0 +1,152 @@
+"""A guess is asked for, kept, and shown beside what came out, in whatever order the cells are run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import traitlets
+
+from grader import compare_guess, predict
+from grader.learner import predict as module
+from grader.learner import progress
+from grader.learner.progress import Record
+
+CHOICES = ["row 0", "row 1", "neither"]
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(module, "_shown", {})
+    return tmp_path / "progress.json"
+
+
+def restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a new kernel knows: nothing but the file."""
+    monkeypatch.setattr(module, "_shown", {})
+
+
+def compared(name: str, outcome: object, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    capsys.readouterr()
+    compare_guess(name, outcome)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_guess_is_kept_and_compared(capsys):
+    predict("01_row", "Which row is larger?", CHOICES).guess = "row 1"
+    assert progress.guesses() == {"01_row": "row 1"}
+    assert compared("01_row", "row 1", capsys) == ["You guessed: row 1", "It came out: row 1", "As you guessed."]
+    assert compared("01_row", "row 0", capsys)[1:] == ["It came out: row 0", "Not what you guessed: can you say why?"]
+
+
+def test_who_has_not_guessed_sees_what_came_out_and_is_asked(capsys):
+    for _ in range(2):  # before the prediction has been run, and after
+        out, asked = compared("01_row", "row 0", capsys)
+        assert out == "It came out: row 0"
+        assert asked.startswith('You haven\'t guessed yet: run the cell with predict("01_row", ...)')
+        predict("01_row", "Which row is larger?", CHOICES)
+
+
+def test_a_guess_survives_a_restart_and_a_second_run(monkeypatch, capsys):
+    predict("01_row", "Which row is larger?", CHOICES).guess = "neither"
+    restart(monkeypatch)
+    assert compared("01_row", "row 0", capsys)[0] == "You guessed: neither"
+    again = predict("01_row", "Which row is larger?", CHOICES)
+    assert again.guess == "neither"
+    assert repr(again).endswith("Your guess: neither.")
+
+
+def test_a_kept_guess_that_is_no_choice_any_more_is_as_good_as_none():
+    progress.record_guess("01_row", "row 7")
+    assert predict("01_row", "Which row is larger?", CHOICES).guess is None
+
+
+def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
+    monkeypatch.setenv("GRADER_PROGRESS", "off")
+    predict("01_row", "Which row is larger?", CHOICES).guess = "row 0"
+    assert compared("01_row", "row 0", capsys)[-1] == "As you guessed."
+
+
+def test_numbers_are_shown_with_their_unit_and_without_a_verdict(capsys):
+    predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
+    assert compared("01_much", torch.tensor(1.23456), capsys) == ["You guessed: 0.5 nats", "It came out: 1.235 nats"]
+    assert compared("01_much", 0.5, capsys)[-1] == "As you guessed."
+
+
+@pytest.mark.parametrize(("guess", "meant"), [("b", "row 1"), ("B", "row 1"), ("neither", "neither")])
+def test_without_buttons_a_guess_is_written_into_the_call(guess, meant):
+    shown = predict("01_row", "Which row is larger?", CHOICES, guess=guess)
+    assert shown.guess == meant
+    assert progress.guesses() == {"01_row": meant}
+
+
+@pytest.mark.parametrize(
+    ("guess", "options", "said"),
+    [
+        ("d", {"choices": CHOICES}, "guess='d': expected one of the letters a, b, c."),
+        (3, {"low": 0, "high": 1}, "guess=3: expected a number from 0 to 1."),
+        ("many", {"high": 1}, "guess='many': expected a number up to 1."),
+        (float("nan"), {}, "guess=nan: expected a number."),
+    ],
+)
+def test_an_impossible_guess_is_told_in_one_line(guess, options, said, capsys):
+    shown = predict("01_row", "Which?", guess=guess, **options)
+    assert capsys.readouterr().out == said + "\n"
+    assert shown.guess is None
+    assert progress.guesses() == {}
+
+
+def test_an_impossible_guess_from_the_browser_is_refused():
+    shown = predict("01_row", "Which?", CHOICES)
+    with pytest.raises(traitlets.TraitError, match="guess: got 'row 9', expected one of the letters a, b, c"):
+        shown.guess = "row 9"
+
+
+def test_an_outcome_that_is_no_choice_ends_a_build_but_no_learners_cell(monkeypatch, capsys):
+    predict("01_row", "Which?", CHOICES)
+    assert compared("01_row", "row 7", capsys)[0] == "It came out: row 7"
+    monkeypatch.setenv("NBGRADER_EXECUTION", "build")
+    with pytest.raises(ValueError, match=r"compare_guess\('01_row'\): got 'row 7', expected one of"):
+        compare_guess("01_row", "row 7")
+
+
+@pytest.mark.parametrize("choices", [["only one"], ["the same", "the same"]])
+def test_choices_are_several_and_different(choices):
+    with pytest.raises(ValueError, match=r"choices: got \[.*\], expected several different ones, or none for a number"):
+        predict("01_row", "Which?", choices)
+
+
+def test_guesses_and_checks_share_the_file(kept):
+    progress.update("first_steps", lambda old: {"tries": old.tries + 1})
+    progress.record_guess("01_row", "row 0")
+    progress.update("first_steps", lambda old: {"tries": old.tries + 1})
+    assert progress.load() == {"first_steps": Record(tries=2)}
+    assert progress.guesses() == {"01_row": "row 0"}
+    assert json.loads(kept.read_text())["version"] == 1  # as an older version reads it
+
+
+@pytest.mark.parametrize("odd", ["[]", '"much"', '{"01_row": [1], "01_more": true}'])
+def test_odd_guesses_in_the_file_are_as_good_as_none(kept, odd):
+    kept.write_text(f'{{"exercises": {{}}, "guesses": {odd}}}')
+    assert progress.guesses() == {}
+    progress.record_guess("01_row", 2)
+    assert progress.guesses() == {"01_row": 2}
+
+
+def test_what_a_later_version_has_written_stays(kept):
+    later = {"version": 2, "mood": "good", "exercises": {"first_steps": {"tries": 1, "seconds": 9}}}
+    kept.write_text(json.dumps(later))
+    progress.record_guess("01_row", 2)
+    progress.update("first_steps", lambda old: {"tries": old.tries + 1})
+    found = json.loads(kept.read_text())
+    assert (found["version"], found["mood"]) == (2, "good")
+    assert (found["exercises"]["first_steps"]["tries"], found["exercises"]["first_steps"]["seconds"]) == (2, 9)
+
+
+def test_side_by_side_in_a_notebook():
+    html = module.Comparison("`a` < b", "c", "As you guessed.")._repr_html_()
+    assert "<tr><td><code>a</code> &lt; b</td><td>c</td></tr>" in html
+    assert html.index("You guessed") < html.index("It came out") < html.index("As you guessed.")
