@@ -55,9 +55,9 @@ def compare_guess(name: str, outcome: Any) -> None:
     """
     outcome = outcome.item() if hasattr(outcome, "item") else outcome
     shown = _shown.get(name)
-    is_choice = shown is None or not shown.choices or str(outcome) in shown.choices
-    if not is_choice and os.environ.get("NBGRADER_EXECUTION") == "build":
-        raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {shown.choices}")
+    choices = shown.choices if shown is not None else []
+    if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
+        raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
     from IPython.display import display
 
     guess = shown.guess if shown is not None else progress.guesses().get(name)

@@ -71,22 +71,24 @@ def heatmap(
     shown = numbers.masked_fill(~numbers.isfinite(), math.nan).numpy()
     axes.imshow(shown, cmap=scale, vmin=low, vmax=high if high > low else low + 1, aspect="equal")
     axes.set_title(title, fontsize=9)
-    _ticks(axes, numbers.shape, rows, columns)
+    _ticks(axes, rows, columns)
     if text is not None and numbers.shape[1] <= NUMBERS_UP_TO:
         for (row, column), value in ((place, float(numbers[place])) for place in _places(numbers)):
             share = (value - low) / (high - low) if high > low else 0.0
             colour = ink(cividis(share)) if colours and math.isfinite(value) else "#000"
-            axes.text(column, row, text(value), ha="center", va="center", fontsize=8, color=colour)
+            number = axes.text(column, row, text(value), ha="center", va="center", fontsize=8, color=colour)
+            number.set_in_layout(False)  # it lies inside: to measure each takes most of the time
 
 
 def _places(numbers: Tensor) -> list[tuple[int, int]]:
     return [(row, column) for row in range(numbers.shape[0]) for column in range(numbers.shape[1])]
 
 
-def _ticks(axes: Axes, shape: Sequence[int], rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Names of rows and columns, where there are any."""
-    axes.set_yticks(range(shape[0]) if rows else [], rows, fontsize=8)
-    axes.set_xticks(range(shape[1]) if columns else [], columns, fontsize=8)
+def _ticks(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Names of rows and columns, but for empty ones."""
+    for names, set_ticks in ((rows, axes.set_yticks), (columns, axes.set_xticks)):
+        named = [at for at, name in enumerate(names) if name]
+        set_ticks(named, [names[at] for at in named], fontsize=8)
     axes.tick_params(length=0, labelbottom=False, labeltop=True)
     axes.spines[:].set_visible(False)
 
