@@ -66,7 +66,7 @@ def compare_guess(name: str, outcome: Any) -> None:
 
 def _remark(name: str, guess: Guess | None, outcome: Any) -> str:
     if guess is None:
-        return f'You haven\'t guessed yet: run the cell with predict("{name}", ...) first, and guess there.'
+        return f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
     if guess == outcome or guess == str(outcome):
         return "As you guessed."
     # How near a number has to be is for the learner to say.

@@ -23,7 +23,7 @@ class Prediction(View):
     Predict: Which row is larger?
       a. row 0
       b. row 1
-    Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess="a").
+    Not guessed yet. Run the cell and choose; where no buttons appear, add your guess: predict(..., guess="a").
     >>> prediction.guess = "row 1"
     >>> prediction.summary.splitlines()[-1]
     'Your guess: row 1.'
@@ -101,10 +101,10 @@ class Prediction(View):
     def _in_words(self) -> str:
         lines = [f"Predict: {self.question}"]
         lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
-        example = '"a"' if self.choices else "0.5"
-        lines.append(
-            f"Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess={example})."
-            if self.guess is None
-            else f"Your guess: {self.written(self.guess)}."
-        )
+        lines.append(self._unguessed() if self.guess is None else f"Your guess: {self.written(self.guess)}.")
         return "\n".join(lines)
+
+    def _unguessed(self) -> str:
+        verb, example = ("choose", '"a"') if self.choices else ("type a number", "0.5")
+        instead = f"where no buttons appear, add your guess: predict(..., guess={example})"
+        return f"Not guessed yet. Run the cell and {verb}; {instead}."

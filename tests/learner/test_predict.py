@@ -46,7 +46,7 @@ def test_who_has_not_guessed_sees_what_came_out_and_is_asked(capsys):
     for _ in range(2):  # before the prediction has been run, and after
         out, asked = compared("01_row", "row 0", capsys)
         assert out == "It came out: row 0"
-        assert asked.startswith('You haven\'t guessed yet: run the cell with predict("01_row", ...)')
+        assert asked == 'You haven\'t guessed yet: guess at predict("01_row", ...), then run this cell again.'
         predict("01_row", "Which row is larger?", CHOICES)
 
 
