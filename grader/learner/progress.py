@@ -21,7 +21,6 @@ from grader.report import Report
 from grader.spec.exercise import Exercise
 
 OFF = "off"
-Guess = str | int | float  # the text of a choice, or a number
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
 NOTHING_TRIED = frozenset({"not-written", "missing", "unknown-exercise", "interrupted"})
@@ -97,8 +96,10 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
     _rewrite(edit)
 
 
-def guesses() -> dict[str, Guess]:
-    """What was guessed at each prediction, by its name; empty if there is no readable file."""
+def guesses() -> dict[str, str | float]:
+    """What was guessed at each prediction, by its name: the text of a choice, or a number. Empty if there is no readable
+    file.
+    """
     path = location()
     try:
         return _guesses(_read(path)) if path is not None else {}
@@ -106,12 +107,12 @@ def guesses() -> dict[str, Guess]:
         return {}
 
 
-def record_guess(name: str, guess: Guess) -> None:
+def record_guess(name: str, guess: str | float) -> None:
     """Keep a guess, in place of an earlier one at the same prediction. It earns nothing."""
     _rewrite(lambda document: document.update(guesses={**_guesses(document), name: guess}))
 
 
-def _guesses(document: Mapping[str, Any]) -> dict[str, Guess]:
+def _guesses(document: Mapping[str, Any]) -> dict[str, str | float]:
     kept = document.get("guesses")
     if not isinstance(kept, dict):
         return {}

@@ -10,8 +10,6 @@ import traitlets
 
 from grader.views.base import View, module, style
 
-Guess = str | int | float
-
 
 class Prediction(View):
     """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
@@ -47,13 +45,13 @@ class Prediction(View):
         low: float | None = None,
         high: float | None = None,
         unit: str = "",
-        guess: Guess | None = None,
-        keep: Callable[[Guess], object] = lambda _guess: None,
+        guess: str | float | None = None,
+        keep: Callable[[str | float], object] = lambda _guess: None,
     ) -> None:
         if len(choices) == 1 or len(set(choices)) < len(choices):
             raise ValueError(f"choices: got {list(choices)}, expected several different ones, or none for a number")
         super().__init__(question=question, choices=list(choices), low=low, high=high, unit=unit)
-        self._keep: Callable[[Guess], object] = lambda _guess: None
+        self._keep: Callable[[str | float], object] = lambda _guess: None
         if guess is not None and not self.problem(guess):
             self.guess = guess
         self._keep = keep
@@ -80,13 +78,13 @@ class Prediction(View):
             return dict(zip(ascii_lowercase, self.choices, strict=False)).get(guess.lower(), guess)
         return guess
 
-    def written(self, guess: Guess) -> str:
+    def written(self, guess: str | float) -> str:
         """A guess for a reader, a number with its unit."""
         return f"{guess:.4g} {self.unit}".rstrip() if isinstance(guess, int | float) else guess
 
     @traitlets.validate("guess")
-    def _possible(self, proposal: traitlets.Bunch) -> Guess | None:
-        guess: Guess | None = proposal["value"]
+    def _possible(self, proposal: traitlets.Bunch) -> str | float | None:
+        guess: str | float | None = proposal["value"]
         problem = "" if guess is None else self.problem(guess)
         if problem:
             raise traitlets.TraitError(f"guess: got {guess!r}, {problem}")
