@@ -97,9 +97,7 @@ def update(name: str, change: Callable[[Record], Mapping[str, Any]]) -> None:
 
 
 def guesses() -> dict[str, str | float]:
-    """What was guessed at each prediction, by its name: the text of a choice, or a number. Empty if there is no readable
-    file.
-    """
+    """The guess at each prediction, by its name: the text of a choice, or a number. Empty without a readable file."""
     path = location()
     try:
         return _guesses(_read(path)) if path is not None else {}
