@@ -154,9 +154,9 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # ## 5 · Your progress
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
-# folder. It holds exercises, scores, tries and times, nothing else, and it is sent nowhere. The best result counts: a
-# later mistake takes nothing away. The table below follows it while you work, in other notebooks too. In a terminal,
-# `grader progress` prints it.
+# folder. It holds exercises, scores, tries, times and your guesses, nothing else, and it is sent nowhere. The best
+# result counts: a later mistake takes nothing away. The table below follows it while you work, in other notebooks too.
+# In a terminal, `grader progress` prints it.
 
 # %% role="try" timed=true
 from grader.learner.progress import rows

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import click
 
 from grader.authoring.lesson import Lesson, read_lesson
-from grader.authoring.prose import FOLD, IN_WORDS, plain, words
+from grader.authoring.prose import plain, unfolded, words
 
 ROOT = Path(__file__).parents[1]
 # A blank line ends a sentence, and so does the next item of a list.
@@ -67,8 +67,7 @@ def flesch(text: str) -> float:
 def figures(lesson: Lesson) -> Figures:
     """What the prose of a lesson measures. A picture in words is folded by the build."""
     text = "\n\n".join(cell.source for cell in lesson.cells if not cell.is_code)
-    text = IN_WORDS.sub(lambda match: f"<details>{match[1]}</details>\n", text)
-    shown = len(words(plain(FOLD.sub("", text))))
+    shown = len(words(plain(unfolded(text))))
     return Figures(shown, len(words(plain(text))) - shown, flesch(plain(text)))
 
 

@@ -46,7 +46,11 @@ def _for_marks(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     example that binds no name of a cell that stays; nbval runs them all, and compares what the checks say after them.
     """
     kept = {cell.id for cell in notebook.cells if _role(cell) in ("given", "solution", "check")}
-    names = {cell.id: _names(cell.source) for cell in notebook.cells if cell.id in kept or _role(cell) == "example"}
+    names = {
+        cell.id: _names(cell.source)
+        for cell in notebook.cells
+        if cell.id in kept or _role(cell) in ("example", "answer")
+    }
     before = 0
     while len(kept) > before:
         before, used = len(kept), set().union(*(names[one][0] for one in kept))

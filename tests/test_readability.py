@@ -54,7 +54,7 @@ def test_code_formulas_tables_and_headings_are_left_out_and_folds_counted_apart(
         "#\n# *The picture in words:* a grid.\n\n# %%\nprint('not this')\n",
     )
     found = figures(lesson)
-    assert (found.words, found.folded) == (3, 5)  # Two words with; Help folded text, a grid
+    assert (found.words, found.folded) == (3, 9)  # Two words with; Help folded text, The picture in words: a grid
 
 
 def test_it_prints_a_table_and_compares_with_a_revision():

@@ -146,5 +146,5 @@ def _without_widget(output: NotebookNode) -> list[NotebookNode]:
     data = output.get("data", {})
     if data.pop(WIDGET, None) is None or PNG not in data:
         return [output]
-    picture = nbformat.v4.new_output("display_data", {PNG: data.pop(PNG)}, metadata={PNG: output.metadata.pop(PNG)})
+    picture = nbformat.v4.new_output("display_data", {PNG: data.pop(PNG)}, metadata={PNG: output.metadata.pop(PNG, {})})
     return [picture, output]

@@ -11,12 +11,13 @@ from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell, Problem
 from grader.authoring.statements import parse
+from grader.learner.predict import CAME_OUT
 from grader.spec.exercise import Exercise
 
 ASKS, ANSWERS = "predict", "compare_guess"
 # Their outputs are not in the students' notebook.
 HIDDEN = ("answer", "try")
-RESULT = "It came out: "
+RESULT = f"{CAME_OUT}: "
 SHORTEST = 3  # characters: a shorter output, such as a 2, is in many a question by chance
 
 
@@ -40,9 +41,8 @@ def pairs(lesson: Lesson, _exercises: Mapping[str, Exercise]) -> Iterator[Proble
         problem = _named(lesson, call) or _placed(call) or _in_turn(call, seen, asked)
         if problem:
             yield lesson.problem(call.cell, problem, call.line)
-        else:
-            seen[call.name] = call
-    for name in asked.keys() - answered.keys():
+        seen.setdefault(call.name, call)
+    for name in asked.keys() - answered.keys() - {""}:
         message = f'no cell answers it: role="{HIDDEN[0]}" with {ANSWERS}("{name}", ...), further down'
         yield lesson.problem(asked[name].cell, f'{ASKS}("{name}"): {message}', asked[name].line)
     with_answers = [call.cell for call in _calls(lesson) if call.function == ANSWERS]

@@ -47,6 +47,11 @@ def plain(markdown: str) -> str:
     return markdown.strip()
 
 
+def unfolded(markdown: str) -> str:
+    """What is seen of a markdown cell while all folds are closed."""
+    return IN_WORDS.sub("", FOLD.sub("", markdown))
+
+
 def words(text: str) -> list[str]:
     """The words of a plain text; a number is none."""
     return WORD.findall(text)
@@ -68,13 +73,11 @@ def times(lesson: Lesson) -> Times:
     parts: list[float] = []
     total, inside = 0.0, False
     for cell in lesson.cells:
-        for section in SECTION.split(cell.source) if not cell.is_code else [cell.source]:
-            if not cell.is_code and section.startswith("## "):
+        for section in [""] if cell.is_code else SECTION.split(cell.source):
+            if section.startswith("## "):
                 inside = PART.match(section) is not None
                 parts += [0.0] * inside
-            minutes = (
-                _code(cell, exercises) if cell.is_code else len(words(plain(FOLD.sub("", section)))) / WORDS_A_MINUTE
-            )
+            minutes = _code(cell, exercises) if cell.is_code else len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
             total += minutes
             if inside:
                 parts[-1] += minutes

@@ -42,8 +42,8 @@ class ClearCourseSolutions(ClearSolutions):
 
 
 class ClearStudentOutput(ClearOutput):
-    """Clears the outputs that depend on a student's code; worked examples keep theirs, to be read before anything is
-    run. A cell without a role (a teacher's own) is cleared, as nbgrader would.
+    """Clears the outputs that depend on a student's code, and those that answer a prediction; worked examples keep
+    theirs, to be read before anything is run. A cell without a role (a teacher's own) is cleared, as nbgrader would.
     """
 
     def preprocess_cell(

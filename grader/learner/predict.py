@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from grader.learner import progress
-from grader.learner.progress import Guess
 from grader.markup import inline
 from grader.views.prediction import Prediction
 
+CAME_OUT = "It came out"
 # The predictions of this session: where nothing can be kept, the guess is still in its view.
 _shown: dict[str, Prediction] = {}
 
@@ -25,7 +26,7 @@ def predict(
     low: float | None = None,
     high: float | None = None,
     unit: str = "",
-    guess: Guess | None = None,
+    guess: str | float | None = None,
 ) -> Prediction:
     """Ask for a guess: one of `choices`, or a number from `low` to `high` in a `unit`.
 
@@ -53,24 +54,26 @@ def compare_guess(name: str, outcome: Any) -> None:
     out. Raises nothing for what a learner does. Where a build runs the cell, an outcome that is none of the choices is
     a ValueError.
     """
-    outcome = outcome.item() if hasattr(outcome, "item") else outcome
+    with suppress(AttributeError, RuntimeError, ValueError):  # no tensor, or one with several entries
+        outcome = outcome.item()
     shown = _shown.get(name)
-    is_choice = shown is None or not shown.choices or str(outcome) in shown.choices
-    if not is_choice and os.environ.get("NBGRADER_EXECUTION") == "build":
-        raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {shown.choices}")
+    choices = shown.choices if shown is not None else []
+    if choices and str(outcome) not in choices and os.environ.get("NBGRADER_EXECUTION") == "build":
+        raise ValueError(f"compare_guess({name!r}): got {str(outcome)!r}, expected one of {choices}")
     from IPython.display import display
 
     guess = shown.guess if shown is not None else progress.guesses().get(name)
-    display(Comparison(_written(guess, shown), _written(outcome, shown), _remark(name, guess, outcome)))
+    texts = _written(guess, shown), _written(outcome, shown)
+    display(Comparison(*texts, _remark(name, *texts, is_number=not isinstance(guess, str))))
 
 
-def _remark(name: str, guess: Guess | None, outcome: Any) -> str:
-    if guess is None:
-        return f'You haven\'t guessed yet: run the cell with predict("{name}", ...) first, and guess there.'
-    if guess == outcome or guess == str(outcome):
+def _remark(name: str, guess: str, outcome: str, is_number: bool) -> str:
+    if not guess:
+        return f'You haven\'t guessed yet: guess at predict("{name}", ...), then run this cell again.'
+    if guess == outcome:
         return "As you guessed."
     # How near a number has to be is for the learner to say.
-    return "Not what you guessed: can you say why?" if isinstance(guess, str) else ""
+    return "" if is_number else "Not what you guessed: can you say why?"
 
 
 def _written(value: Any, shown: Prediction | None) -> str:
@@ -92,11 +95,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         guess = f"You guessed: {self.guess}" if self.guess else ""
-        return "\n".join(line for line in (guess, f"It came out: {self.outcome}", self.remark) if line)
+        return "\n".join(line for line in (guess, f"{CAME_OUT}: {self.outcome}", self.remark) if line)
 
     def _repr_html_(self) -> str:
         cells = [("You guessed", self.guess)] if self.guess else []
-        cells.append(("It came out", self.outcome))
+        cells.append((CAME_OUT, self.outcome))
         heads = "".join(f'<th scope="col">{head}</th>' for head, _ in cells)
         texts = "".join(f"<td>{inline(text)}</td>" for _, text in cells)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{texts}</tr></tbody></table>"

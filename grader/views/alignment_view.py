@@ -74,7 +74,7 @@ class AlignmentView(View):
         """The chosen pair at every moment of the training, with all heads or the chosen one."""
         pair, head = min(self.pair, len(self.sources) - 1), self.heads[min(self.head, len(self.heads) - 1)]
         source, answer = self.sources[pair], self.answers[pair]
-        size = (0.2 * len(source) + 0.9, 0.2 * len(answer) + 0.7)
+        size = (min(0.2 * len(source), 5) + 0.9, min(0.2 * len(answer), 5) + 0.7)
         figure = sheet(max(2.2, size[0]) * len(self.moments), size[1])
         for axes, moment in zip(figure.subplots(1, len(self.moments), squeeze=False)[0], self.moments, strict=True):
             weights = self._tables[f"{moment}/{pair}/{head}"]

@@ -11,7 +11,7 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
-from grader.views.picture import heatmap, names, row_of
+from grader.views.picture import heatmap, lines_of, names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,11 +91,11 @@ class AttentionExplorer(View):
             output = self._weights @ self._value
         parts = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
         parts |= {f"weights (scores / {self.divisor:.3g})": self._weights, "output": output}
-        figure, places = row_of(list(parts.values()))
+        figure, places = lines_of(list(parts.values()))
         for at, (axes, (name, matrix)) in enumerate(zip(places, parts.items(), strict=True)):
             columns = self.tokens if name[:6] in ("scores", "weight") else names(matrix.shape[1])
             short = [token if len(token) < 6 else str(i) for i, token in enumerate(columns)]
-            heatmap(axes, matrix, name, self.tokens if at == 0 else (), short)
+            heatmap(axes, matrix, name, self.tokens if at % 3 == 0 else (), short)
         return figure
 
     def _in_words(self) -> str:

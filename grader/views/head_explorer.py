@@ -84,8 +84,9 @@ class HeadExplorer(View):
         for layer, line in enumerate(figure.subplots(layers, heads, squeeze=False)):
             for head, axes in enumerate(line):
                 key = f"{self.kind}/{layer}/{head}"
-                title = f"{self.kind}, layer {layer}, head {head}\n{self.measures[key]['pattern']}"
-                heatmap(axes, self._tables[key], title, ends=(0, 1), text=None)
+                title = f"{self.kind}, layer {layer}, head {head}\nmost like: {self.measures[key]['pattern']}"
+                queries = chosen["queries"] if head == 0 else ()
+                heatmap(axes, self._tables[key], title, queries, chosen["keys"], ends=(0, 1), text=None)
         return figure
 
     def _in_words(self, chosen: Mapping[str, Any]) -> str:

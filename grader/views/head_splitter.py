@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, style
-from grader.views.picture import CELL, heatmap, names, sheet
+from grader.views.picture import extent, heatmap, names, sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ class HeadSplitter(View):
         right, wrong = x.view(seq_len, num_heads, head_dim).transpose(0, 1), x.view(num_heads, seq_len, head_dim)
         ends, shape = (0.0, float(x.max())), f"x.view({num_heads}, {seq_len}, {head_dim})"
         widths = [num_heads * head_dim + 1, *[head_dim + 1] * num_heads]
-        figure = sheet(sum(widths) * CELL + 1, 2 * (seq_len * CELL + 0.6))
+        figure = sheet(extent(sum(widths)) + 1, 2 * (extent(seq_len) + 0.6))
         places = figure.subplots(2, 1 + num_heads, width_ratios=widths, squeeze=False)
         for line, heads, name in zip(places, (right, wrong), ("cut, then swapped", f"wrong: {shape}"), strict=True):
             heatmap(line[0], x, f"x, {name}", rows, columns, ends=ends)

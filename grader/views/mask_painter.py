@@ -12,7 +12,7 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
-from grader.views.picture import heatmap, row_of
+from grader.views.picture import heatmap, lines_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,7 +102,7 @@ class MaskPainter(View):
     def picture(self) -> Figure:
         """The mask, the masked scores and the weights."""
         masked, weights = attend(self._scores, self.visible, self.way)
-        figure, places = row_of([self._scores] * 3)
+        figure, places = lines_of([self._scores] * 3)
         heatmap(
             places[0],
             self.visible,

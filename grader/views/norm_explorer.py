@@ -12,7 +12,7 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
-from grader.views.picture import heatmap, names, row_of
+from grader.views.picture import heatmap, lines_of, names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -115,7 +115,7 @@ class NormExplorer(View):
         statistics, output = normalise(self.numbers, self.norm)
         by_column = self.norm == "BatchNorm"
         kinds = ["mean square"] if self.norm == "RMSNorm" else ["mean", "variance"]
-        figure, places = row_of([self.numbers, statistics, output], signs=1.5)
+        figure, places = lines_of([self.numbers, statistics, output], room=1.5)
         rows, columns = [f"token {row}" for row in range(self.shape[0])], names(self.shape[1])
         title = f"{' and '.join(kinds)} of each {'column' if by_column else 'row'}"
         heatmap(places[0], self.numbers, "table", rows, columns)

@@ -10,10 +10,13 @@ import traitlets
 from torch import Tensor
 
 from grader.views.base import View, module, pack, style
-from grader.views.picture import CELL, heatmap, names, sheet
+from grader.views.picture import extent, heatmap, names, sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+BLOCKS_DRAWN = 4  # in the static picture
 
 
 class OnlineSoftmax(View):
@@ -69,11 +72,12 @@ class OnlineSoftmax(View):
         self.summary = self._in_words()
 
     def picture(self) -> Figure:
-        """The scores, and after each block the maximum, the sum and the output so far."""
-        walk = self._walks[self.rescaling]
+        """The scores, and after each of the first blocks the maximum, the sum and the output so far."""
+        walk = self._walks[self.rescaling][:BLOCKS_DRAWN]
         states = [torch.cat([state["maximum"], state["sum"], state["output"]], -1) for state in walk]
         queries, columns = [f"query {at}" for at in range(len(self._scores))], names(self._keys)
-        figure = sheet(len(states) * (states[0].shape[1] * CELL + 0.6) + 0.6, 2 * (len(queries) * CELL + 0.8))
+        width = len(states) * (extent(states[0].shape[1]) + 0.6) + 0.6
+        figure = sheet(width, 2 * (extent(len(queries)) + 0.8))
         grid = figure.add_gridspec(2, len(states))
         top = figure.add_subplot(grid[0, :])
         title = f"scores, in blocks of {self.block_size}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CELL = 0.42  # inches
-NUMBERS_UP_TO = 12  # columns: more have no room for numbers
+MOST_NUMBERS = 12  # in a row or a column: more have no room for numbers
+MOST_NAMES = 32
 EMPTY = "#dddddd"  # of NaN and of infinities, which are not on the scale
 
 
@@ -38,13 +40,19 @@ def sheet(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=100, facecolor="white", layout="constrained")
 
 
-def row_of(matrices: Sequence[Tensor], signs: float = 0.5) -> tuple[Figure, list[Axes]]:
-    """A figure with axes side by side, as wide as these matrices with numbers need."""
-    widths = [matrix.shape[1] * CELL + 0.9 for matrix in matrices]
-    height = max(len(matrix) for matrix in matrices) * CELL + 0.9
-    figure = sheet(sum(widths) + signs, height)
-    axes = figure.subplots(1, len(matrices), width_ratios=widths, squeeze=False)
-    return figure, list(axes[0])
+def lines_of(matrices: Sequence[Tensor], across: int = 3, room: float = 0.5) -> tuple[Figure, list[Axes]]:
+    """A figure with axes for these matrices with numbers, `across` in a line. `room` is for titles that are wider."""
+    lines = [matrices[at : at + across] for at in range(0, len(matrices), across)]
+    widths = [max(extent(matrix.shape[1]) for matrix in matrices[at::across]) + 0.9 for at in range(len(lines[0]))]
+    heights = [max(extent(len(matrix)) for matrix in line) + 0.7 for line in lines]
+    figure = sheet(sum(widths) + room, sum(heights) + 0.2)
+    axes = figure.subplots(len(lines), len(widths), width_ratios=widths, height_ratios=heights, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def extent(count: int) -> float:
+    """The width of so many cells in inches; where they have no numbers, they are smaller."""
+    return CELL * min(count, MOST_NUMBERS)
 
 
 def heatmap(
@@ -71,31 +79,37 @@ def heatmap(
     shown = numbers.masked_fill(~numbers.isfinite(), math.nan).numpy()
     axes.imshow(shown, cmap=scale, vmin=low, vmax=high if high > low else low + 1, aspect="equal")
     axes.set_title(title, fontsize=9)
-    _ticks(axes, numbers.shape, rows, columns)
-    if text is not None and numbers.shape[1] <= NUMBERS_UP_TO:
+    _ticks(axes, rows, columns)
+    if text is not None and max(numbers.shape) <= MOST_NUMBERS:
         for (row, column), value in ((place, float(numbers[place])) for place in _places(numbers)):
             share = (value - low) / (high - low) if high > low else 0.0
             colour = ink(cividis(share)) if colours and math.isfinite(value) else "#000"
-            axes.text(column, row, text(value), ha="center", va="center", fontsize=8, color=colour)
+            number = axes.text(column, row, text(value), ha="center", va="center", fontsize=8, color=colour)
+            number.set_in_layout(False)  # it lies inside: to measure each takes most of the time
 
 
 def _places(numbers: Tensor) -> list[tuple[int, int]]:
     return [(row, column) for row in range(numbers.shape[0]) for column in range(numbers.shape[1])]
 
 
-def _ticks(axes: Axes, shape: Sequence[int], rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Names of rows and columns, where there are any."""
-    axes.set_yticks(range(shape[0]) if rows else [], rows, fontsize=8)
-    axes.set_xticks(range(shape[1]) if columns else [], columns, fontsize=8)
+def _ticks(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Names of rows and columns, but for empty ones."""
+    for names, set_ticks in ((rows, axes.set_yticks), (columns, axes.set_xticks)):
+        named = [at for at, name in enumerate(names) if name and len(names) <= MOST_NAMES]
+        set_ticks(named, [names[at] for at in named], fontsize=8)
     axes.tick_params(length=0, labelbottom=False, labeltop=True)
     axes.spines[:].set_visible(False)
 
 
 def drawing(picture: Callable[[], Figure | None]) -> str | None:
-    """What `picture` draws, a PNG as base64: the same bytes every time, whatever style a notebook has set."""
+    """What `picture` draws, a PNG as base64: the same bytes every time, whatever style a notebook has set.
+
+    A token may hold a $ or a character that the font lacks.
+    """
     from matplotlib import style
 
-    with style.context("default"):
+    with style.context(["default", {"text.parse_math": False}]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
         figure = picture()
         if figure is None:
             return None

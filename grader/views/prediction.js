@@ -32,10 +32,7 @@ class Prediction extends View {
     this.complaint = make("p", { class: "att-complaint", role: "alert" });
     this.button = make("button", { type: "submit", text: "This is my guess" });
     this.form = make("form", { novalidate: true }, this.#group(), this.button, this.complaint);
-    this.form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.#guess();
-    });
+    this.form.addEventListener("submit", (event) => this.#guess(event));
     this.guessed = make("p", { class: "att-sum" });
     this.again = make("button", { type: "button", text: "Guess again", onclick: () => this.#open() });
     this.done = make("div", { class: "att-guessed" }, this.#heading(), this.guessed, this.again);
@@ -49,9 +46,15 @@ class Prediction extends View {
   }
 
   #field() {
-    const input = make("input", { type: "text", inputmode: "decimal", size: 8, autocomplete: "off" });
-    input.setAttribute("aria-label", this.#wanted());
-    return input;
+    return make("input", {
+      type: "text",
+      inputmode: "decimal",
+      size: 8,
+      autocomplete: "off",
+      "aria-label": this.#wanted(),
+      // JupyterLab keeps Enter in a field from submitting the form.
+      onkeydown: (event) => event.key === "Enter" && this.#guess(event),
+    });
   }
 
   #wanted() {
@@ -76,7 +79,8 @@ class Prediction extends View {
   }
 
   /** Keeps the guess, or says what is missing. */
-  #guess() {
+  #guess(event) {
+    event.preventDefault();
     const guess = this.#read();
     if (guess === null) {
       this.complaint.textContent = this.choices.length ? "Choose one first." : `Type ${this.#wanted()} first.`;

@@ -10,8 +10,6 @@ import traitlets
 
 from grader.views.base import View, module, style
 
-Guess = str | int | float
-
 
 class Prediction(View):
     """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
@@ -23,7 +21,7 @@ class Prediction(View):
     Predict: Which row is larger?
       a. row 0
       b. row 1
-    Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess="a").
+    Not guessed yet. Run the cell and choose; where no buttons appear, add your guess: predict(..., guess="a").
     >>> prediction.guess = "row 1"
     >>> prediction.summary.splitlines()[-1]
     'Your guess: row 1.'
@@ -47,13 +45,13 @@ class Prediction(View):
         low: float | None = None,
         high: float | None = None,
         unit: str = "",
-        guess: Guess | None = None,
-        keep: Callable[[Guess], object] = lambda _guess: None,
+        guess: str | float | None = None,
+        keep: Callable[[str | float], object] = lambda _guess: None,
     ) -> None:
         if len(choices) == 1 or len(set(choices)) < len(choices):
             raise ValueError(f"choices: got {list(choices)}, expected several different ones, or none for a number")
         super().__init__(question=question, choices=list(choices), low=low, high=high, unit=unit)
-        self._keep: Callable[[Guess], object] = lambda _guess: None
+        self._keep: Callable[[str | float], object] = lambda _guess: None
         if guess is not None and not self.problem(guess):
             self.guess = guess
         self._keep = keep
@@ -80,13 +78,13 @@ class Prediction(View):
             return dict(zip(ascii_lowercase, self.choices, strict=False)).get(guess.lower(), guess)
         return guess
 
-    def written(self, guess: Guess) -> str:
+    def written(self, guess: str | float) -> str:
         """A guess for a reader, a number with its unit."""
         return f"{guess:.4g} {self.unit}".rstrip() if isinstance(guess, int | float) else guess
 
     @traitlets.validate("guess")
-    def _possible(self, proposal: traitlets.Bunch) -> Guess | None:
-        guess: Guess | None = proposal["value"]
+    def _possible(self, proposal: traitlets.Bunch) -> str | float | None:
+        guess: str | float | None = proposal["value"]
         problem = "" if guess is None else self.problem(guess)
         if problem:
             raise traitlets.TraitError(f"guess: got {guess!r}, {problem}")
@@ -101,10 +99,10 @@ class Prediction(View):
     def _in_words(self) -> str:
         lines = [f"Predict: {self.question}"]
         lines += [f"  {letter}. {text}" for letter, text in zip(ascii_lowercase, self.choices, strict=False)]
-        example = '"a"' if self.choices else "0.5"
-        lines.append(
-            f"Not guessed yet. Where there are no buttons, add your guess to the call: predict(..., guess={example})."
-            if self.guess is None
-            else f"Your guess: {self.written(self.guess)}."
-        )
+        lines.append(self._unguessed() if self.guess is None else f"Your guess: {self.written(self.guess)}.")
         return "\n".join(lines)
+
+    def _unguessed(self) -> str:
+        verb, example = ("choose", '"a"') if self.choices else ("type a number", "0.5")
+        instead = f"where no buttons appear, add your guess: predict(..., guess={example})"
+        return f"Not guessed yet. Run the cell and {verb}; {instead}."

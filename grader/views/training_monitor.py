@@ -64,7 +64,9 @@ class TrainingMonitor(View):
             return None
         figure = sheet(8.4, 3.0)
         left, right = figure.subplots(1, 2)
-        left.semilogy(range(1, len(losses) + 1), losses)
+        left.plot(range(1, len(losses) + 1), losses)
+        left.set_yscale("log")
+        left.yaxis.set_major_formatter("{x:g}")
         left.set(title="loss", xlabel="step", xlim=(0, self.steps))
         right.plot(list(scores), [100 * share for share in scores.values()], marker="o")
         right.set(title=f"{self.score}, %", xlabel="step", xlim=(0, self.steps), ylim=(0, 102))

@@ -86,8 +86,8 @@ def test_minutes_follow_from_words_cells_and_exercises(lesson):
     found = times(lesson)
     # Two lines of solution and two levels: 8. Two questions: 4.
     assert found.exercises == {"double": 8, "quiz": 4}
-    # "Difficulty of" are 2 words; "The picture in words a line that rises" are 8.
-    assert found.parts == pytest.approx([3.02 + 8 + 1 + 0.08, 0.02 + 4 + 4])
+    # "Difficulty of" are 2 words; what is folded away isn't counted.
+    assert found.parts == pytest.approx([3.02 + 8 + 1, 0.02 + 4 + 4])
     assert found.total == pytest.approx(sum(found.parts) + 2 * 2.0 + 0.05)  # "Time: . The plan: one, two"
 
 

@@ -55,7 +55,7 @@ def view(request: pytest.FixtureRequest, notebook: Notebook) -> Locator:
     excerpt: Excerpt = request.module.EXCERPT
     cell = notebook.cell(excerpt.view)
     cell.scroll_into_view_if_needed()
-    expect(cell.locator(".jp-OutputArea-output")).to_contain_text(excerpt.start)
+    expect(cell.locator(".jp-OutputArea-output").last).to_contain_text(excerpt.start)  # below its picture
     notebook.run_all()
     found = cell.locator(".att-view")
     found.wait_for()

@@ -20,6 +20,7 @@ SOURCES = {
     "changes x": "x.mul_(2)",
     "makes y of x": "y = x + 1\nprint(y)",
     "prints y": "print(y)",
+    "answers a prediction": 'compare_guess("01_y", y)',
     "sets torch": "torch.set_default_dtype(torch.float64)",
     "loop": "for row in y:\n    last = row",
     "defines": "def helper(a):\n    return a * y",
@@ -46,6 +47,13 @@ def test_what_a_text_needs(text, wanted):
     used = Executor({}).handle(Request("names", args=(text,))).value
     found = needed(set(used), {i: (source, False) for i, source in enumerate(SOURCES.values())})
     assert {names[i] for i in found} == wanted
+
+
+@pytest.mark.parametrize("role", ["example", "answer"])
+def test_a_cell_that_answers_a_prediction_is_an_example_like_any_other(role):
+    outline = Outline.of(nb.dump([nb.code("total = 3", role, id="total")]))
+    [step] = plan.make(outline, outline.cells).steps
+    assert step == plan.RunStep("total = 3", example=True)
 
 
 def test_an_unused_example_is_not_run_and_a_changed_one_is(judge):

@@ -46,7 +46,7 @@ def test_who_has_not_guessed_sees_what_came_out_and_is_asked(capsys):
     for _ in range(2):  # before the prediction has been run, and after
         out, asked = compared("01_row", "row 0", capsys)
         assert out == "It came out: row 0"
-        assert asked.startswith('You haven\'t guessed yet: run the cell with predict("01_row", ...)')
+        assert asked == 'You haven\'t guessed yet: guess at predict("01_row", ...), then run this cell again.'
         predict("01_row", "Which row is larger?", CHOICES)
 
 
@@ -73,7 +73,8 @@ def test_where_nothing_can_be_kept_the_session_still_knows(monkeypatch, capsys):
 def test_numbers_are_shown_with_their_unit_and_without_a_verdict(capsys):
     predict("01_much", "How much?", low=0, high=2, unit="nats").guess = 0.5
     assert compared("01_much", torch.tensor(1.23456), capsys) == ["You guessed: 0.5 nats", "It came out: 1.235 nats"]
-    assert compared("01_much", 0.5, capsys)[-1] == "As you guessed."
+    assert compared("01_much", torch.tensor(0.5) + 1e-7, capsys)[-1] == "As you guessed."
+    assert compared("01_much", torch.ones(2), capsys)[-1] == "It came out: tensor([1., 1.])"
 
 
 @pytest.mark.parametrize(("guess", "meant"), [("b", "row 1"), ("B", "row 1"), ("neither", "neither")])

@@ -104,3 +104,23 @@ def test_a_matrix_without_a_range_can_be_drawn(matrix: torch.Tensor):
     figure = sheet(2, 2)
     heatmap(figure.add_subplot(), matrix, "title")
     assert drawing(lambda: figure)
+
+
+def test_no_token_keeps_a_view_from_being_shown(recwarn):
+    odd = ["$a$", "$\\nothing$", "\U0001f600", "字", "", "a" * 60]
+    six = torch.eye(6)
+    assert "image/png" in bundle(views.AttentionExplorer(six, six, six, six, odd))[0]
+    assert [str(warning.message) for warning in recwarn if "Glyph" in str(warning.message)] == []
+
+
+def test_a_large_view_has_a_picture_of_the_usual_size():
+    large, small = torch.randn(200, 48), torch.randn(12, 12)
+    weights = torch.randn(48, 48)
+    figures = [
+        views.AttentionExplorer(large, weights, weights, weights).picture(),
+        views.AttentionExplorer(small, *[torch.randn(12, 12)] * 3).picture(),
+        views.OnlineSoftmax(torch.randn(20, 8), torch.randn(90, 8), torch.randn(90, 8)).picture(),
+    ]
+    for figure in figures:
+        assert figure is not None
+        assert max(figure.get_size_inches()) < 25  # a screen is some 12 wide
