@@ -84,7 +84,7 @@ def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
 def _self_forgotten(name: str, symptom: str) -> Mistake:
     hints = (
         f"Where does the module keep `{name}`? In `__init__` you gave it to `self`.",
-        f"A method reads what belongs to its module behind a dot: `self.{name}`.",
+        f"A method reads what belongs to its module after a dot: `self.{name}`.",
     )
     return Mistake("self-forgotten", symptom, hints)
 

@@ -24,7 +24,7 @@ from grader.tolerance import FLOAT32
 # What else to look at, by the kind of the first failure.
 BY_KIND = {
     "returns-nothing": "Does every way through the function end in a `return` line?",
-    "wrong-type": "Print `type(...)` of what stands behind `return`.",
+    "wrong-type": "Print `type(...)` of what comes after `return`.",
     "misbuilt": "Compare the names and sizes in `__init__` with the exercise's, letter by letter.",
     "changes-argument": "Which of your lines writes into a tensor that it didn't make?",
     "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
@@ -198,7 +198,7 @@ def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str
     off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
     is_size = {n: letter for letter, n in case.sizes.items()}
     said = [
-        f"where {letter_in_words(axes[i])} belongs stands {letter_in_words(is_size.get(n, str(n)))}"
+        f"where {letter_in_words(axes[i])} belongs, there is {letter_in_words(is_size.get(n, str(n)))}"
         for i in off
         for n in [got.shape[i]]
     ]

@@ -24,7 +24,7 @@ export const STEPS = [
       "On the way back tokens and heads swap once more, so that a token's pieces stand together. Again memory stays as it is.",
   },
   { short: "contiguous", story: "The numbers are copied once more: token by token, and in each token head by head." },
-  { short: "view", story: "The last two axes are joined: memory already holds them one behind the other." },
+  { short: "view", story: "The last two axes are joined: memory already holds them one after the other." },
 ];
 
 export const AXES = { T: "token", H: "head", D: "column", E: "column" };

@@ -171,7 +171,7 @@ LETTERS = (
         "cat_slip",
         "abcd",
         "f09f38dfff15",
-        "Put the page's two tables side by side, and remember what the ratio of two weights in a row depends on.",
+        "Put the tutorial's two tables side by side, and remember what the ratio of two weights in a row depends on.",
         wrong={
             "a": "Weights need not be symmetric: softmax takes every row for itself.",
             "b": "Add up the rows of the printed weights: what do they give?",

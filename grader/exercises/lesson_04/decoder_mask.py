@@ -71,7 +71,7 @@ EXERCISE = Exercise(
         parts.shape(TOKENS),
         parts.values("hides the future where there is no padding", 2, NO_PADDING),
         parts.values("hides the future and padded keys", 3, TOKENS),
-        parts.values("works for any pad_idx, wherever the padding stands", 1, TOKENS, ZERO, NOTHING),
+        parts.values("works for any pad_idx, wherever the padding is", 1, TOKENS, ZERO, NOTHING),
         is_bool(TOKENS),
         parts.unchanged(TOKENS, weight=0.5),
     ),

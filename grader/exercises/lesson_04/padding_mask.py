@@ -41,7 +41,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(TOKENS),
         parts.values("is True for tokens, False for padding", 3, TOKENS, NO_PADDING),
-        parts.values("works for any pad_idx, wherever the padding stands", 2, TOKENS, ZERO, NOTHING),
+        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, ZERO, NOTHING),
         is_bool(TOKENS),
         parts.unchanged(TOKENS, weight=0.5),
     ),

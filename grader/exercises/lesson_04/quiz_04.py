@@ -119,7 +119,7 @@ QUESTIONS = (
         "which_padding",
         "abcd",
         "76e4c8a6a1a8",
-        "A real token sees everything up to its own position. Where would padding have to stand?",
+        "A real token sees everything up to its own position. Where would padding have to be?",
         wrong={
             "a": "Look at the sentence that is padded at the end: what do its real tokens give to padding?",
             "c": "What comes after a token is its future. Does it see that?",

@@ -228,7 +228,7 @@ MISTAKES = (
         "eval-uses-batch-statistics",
         "in eval mode the batch's own mean and variance are used.",
         "In eval mode, give your module one row alone, then the same row in a batch. Should the results differ?",
-        "`self.training` tells the mode. In eval mode the running statistics stand in for the batch's.",
+        "`self.training` tells the mode. In eval mode the running statistics take the place of the batch's.",
     ),
     _mistake(
         "modes-swapped",
@@ -256,7 +256,7 @@ MISTAKES = (
     ),
     _mistake(
         "momentum-ignored",
-        "the argument momentum is not used: a fixed number stands in its place.",
+        "the argument momentum is not used: a fixed number is in its place.",
         "Make one module with momentum 0.1 and one with 0.5, and give both the same batch.",
         "Where does your `forward` get the momentum from? Look for a number in the lines of the update.",
     ),
@@ -264,7 +264,7 @@ MISTAKES = (
         "last-batch-only",
         "the running statistics are those of the last batch: what came before is lost.",
         "Give it a batch of zeros and then a batch of tens. What should be left of the first one?",
-        "The running statistic stands on both sides of its update. Which share of it is kept?",
+        "The running statistic is on both sides of its update. Which share of it is kept?",
     ),
     _mistake(
         "shares-not-one",
@@ -306,7 +306,7 @@ MISTAKES = (
         "mean-alone-divided",
         "the mean alone is divided, not the difference of x and the mean.",
         "Python divides before it subtracts. What is `8 - 6 / 2`, and what is `(8 - 6) / 2`?",
-        "In the formula the whole difference stands above the fraction line. What stands above it in yours?",
+        "In the formula the whole difference is above the fraction line. What is above it in yours?",
     ),
     _mistake(
         "divides-by-variance",
@@ -322,7 +322,7 @@ MISTAKES = (
     ),
     _mistake(
         "eps-ignored",
-        "the argument eps is not used: it is missing or a fixed number stands in its place.",
+        "the argument eps is not used: it is missing or a fixed number is in its place.",
         "Make one module with eps = 0.1 and one with eps = 10. Should the results be the same?",
         "Is the constructor's eps kept, and does `forward` use what was kept?",
     ),

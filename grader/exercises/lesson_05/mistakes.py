@@ -194,7 +194,7 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
             "the mean alone is divided, not the difference of x and the mean.",
             (
                 "Python divides before it subtracts. What is `8 - 6 / 2`, and what is `(8 - 6) / 2`?",
-                "In the formula the whole difference stands above the fraction line. What stands above it in yours?",
+                "In the formula the whole difference is above the fraction line. What is above it in yours?",
             ),
             norm_variants([right], combines=MEAN_ALONE),
         ),
@@ -203,7 +203,7 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
             "the root is taken twice: the standard deviation is the root of the variance already.",
             (
                 f"The {line} [0, 8] has the variance 16. What is its standard deviation, and by what do you divide?",
-                "Look at what stands under the root in the formula. Do you put the same thing there?",
+                "Look at what is under the root in the formula. Do you put the same thing there?",
             ),
             norm_variants([right], ROOT_TWICE),
         ),
@@ -224,7 +224,7 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
             (
                 f"Give it a {line}, then the same {line} with all numbers ten times as large. By how much should the "
                 "results differ?",
-                "What stands below the fraction line of the formula?",
+                "What is below the fraction line of the formula?",
             ),
             norm_variants([right], [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
         ),
@@ -268,7 +268,7 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
         ),
         Mistake(
             "eps-ignored",
-            "the argument eps is not used: a fixed number stands in its place.",
+            "the argument eps is not used: a fixed number is in its place.",
             (
                 "Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",
                 "Look for a number such as 1e-5 in your lines. Which name belongs there?",
@@ -307,7 +307,7 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
             "the mean is not subtracted before the division.",
             (
                 f"What is the mean of one normalised {line}, with gamma 1 and beta 0? What should it be?",
-                "Look at what stands above the fraction line of the formula.",
+                "Look at what is above the fraction line of the formula.",
             ),
             norm_variants([right], combines=(uncentred,)),
         ),

@@ -29,7 +29,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "pre-norm-instead",
-            "the norm stands in front of the sub-layer: that is pre-norm.",
+            "the norm comes before the sub-layer: that is pre-norm.",
             (
                 "Which of the two orders is asked for here? Compare the two diagrams.",
                 "In post-norm the norm is the last thing that happens, and the sub-layer gets x as it is.",
@@ -40,7 +40,7 @@ EXERCISE = Exercise(
             "added-before-sublayer",
             "the sum goes into the sub-layer; x should be added to what comes out of it.",
             (
-                "Follow the two paths of the diagram: do they meet before the sub-layer or behind it?",
+                "Follow the two paths of the diagram: do they meet before the sub-layer or after it?",
                 "Read your line from the inside out: what does `sublayer` get?",
             ),
             (

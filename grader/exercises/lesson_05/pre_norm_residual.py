@@ -63,7 +63,7 @@ EXERCISE = Exercise(
             "the sum goes into the sub-layer; x should be added to what comes out of it.",
             (
                 "Suppose the sub-layer gives zeros. What should the block return, and what does yours?",
-                "Follow the two paths of the diagram: do they meet before the sub-layer or behind it?",
+                "Follow the two paths of the diagram: do they meet before the sub-layer or after it?",
             ),
             (lambda x, f, n: f(x + n(x)), lambda x, f, n: f(n(x) + n(x))),
         ),

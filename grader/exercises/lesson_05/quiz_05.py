@@ -155,7 +155,7 @@ QUESTIONS = (
         "pre_norm_gradient",
         "abcd",
         "2d4c675faed4",
-        "Draw the path from the last layer back to the first, and write down what stands on it.",
+        "Draw the path from the last layer back to the first, and write down what is on it.",
         wrong={
             "a": "A norm acts on the numbers on the way forward; post-norm stacks have as many.",
             "c": "Both stacks in the picture have 48 layers.",

@@ -117,7 +117,7 @@ EXERCISE = Exercise(
             "the mean is subtracted, in the numbers or inside the variance: that is LayerNorm's way.",
             (
                 "Try your function on the row [3, 3, 3] with gamma 1: RMSNorm gives ones, LayerNorm zeros.",
-                "Under the root stands the mean of the squares of x itself. `var` and `std` subtract the mean first.",
+                "Under the root is the mean of the squares of x itself. `var` and `std` subtract the mean first.",
             ),
             (
                 *(_without_beta(r) for r in norm_variants(LAST, (inside, outside, bare))),
@@ -141,7 +141,7 @@ EXERCISE = Exercise(
             (
                 "Give it a row, then the same row with all numbers ten times as large. By how much should the results "
                 "differ?",
-                "What stands below the fraction line of the formula?",
+                "What is below the fraction line of the formula?",
             ),
             _each(LAST, [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
         ),
@@ -186,7 +186,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "eps-ignored",
-            "the argument eps is not used: a fixed number stands in its place.",
+            "the argument eps is not used: a fixed number is in its place.",
             (
                 "Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",
                 "Look for a number such as 1e-6 in your lines. Which name belongs there?",

@@ -67,7 +67,7 @@ QUESTIONS = (
                 1.0: "That is one pair of columns. How many are there?",
                 7.0: "The product of a position with itself doesn't depend on the position.",
                 49.0: "The product of a position with itself doesn't depend on the position.",
-                0.0: "That would be the product with a vector that stands at right angles.",
+                0.0: "That would be the product with a vector at right angles.",
                 8.0: "That is the length of the vector times √2. What is the product with itself?",
             }
         ),

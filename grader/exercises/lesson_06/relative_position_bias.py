@@ -157,9 +157,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "absolute-distance",
-            "keys before and behind the query are treated alike: only the size of the offset is used.",
+            "keys before and after the query are treated alike: only the size of the offset is used.",
             (
-                "May the token before and the token behind have different biases? Look at the table's width.",
+                "May the token before and the token after have different biases? Look at the table's width.",
                 "Keep the sign of key - query: half of the table is for negative offsets.",
             ),
             (
@@ -216,7 +216,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "future-cut-off",
-            "all keys behind the query are treated as if they stood at its place.",
+            "all keys after the query are treated as if they were in its place.",
             (
                 "Query 0 looks at key 0 and at key 3. Should they have the same bias?",
                 "How many columns has the table? Which is the last one that your index can reach?",

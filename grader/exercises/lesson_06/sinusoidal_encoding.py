@@ -169,7 +169,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "halves-instead-of-interleaved",
-            "all sines stand in front and all cosines behind; here they alternate. Both arrangements are in use.",
+            "all sines come first and all cosines after them; here they alternate. Both arrangements are in use.",
             (
                 "Look at row 0 of got and of expected: where are the zeros?",
                 "Columns 0, 2, 4, … can be assigned at once: a slice with a step, `encoding[:, 0::2]`.",
@@ -233,7 +233,7 @@ EXERCISE = Exercise(
         Mistake(
             "divided-by-length",
             "the exponent is divided by the number of positions; it should be divided by d_model.",
-            ("Call it with two lengths. Should row 1 change?", "Which number stands below 2i in the formula?"),
+            ("Call it with two lengths. Should row 1 change?", "Which number is below 2i in the formula?"),
             (_by_length,),
         ),
         Mistake(

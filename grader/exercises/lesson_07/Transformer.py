@@ -355,7 +355,7 @@ EXERCISE = Exercise(
             "a token of the target can't see itself, and the first one sees nothing.",
             (
                 "Print the target's mask. How many True has its first row?",
-                "A position may see the tokens up to here, the one that stands here included.",
+                "A position may see the tokens up to here, this position included.",
             ),
             (Model(target=_below_diagonal), Model(target=lambda s, t, *_: lower_triangle(t.shape[1]).tril(-1))),
         ),
@@ -375,7 +375,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "mask-on-query-axis",
-            "the source's mask stands on the axis of the queries; it is keys that are hidden.",
+            "the source's mask is on the axis of the queries; it is keys that are hidden.",
             (
                 "Print the shape of the source's mask. Which of its axes is as long as the source?",
                 "The scores are (B, H, Tq, Tk). A hidden word is hidden from every query: which axis is its?",

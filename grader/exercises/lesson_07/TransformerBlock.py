@@ -215,7 +215,7 @@ MISTAKES = (
         "the query looks at itself: key and value are not used.",
         (
             "Change `key` and `value` and call it again. Does the result change?",
-            "Three arguments, three places in the attention. Which argument stands in each of them?",
+            "Three arguments, three places in the attention. Which argument belongs in each of them?",
         ),
         (replace(RIGHT, attends=("query", "query", "query")),),
     ),

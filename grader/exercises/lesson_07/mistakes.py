@@ -1,4 +1,4 @@
-"""Mistakes that several exercises of lesson 07 share: where dropout stands, how layers are stacked."""
+"""Mistakes that several exercises of lesson 07 share: where dropout belongs, how layers are stacked."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ DROPOUT_IN_EVAL_MODE = Mistake(
 
 DROPOUT_HARD_CODED = Mistake(
     "dropout-hard-coded",
-    "with a dropout of 0 numbers are dropped in train mode: somewhere a fixed number stands in its place.",
+    "with a dropout of 0 numbers are dropped in train mode: somewhere a fixed number is in its place.",
     (
         "Make the module with dropout = 0, and call it twice with the same input. Should the results differ?",
         "Which strength does each of your dropouts get, in this class and in those that it makes?",
@@ -150,7 +150,7 @@ def dropout_forgotten(*variants: Variant) -> Mistake:
         "in train mode something is not dropped that should be.",
         (
             "Count the places where the lesson drops something, and those where your `forward` calls a dropout.",
-            "A dropout that stands in `__init__` only does nothing, and `dropout` has to be passed on to inner parts.",
+            "A dropout that is only in `__init__` does nothing, and `dropout` has to be passed on to inner parts.",
         ),
         recognise=in_training(*variants),
     )
@@ -233,7 +233,7 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "positions-forgotten",
-            "no position is added: a token gives the same vector wherever it stands.",
+            "no position is added: a token gives the same vector wherever it is.",
             (
                 "Swap two tokens of a sentence. Should the two vectors only change places?",
                 "Two embeddings are added. Which numbers does the second one look up?",

@@ -110,7 +110,7 @@ QUESTIONS = (
         "6adc81367c26",
         "Three things happen to a sub-layer's output, one after the other. Which comes first in the paper?",
         wrong={
-            "a": "That is the page's line. What happens to the token's own numbers there?",
+            "a": "That is the tutorial's line. What happens to the token's own numbers there?",
             "b": "Here the sum is dropped, and the token's own numbers with it.",
             "d": "The norm comes after the addition, in a post-norm model.",
         },

@@ -266,7 +266,7 @@ EXERCISE = Exercise(
             "another eos",
         ),
         numbers("minds nothing after eos", 2, "words after eos"),
-        numbers("minds where eos stands", 1, "eos too early or too late"),
+        numbers("notices where eos is", 1, "eos too early or too late"),
         numbers("takes a row without eos to its last column", 1, "rows without eos"),
         numbers("takes widths that differ", 1, "a wider target", "a wider prediction", "every row right"),
         _unchanged(("some rows differ before their eos", "words after eos")),
@@ -290,10 +290,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "after-eos-counted",
-            "it compares what stands after eos too; nobody reads on there.",
+            "it compares what comes after eos too; nobody reads on there.",
             (
-                "Write down two rows that are equal up to eos and differ behind it. What does your function say?",
-                "Make everything behind the first eos alike in both, or look at the columns up to it only.",
+                "Write down two rows that are equal up to eos and differ after it. What does your function say?",
+                "Make everything after the first eos alike in both, or look at the columns up to it only.",
             ),
             recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
         ),

@@ -362,7 +362,7 @@ EXERCISE = Exercise(
     cases=cases,
     parts=(
         _decodes("writes one sequence to its end", 2, SINGLE, up_to_eos=True),
-        _decodes("writes a batch; behind eos stands only eos", 3, ENDING),
+        _decodes("writes a batch; after eos comes only eos", 3, ENDING),
         _decodes("stops at max_length, bos counted", 2, TALKING, SHORT),
         _decodes("decodes in eval mode", 2, TRAINING),
         _leaves("leaves the model in the mode it was in", 1.5, MODE, "model", TRAINING, ENDING),
@@ -399,7 +399,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "reads-first-position",
-            "it takes the token that stands at the first position, which never changes: the new one is at the last.",
+            "it takes the token at the first position, which never changes: the new one is at the last.",
             (
                 "Print the shape of the logits in each round. Which axis grows?",
                 "Position t predicts what follows token t. Which position predicts what follows the last token?",
@@ -464,17 +464,17 @@ EXERCISE = Exercise(
             "never-stops",
             "a sequence goes on talking after its eos.",
             (
-                "Print one row of your result. What stands behind the first eos?",
+                "Print one row of your result. What comes after the first eos?",
                 "Keep for every row whether it has ended. What should a row that has ended say next?",
             ),
             recognise=_goes_on,
         ),
         Mistake(
             "another-filler",
-            "behind eos stands another token; the exercise asks for eos.",
+            "after eos comes another token; the exercise asks for eos.",
             (
                 "Print a row that ends early, next to `eos_idx`.",
-                "What should stand in the rest of a row that has ended? Read the docstring once more.",
+                "What should be in the rest of a row that has ended? Read the docstring once more.",
             ),
             recognise=_filled_with_another,
         ),

@@ -204,7 +204,7 @@ EXERCISE = Exercise(
             "after the warm-up the steps are counted from 0 again.",
             (
                 "Print the last rate of the warm-up and the next one. Is there a jump?",
-                "Which step stands under the root after the warm-up: all steps, or those since then?",
+                "Which step is under the root after the warm-up: all steps, or those since then?",
             ),
             recognise=matches_any(
                 lambda step, d_model, warmup: (
@@ -216,7 +216,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "fixed-number",
-            "a number of the paper stands where an argument belongs.",
+            "a number of the paper is used where an argument belongs.",
             (
                 "Is each of the three arguments used?",
                 "Look for 512 and 4000 in your code. Which names belong there?",

@@ -106,11 +106,11 @@ QUESTIONS = (
         "matches",
         _matches,
         0.005,
-        "Cut every row behind its first 2, those without one not at all. Which pairs are equal then?",
+        "Cut every row after its first 2, those without one not at all. Which pairs are equal then?",
         wrong=written(
             {
                 0.75: "That is the share of equal tokens, or one pair too many. Look at the last row once more.",
-                0.25: "In the first row the two differ behind eos. Does that matter?",
+                0.25: "In the first row the two differ after eos. Does that matter?",
                 1.0: "Look at the second row: one of the two has ended there, the other hasn't.",
                 2.0: "That is how many. Which share of the rows is it?",
             }

@@ -311,7 +311,7 @@ EXERCISE = Exercise(
             "it is negative: a loss grows as the right label gets less likely.",
             (
                 "What should the loss be near if every right label has a probability near 1? And near 0.001?",
-                "The logarithm of a probability is negative. What stands before it in the formula?",
+                "The logarithm of a probability is negative. What comes before it in the formula?",
             ),
             _guarded(lambda logits, labels: -_each(logits, labels)),
         ),

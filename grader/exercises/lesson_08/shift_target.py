@@ -145,10 +145,10 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "removed-by-value",
-            "tokens are taken out by what they are, not by where they stand: without a bos or an eos all of them stay.",
+            "tokens are taken out by what they are, not by where they are: without a bos or an eos all of them stay.",
             (
                 "Try it on ids that are neither bos nor eos. How many columns come back?",
-                "Each of the two loses one column. Which one is it, whatever stands in it?",
+                "Each of the two loses one column. Which one is it, whatever is in it?",
             ),
             recognise=_by_value,
         ),
@@ -156,14 +156,14 @@ EXERCISE = Exercise(
             "not-shifted",
             "the label of a position is the token that the decoder is given there: it only has to copy.",
             (
-                "Print both for one row, one below the other. What stands below the first token?",
+                "Print both for one row, one below the other. What is below the first token?",
                 "At each position the decoder has seen the tokens up to here. Which one should it say?",
             ),
             recognise=_apart(0),
         ),
         Mistake(
             "shifted-backwards",
-            "the labels stand before what the decoder is given: it learns to say the token before.",
+            "the labels come before what the decoder is given: it learns to say the token before.",
             (
                 "Print both for one row, one below the other, and read a column from top to bottom.",
                 "Which of the two loses its first token, which its last?",

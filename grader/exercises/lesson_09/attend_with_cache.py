@@ -22,7 +22,7 @@ from grader.tolerance import FLOAT32, FLOAT64, Tolerance
 
 # --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
 
-PROMPT, ONE, SEVERAL = "a prompt", "one token behind a cache", "several tokens behind a cache"
+PROMPT, ONE, SEVERAL = "a prompt", "one token after a cache", "several tokens after a cache"
 
 FAR_BELOW = "scores of -200 and below"  # what is hidden has to be lower still
 OUTPUTS = (
@@ -353,7 +353,7 @@ EXERCISE = Exercise(
         part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
         part("attends causally in a prompt", 3, OUTPUT, PROMPT, FAR_BELOW),
         part("attends to all that came before, one token at a time", 3, OUTPUT, ONE),
-        part("attends causally with several tokens behind a cache", 3, OUTPUT, SEVERAL),
+        part("attends causally with several tokens after a cache", 3, OUTPUT, SEVERAL),
         part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL),
         Part("stays finite at large entries", 0.5, finite, compares_values=False),
         Part("keeps the dtype, float32 and float64", 0.5, float64),
@@ -363,10 +363,10 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "not-causal-behind-cache",
-            "a prompt is causal, but of several tokens that come behind a cache the earlier see the later ones.",
+            "a prompt is causal, but of several tokens that come after a cache the earlier see the later ones.",
             (
                 "When do you hide anything? Does it depend on whether there is a cache?",
-                "Write down, for 3 new tokens behind 2 old ones, which of the 5 keys each of them may see.",
+                "Write down, for 3 new tokens after 2 old ones, which of the 5 keys each of them may see.",
             ),
             (variant(lambda first: _past_and_present if first else _everything),),
         ),
@@ -374,8 +374,8 @@ EXERCISE = Exercise(
             "prompt-not-causal",
             "several tokens come at once, and the earlier of them see the later ones.",
             (
-                "A token alone has nothing behind it. What about the first of five that come together?",
-                "Write down, for 3 new tokens behind 2 old ones, which of the 5 keys each of them may see.",
+                "A token alone has nothing after it. What about the first of five that come together?",
+                "Write down, for 3 new tokens after 2 old ones, which of the 5 keys each of them may see.",
             ),
             (
                 variant(lambda first: _everything),
@@ -386,7 +386,7 @@ EXERCISE = Exercise(
             "mask-aligned-to-top-left",
             "the mask counts the new tokens from 0, as if nothing came before them.",
             (
-                "Print your mask for one new token behind four old ones. How many True should its only row hold?",
+                "Print your mask for one new token after four old ones. How many True should its only row hold?",
                 "The first new token is not token 0. Which position has it, and by how many columns is the triangle "
                 "shifted?",
             ),
@@ -404,7 +404,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "new-tokens-not-seen",
-            "behind a cache the new tokens look at the cache only, not at each other and themselves.",
+            "after a cache the new tokens look at the cache only, not at each other and themselves.",
             (
                 "Change the new key and value. Does the output change?",
                 "In which order do you attend and append? A token may look at itself.",
@@ -431,7 +431,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "keys-kept-as-values",
-            "the old values are lost: old keys stand in their place.",
+            "the old values are lost: old keys are in their place.",
             (
                 "Change the value in the cache alone. Does the output change?",
                 "The cache has two parts. Which of them do you join with the new values?",
@@ -484,9 +484,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "mask-shifted-backwards",
-            "the triangle of the mask is moved to the left; behind a cache it has to move to the right.",
+            "the triangle of the mask is moved to the left; after a cache it has to move to the right.",
             (
-                "Print your mask for one new token behind four old ones. How many True should its only row hold?",
+                "Print your mask for one new token after four old ones. How many True should its only row hold?",
                 "A positive diagonal of `tril` shows more columns, a negative one fewer. Which one do you need?",
             ),
             (
@@ -546,7 +546,7 @@ EXERCISE = Exercise(
             "no-scaling",
             "the scores go into the softmax without being divided by the square root of head_dim.",
             (
-                "Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",
+                "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
                 "How many products does a dot product of two vectors of width D add up?",
             ),
             (variant(scale=1.0),),

@@ -298,7 +298,7 @@ EXERCISE = Exercise(
             "no-rescaling",
             "what earlier blocks left was counted with another maximum, and it is added to the new block's as it is.",
             (
-                "Follow one row through two blocks, the larger scores in the second. Which maximum stands in the "
+                "Follow one row through two blocks, the larger scores in the second. Which maximum is in the "
                 "exponentials of the first block, which in those of the second?",
                 "exp(s − old) and exp(s − new) differ by one factor, the same for all s. Everything that was summed "
                 "with the old maximum needs it.",
@@ -360,7 +360,7 @@ EXERCISE = Exercise(
             "what was summed with the old maximum is rescaled by the wrong factor: one divided by the right one.",
             (
                 "The new maximum is the larger one. Should what was summed before get larger or smaller?",
-                "exp(s - new) is exp(s - old) times a factor. Which difference stands in its exponent?",
+                "exp(s - new) is exp(s - old) times a factor. Which difference belongs in its exponent?",
             ),
             (_inverted_from_second,),
         ),

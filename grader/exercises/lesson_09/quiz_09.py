@@ -78,10 +78,10 @@ QUESTIONS = (
         wrong=written(
             {
                 7.39: "That would make it larger. The maximum that is subtracted has grown.",
-                1.0: "That leaves it as it is. Which maximum stands in the exponentials so far?",
-                0.6: "The maxima stand in exponents; a quotient of the two is something else.",
-                2.0: "That is the difference of the two. It stands in an exponent.",
-                -2.0: "That is the difference of the two. It stands in an exponent.",
+                1.0: "That leaves it as it is. Which maximum is in the exponentials so far?",
+                0.6: "The maxima belong in exponents; a quotient of the two is something else.",
+                2.0: "That is the difference of the two. It belongs in an exponent.",
+                -2.0: "That is the difference of the two. It belongs in an exponent.",
                 0.37: "That is exp(−1). How far apart are the two maxima?",
             }
         ),

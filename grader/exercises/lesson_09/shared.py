@@ -184,7 +184,7 @@ def no_scaling(*variants: Attend) -> Mistake:
         "no-scaling",
         "the scores go into the softmax without being divided by the square root of their vectors' width.",
         (
-            "Compare with the formula of lesson 01, factor by factor: what stands under the fraction line?",
+            "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
             "Cutting the work into pieces changes nothing about a score. Which step turns a dot product into one?",
         ),
         variants,

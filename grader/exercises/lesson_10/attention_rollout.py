@@ -88,7 +88,7 @@ MISTAKES = (
         "identity-forgotten",
         "the weights are multiplied as they are: what a token keeps of itself is missing.",
         (
-            "Around every attention goes a residual: x + attention(x). Which matrix stands for the x?",
+            "Around every attention goes a residual: x + attention(x). Which matrix plays the part of x?",
             "Try it on one layer: half of what a token has comes from itself.",
         ),
         (_product(_plain), _product(_plain, backwards=True)),
@@ -97,7 +97,7 @@ MISTAKES = (
         "order-reversed",
         "the layers are multiplied in the wrong order.",
         (
-            "A product of matrices is read from the right: what happens first stands rightmost.",
+            "A product of matrices is read from the right: what happens first is the rightmost factor.",
             "Which layer works on the tokens first? Walk through two layers by hand.",
         ),
         (_product(with_residual, backwards=True),),

@@ -21,7 +21,7 @@ PROBES: dict[str, dict[str, str]] = {
     "influence": {
         "past": "with {} no output would move when a later token is changed",
         "all": "with {} every output would move with every token, later ones included",
-        "one ahead": "with {} an output would move with the next token, but not with those behind it",
+        "one ahead": "with {} an output would move with the next token, but not with those after it",
         "later": "with {} outputs would move with later tokens, and not with earlier ones",
         "itself hidden": "with {} the first output would move with no token at all",
         "torn": "with {} the table would look torn: an output moves with one later token and not with the next",

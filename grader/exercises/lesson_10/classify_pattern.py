@@ -263,7 +263,7 @@ MISTAKES = (
         "argmax-only",
         "only the place of each row's largest weight counts, not how large it is.",
         (
-            "Try a row such as [0.4, 0.2, 0.2, 0.2]: its largest weight stands first. Does it attend to that token?",
+            "Try a row such as [0.4, 0.2, 0.2, 0.2]: its largest weight comes first. Does it attend to that token?",
             "How large are the weights of a diagonal head on its diagonal, with 5 % of anything mixed in?",
         ),
         recognise=_argmax_only,

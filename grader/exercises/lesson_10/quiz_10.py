@@ -105,7 +105,7 @@ QUESTIONS = (
         "Think of section 6: equal values, uniform weights put in their place, what the residual carries.",
         wrong={
             "a": "There were weights that could be exchanged for others, and the answer stayed.",
-            "b": "A token's vector behind the first layer is a mixture already.",
+            "b": "A token's vector after the first layer is a mixture already.",
             "c": "Every row of every head sums to one, whatever the head is good for.",
         },
     ),

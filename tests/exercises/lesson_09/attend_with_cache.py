@@ -43,7 +43,7 @@ def attend_with_cache(query, key, value, cache):
     return torch.cat(outputs, dim=2), (keys, values)
 
 
-# %% right: is_causal for a prompt, the bias aligned to the bottom right behind a cache
+# %% right: is_causal for a prompt, the bias aligned to the bottom right after a cache
 from torch.nn.attention.bias import causal_lower_right
 
 
@@ -101,7 +101,7 @@ def attend_with_cache(query, key, value, cache):
     return torch.softmax(query @ k.mT / math.sqrt(k.shape[-1]), -1) @ v, (k, v)
 
 
-# %% wrong prompt-not-causal: a mask only behind a cache
+# %% wrong prompt-not-causal: a mask only after a cache
 def attend_with_cache(query, key, value, cache):
     if cache is None:
         return torch.softmax(query @ key.mT / math.sqrt(key.shape[-1]), -1) @ value, (key, value)
@@ -152,7 +152,7 @@ def attend_with_cache(query, key, value, cache):
     return torch.softmax(s.masked_fill(later, -torch.inf), -1) @ v, (k, v)
 
 
-# %% wrong mask-aligned-to-top-left: a square mask that doesn't fit behind a cache
+# %% wrong mask-aligned-to-top-left: a square mask that doesn't fit after a cache
 def attend_with_cache(query, key, value, cache):
     if cache is not None:
         key, value = torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
@@ -196,7 +196,7 @@ def attend_with_cache(query, key, value, cache):
     return F.scaled_dot_product_attention(query, k, v, attn_mask=mask), cache
 
 
-# %% wrong cache-not-extended: behind a cache the new part is forgotten
+# %% wrong cache-not-extended: after a cache the new part is forgotten
 def attend_with_cache(query, key, value, cache):
     if cache is None:
         return F.scaled_dot_product_attention(query, key, value, is_causal=True), (key, value)
