@@ -968,7 +968,7 @@ attempts = {
     "pre-norm": learn_to_reverse(pre=True, warm_up=1),
 }
 for name, losses in attempts.items():
-    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.1f}")
+    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.0f}")
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):

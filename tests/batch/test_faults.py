@@ -261,7 +261,7 @@ def test_database_that_stays_locked_loses_nothing(room, monkeypatch):
     outcome = room.grade()
     assert outcome.graded == 0
     assert not outcome.problems
-    assert room.marks() == {"ann": 0.13, "bo": 0.13}
+    assert room.marks() == {"ann": 0.07, "bo": 0.07}
 
 
 def test_folder_that_cannot_be_written_costs_one_student_the_notebook_only(room):

@@ -32,7 +32,7 @@ def test_same_gradebook_and_notebooks_as_nbgrader_autograde(room, tmp_path):
     shutil.copytree(room.root, theirs.root)
     command(theirs.root, "nbgrader", "autograde", LESSON)
     outcome = room.grade()
-    assert room.marks() == {"ann": 1, "bo": 0.13, "cy": outcome.records["cy"].result.mark, "dee": 0}
+    assert room.marks() == {"ann": 1, "bo": 0.07, "cy": outcome.records["cy"].result.mark, "dee": 0}
     assert room.book() == theirs.book()
     penalties = {row[0]: row[2] for row in room.book()["grades"]}
     assert penalties["ann"] == 1
@@ -61,12 +61,12 @@ def test_what_is_graded_is_left_alone_until_it_changes(room):
     assert outcome.graded == 1
     assert outcome.records["bo"].result.mark == 1
     rows = {row[0]: row[4:] for row in room.book()["grades"]}
-    assert [bool(row) if i == 3 else row for i, row in enumerate(rows["ann"])] == [0.13, 0.75, 0.5, False]
+    assert [bool(row) if i == 3 else row for i, row in enumerate(rows["ann"])] == [0.07, 0.75, 0.5, False]
     # A mark by hand stays, but it was given to another submission: a teacher is asked to look.
     assert [bool(row) if i == 3 else row for i, row in enumerate(rows["bo"])] == [1, 0.75, 0.5, True]
     assert {row[3] for row in room.book()["comments"]} == {"well tried"}
     assert room.grade(force=True).graded == 3
-    assert [row[4:7] for row in room.book()["grades"]] == [(0.13, 0.75, 0.5), (1, 0.75, 0.5), (0.13, 0.75, 0.5)]
+    assert [row[4:7] for row in room.book()["grades"]] == [(0.07, 0.75, 0.5), (1, 0.75, 0.5), (0.07, 0.75, 0.5)]
     assert len(results.path_of(room.root, LESSON).read_text().splitlines()) > 7
 
 
@@ -132,7 +132,7 @@ def test_odd_lines_of_the_log_are_passed_over_and_told(room):
         path.write_text(json.dumps(line) + "\n" + "[" * 100_000 + "\n")
         room.said.truncate(0)
         outcome = room.grade()
-        assert (outcome.graded, room.marks()) == (1, {"ann": 0.13}), name
+        assert (outcome.graded, room.marks()) == (1, {"ann": 0.07}), name
         assert name == "no exercise" or f"Passed over in the log of results: {LESSON}.jsonl:1" in room.said.getvalue()
         assert sorted(results.latest(room.root, LESSON)) == ["ann"]
 
@@ -151,7 +151,7 @@ def test_command_line(room):
     words = ("grader", "autograde", str(room.root), "00", "--workers", "2")
     done = command(room.root, *words, "--json")
     told = json.loads(done.stdout)
-    assert told["marks"] == {"ann": 1, "bo": 0.13}
+    assert told["marks"] == {"ann": 1, "bo": 0.07}
     assert told["summary"]["full"] == 1
     assert told["summary"]["mistakes"][0]["mistake"] == "squared"
     assert "2 of 2 graded" in done.stderr

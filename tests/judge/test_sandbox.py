@@ -208,4 +208,4 @@ def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):
     monkeypatch.setattr(sandbox_module.platform, "machine", lambda: "riscv64")
     done = told()
     assert done.exit_code == 1
-    assert "mend  A student's process: Grading runs students' code and has to confine it" in done.output
+    assert "fix   A student's process: Grading runs students' code and has to confine it" in done.output

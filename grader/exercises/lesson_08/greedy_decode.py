@@ -331,13 +331,13 @@ def _eos_lost(session: Session) -> bool:
 
 
 def _other_start(session: Session) -> bool:
-    """Every sequence starts with one and the same token, and it isn't bos."""
-    starts = set()
+    """Every sequence starts with eos, or with one and the same token, and it isn't bos."""
+    starts: set[object] = set()
     for case in session.cases.values():
         got = ids(session, case)
         if got is None or bool((got[:, 0] == case.args["bos_idx"]).any()):
             return False
-        starts |= set(got[:, 0].tolist())
+        starts |= {"eos"} if bool((got[:, 0] == case.args["eos_idx"]).all()) else set(got[:, 0].tolist())
     return len(starts) == 1
 
 

@@ -1187,7 +1187,7 @@ class MultiHeadAttention(Attention):
         return weights if mask is None else weights.masked_fill(~mask, -math.inf)
 
 
-# %% wrong -: -100 where nothing may be seen
+# %% wrong small-negative-fill: -100 where nothing may be seen
 class MultiHeadAttention(Attention):
     def hide(self, scores, mask):
         return scores.masked_fill(~mask, -100.0)

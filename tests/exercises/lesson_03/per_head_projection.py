@@ -180,6 +180,6 @@ def per_head_projection(x, u):
     return torch.stack([x @ matrix.T for matrix in u], dim=1)
 
 
-# %% wrong loop-axis-from-the-front: heads first of all axes
+# %% wrong two-axes-only: heads first, of all axes
 def per_head_projection(x, u):
     return torch.stack([x @ m.T for m in u])

@@ -1153,7 +1153,7 @@ class Transformer(nn.Module):
         return self.decoder(trg, memory, src_mask, trg_mask)
 
 
-# %% wrong -: lesson 07's ids of padding, whatever it is made with
+# %% wrong pad-indices-ignored: lesson 07's ids of padding, whatever it is made with
 class Transformer(Model):
     def make_src_mask(self, src):
         return (src != 1).unsqueeze(1).unsqueeze(2)
@@ -1162,7 +1162,7 @@ class Transformer(Model):
         return (trg != 2).unsqueeze(1).unsqueeze(2) & self.future(trg)
 
 
-# %% wrong -: padding is 0 in both languages
+# %% wrong pad-indices-ignored: padding is 0 in both languages
 class Transformer(Model):
     def make_src_mask(self, src):
         return (src != 0).unsqueeze(1).unsqueeze(2)
