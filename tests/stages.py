@@ -23,6 +23,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
 # In this interpreter's kernel, whatever is installed as "python3", but forked.
 NBVAL = ["-p", "tests.kernels", "--nbval", "--nbval-current-env", "solutions", "notebooks"]
+# What of tests/judge runs as another user each time.
+OTHERS = [f"tests/judge/test_{name}.py" for name in ("honest", "sandbox", "escape")]
 # Tools of the tests whose docstrings hold examples.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 
@@ -47,8 +49,8 @@ STAGES: dict[str, list[list[str]]] = {
         [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES],
     ],
     "build": [["grader", "build", "--check"]],
-    # The judge's tests once more, as nobody where this is root, and as root where it isn't.
-    "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, "tests/judge"]],
+    # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
+    "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "browser": [[*PYTEST, "tests/browser"]],
