@@ -149,8 +149,10 @@ def refuses_long(case: str, longer: Callable[[Case], tuple[Any, ...]]) -> Part:
     def judge(session: Session) -> Finding | None:
         name, full = session.exercise.name, session.cases[case]
         assert full.setup is not None
-        args = longer(full)
-        length, longest = args[0].shape[1], full.setup.init[-1]
+        tokens, *rest = longer(full)
+        # A message that holds all the tokens must not name the two numbers by chance.
+        args = (torch.zeros_like(tokens), *rest)
+        length, longest = tokens.shape[1], full.setup.init[-1]
         outcome = session.build(full.setup, "short", session.dtype(full))
         outcome = session.ask(Request("call", "@short", args)) if outcome.ok else outcome
         asked = f"`{name}` was made with max_length = {longest} and called with {length} tokens"
