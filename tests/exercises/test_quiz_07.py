@@ -46,7 +46,7 @@ class TestQuiz(QuizTests):
         ("attentions", 7, "a block of the encoder"),
         ("visible", 15, "causal mask alone"),
         ("visible", np.int64(9), "only columns"),
-        ("dropout_line", "A", "the page's line"),
+        ("dropout_line", "A", "the tutorial's line"),
         ("who_asks", "b", "step 16"),
         ("one_block", "d", "different objects"),
     ]

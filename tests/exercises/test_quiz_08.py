@@ -52,7 +52,7 @@ class TestQuiz(QuizTests):
         ("calls", 20, "from the start"),
         ("calls", 21, "bos"),
         ("matches", 0.75, "last row"),
-        ("matches", 0.25, "behind eos"),
+        ("matches", 0.25, "after eos"),
         ("too_good", "b", "smaller"),
         ("forced", "c", "by heart"),
         ("no_eval", "D", "optimiser"),
