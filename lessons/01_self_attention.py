@@ -97,20 +97,22 @@ print("plain average, for it:", (robot + crate) / 2)
 # for**. Multiply entry by entry and add up: what fits gets the large weight.
 
 # %%
-found_by = {"robot": torch.tensor([0.9, 0.1]), "crate": torch.tensor([0.1, 0.9])}  # goes with "weak", with "heavy"
+# How well it goes with "weak", and with "heavy".
+found_by = {"robot": torch.tensor([0.9, 0.1]), "crate": torch.tensor([0.1, 0.9])}
 looks_for = {"it was too heavy": torch.tensor([0.0, 1.0]), "it was too weak": torch.tensor([1.0, 0.0])}
 
 for ending, wanted in looks_for.items():
     for_robot, for_crate = found_by["robot"] @ wanted, found_by["crate"] @ wanted
-    print(f"{ending:17s} robot {for_robot:.1f}, crate {for_crate:.1f} -> ", for_robot * robot + for_crate * crate)
+    mixture = for_robot * robot + for_crate * crate
+    print(f"{ending:17s} robot {for_robot:.1f}, crate {for_crate:.1f} -> ", mixture)
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 2.4), layout="constrained")
 for panel, (ending, wanted) in zip(panels, looks_for.items(), strict=True):
     for place, (word, key) in enumerate(found_by.items()):
         fit = (key @ wanted).item()
-        line = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.4", "lw": 10 * fit, "color": "tab:blue", "alpha": 0.6}
-        panel.annotate("", (place, 0.12), (2, 0.12), arrowprops=line)
+        arc = {"arrowstyle": "-", "connectionstyle": "arc3,rad=0.4", "color": "tab:blue", "alpha": 0.6}
+        panel.annotate("", (place, 0.12), (2, 0.12), arrowprops=arc | {"lw": 10 * fit})
         panel.text(place, 0, f"{word}\n{fit:.1f}", ha="center", va="top")
     panel.text(2, 0, ending.replace("it ", "it\n"), ha="center", va="top")
     panel.set(xlim=(-0.4, 2.6), ylim=(-0.35, 0.85))
