@@ -7,7 +7,6 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -67,23 +66,25 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
     )
 
 
+def course_layout(root: Path) -> Any:
+    """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
+    if not (root / f"{CONFIG}.py").is_file():
+        raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
+    config = _config(root.resolve())
+    layout = CourseDirectory(config=config)
+    if "root" not in config.CourseDirectory:
+        layout.root = str(root.resolve())
+    return layout
+
+
 class ClassDirectory:
     """The course in `root`; `lesson` is the full name of one of its assignments."""
 
     def __init__(self, root: Path, lesson: str) -> None:
         self.root = root.resolve()
-        if not (self.root / f"{CONFIG}.py").is_file():
-            raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
-        self.config = _config(self.root)
+        self.layout = course_layout(root)
+        self.config: Config = self.layout.config
         self.lesson = self._lesson(lesson)
-
-    @cached_property
-    def layout(self) -> Any:
-        """nbgrader's own `CourseDirectory`."""
-        layout = CourseDirectory(config=self.config)
-        if "root" not in self.config.CourseDirectory:
-            layout.root = str(self.root)
-        return layout
 
     def _lesson(self, wanted: str) -> str:
         source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
