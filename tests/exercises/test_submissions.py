@@ -24,7 +24,7 @@ SEEDS = {"same process": [("practice", False)], "forked process": [(b"a secret",
 
 
 def in_turn() -> Iterator[object]:
-    """The wrong submissions, each in one of both places by turns: every mistake is met in both, for it has two at least."""
+    """The wrong submissions, each in one place. A mistake has two at least, so every mistake is met in both places."""
     places, met = list(SEEDS), Counter[tuple[str, str]]()
     for one in WRONG:
         place = places[met[one.exercise, one.mistake] % 2]
