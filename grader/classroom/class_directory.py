@@ -77,6 +77,11 @@ def course_layout(root: Path) -> Any:
     return layout
 
 
+def secret_of(root: Path, config: Config) -> bytes:
+    """The course's secret."""
+    return read_secret(root, str(config.JudgingExporter.get("secret_file", "judge_secret")))
+
+
 class ClassDirectory:
     """The course in `root`; `lesson` is the full name of one of its assignments."""
 
@@ -100,9 +105,8 @@ class ClassDirectory:
 
     def settings(self) -> GradingSettings:
         """How this lesson is graded."""
-        mine = self.config.JudgingExporter
-        secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
-        unsafe = bool(mine.get("unsafe_no_sandbox", False))
+        secret = secret_of(self.root, self.config)
+        unsafe = bool(self.config.JudgingExporter.get("unsafe_no_sandbox", False))
         return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe)
 
     def limits(self) -> Limits:

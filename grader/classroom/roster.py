@@ -11,7 +11,7 @@ import io
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 
@@ -248,17 +248,13 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     for person in people:
         told = {name: value for name, value in vars(person).items() if value}
         new[person.id] = replace(old.get(person.id, person), **told)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(astuple(new[one]) for one in sorted(new))
     programs_on_path()
     with Gradebook(db_url, course_id) as book:
         for person in people:
             entry = new[person.id]
             kept = {name: getattr(entry, name) for name in ("first_name", "last_name", "email", "lms_user_id")}
             book.update_or_create_student(entry.id, **{name: value for name, value in kept.items() if value})
-    write_atomically(course / FILE, text.getvalue(), 0o600)
+    save(course, new.values())
     listed = {person.id for person in people}
     return Change(
         tuple(sorted(listed - set(old))),
@@ -266,3 +262,15 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
         tuple(sorted(set(old) - listed)),
         len(new),
     )
+
+
+def save(course: Path, people: Collection[Person]) -> None:
+    """Write `roster.csv` with these people in it; without any, there is none."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(astuple(person) for person in sorted(people, key=lambda person: person.id))
+    if people:
+        write_atomically(course / FILE, text.getvalue(), 0o600)
+    else:
+        (course / FILE).unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -53,8 +54,52 @@ def create(folder: Path, course_id: str, exchange: str, solutions: Path | None) 
     click.echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 
+FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+
+
+@course.command()
+@FOLDER
+@click.argument("student")
+def forget(folder: Path, student: str) -> None:
+    """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
+
+    What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
+    searches for the person, and ends with exit code 1 if a file still mentions them.
+    """
+    with _teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom.forget import forget as remove
+
+        with locked(folder.resolve()):
+            outcome = remove(folder.resolve(), student)
+    click.echo("\n".join(f"removed: {path}" for path in outcome.removed))
+    if outcome.mentioned:
+        click.echo("\n".join(f"still mentioned in: {path}" for path in outcome.mentioned))
+        raise SystemExit(1)
+    click.echo("A search of the course directory and the exchange finds nothing more.")
+
+
+@course.command()
+@FOLDER
+@click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
+@click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
+def expire(folder: Path, before: datetime, yes: bool) -> None:
+    """Remove everybody who has handed nothing in since a day."""
+    with _teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom.forget import forget as remove
+        from grader.classroom.forget import last_handed_in
+
+        old = sorted(who for who, time in last_handed_in(folder).items() if time < before)
+        for student in old if yes else ():
+            with locked(folder.resolve()):
+                remove(folder.resolve(), student)
+    done = "removed" if yes else "would be removed (--yes removes them)"
+    click.echo(f"{len(old)} {done}: {', '.join(old) or 'nobody'}")
+
+
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@FOLDER
 @click.argument("lesson")
 @click.option(
     "--workers",
@@ -83,7 +128,7 @@ def autograde(
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--names", is_flag=True, help="Say which students' submissions look alike.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
@@ -106,9 +151,6 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     page = page or folder / "insights.html"
     page.write_text(as_html(f"Insights into {folder.resolve().name}", shown, names), encoding="utf-8")
     click.echo(f"The same as a page: {page}")
-
-
-FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
 
 
 @click.command()
@@ -173,8 +215,11 @@ def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | No
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="For Canvas: the gradebook as it was exported there.",
 )
+@click.option(
+    "--pseudonyms", is_flag=True, help="In CSV and JSON: no names, and ids that only the course can work out."
+)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
-def export(folder: Path, kind: str, exported: Path | None, output: Path | None) -> None:
+def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
     """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
 
     A mark is blank where nothing was handed in, where the student is excused, or where something waits for a mark by
@@ -184,13 +229,17 @@ def export(folder: Path, kind: str, exported: Path | None, output: Path | None) 
         raise CourseError(
             "Canvas's import needs its own numbers: export the gradebook there, and name it with --from FILE."
         )
+    if pseudonyms and kind not in ("csv", "json"):
+        raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
     with _teachers_packages():
         from grader.atomic import write_atomically
         from grader.classroom import marks as files
-        from grader.classroom.class_directory import course_layout
+        from grader.classroom.class_directory import course_layout, secret_of
 
         layout = course_layout(folder)
         marks = files.marks_of(folder, layout, layout.config)
+        if pseudonyms:
+            marks = files.pseudonymous(marks, secret_of(folder, layout.config))
     writers = {"moodle": files.as_moodle, "csv": files.as_csv, "json": files.as_json}
     left_out: list[str] = []
     if exported is not None and kind == "canvas":

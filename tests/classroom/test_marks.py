@@ -171,6 +171,17 @@ def test_the_command_writes_each_kind(course, tmp_path):
     document = json.loads((course / "marks-json.json").read_text())
     assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None}
     assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600
+    (course / "judge_secret").write_text("s" * 64)
+    done = CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
+    assert done.exit_code == 0, done.output
+    text = (course / "marks-json.json").read_text()
+    assert not any(name in text for name in ("ann", "Lee", "example.org", "1007"))
+    assert sorted(one["total_percent"] or 0 for one in json.loads(text)["students"]) == [0, 0, 80, 100]
+    (course / "judge_secret").write_text("t" * 64)
+    CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
+    assert (course / "marks-json.json").read_text() != text
+    refused = CliRunner().invoke(main, ["export", str(course), "--to", "moodle", "--pseudonyms"])
+    assert "moodle has to know whose a mark is" in refused.output
     refused = CliRunner().invoke(main, ["export", str(course), "--to", "canvas"])
     assert refused.exit_code == 2
     assert "name it with --from FILE" in refused.output
