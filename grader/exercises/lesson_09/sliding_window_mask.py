@@ -187,7 +187,7 @@ EXERCISE = Exercise(
         NOT_BOOL,
         replace(
             MASK_AS_CONDITION,
-            symptom="Python's `and`, `or`, `not` and chains such as `a < b < c` need one True or False; a mask is many.",
+            symptom="Python's `and`, `or`, `not` and chains as in `a < b < c` need one True or False; a mask is many.",
             hints=(
                 "Do two comparisons meet in one line of yours? A chain of them holds a hidden `and`.",
                 "Masks are negated and combined entry by entry. Which operators do that?",
