@@ -23,6 +23,8 @@ class TestQuiz(QuizTests):
         "twice_as_long": "b",
         "what_is_saved": "c",
         "first_of_three": "b",
+        "window_scores": 15,
+        "key_head": 4,
     }
     spellings = (
         ("table_entries", 1.2e7),
@@ -56,6 +58,10 @@ class TestQuiz(QuizTests):
         ("twice_as_long", "c", "whole table"),
         ("what_is_saved", "A", "takes memory"),
         ("first_of_three", "a", "top left"),
+        ("window_scores", 18, "first tokens"),
+        ("window_scores", 1, "Draw the 6 rows"),
+        ("key_head", 5, "counted from 0"),
+        ("key_head", 0, "How large is a group"),
     )
     kinds = (
         ("table_entries", "12000000", "expected a number"),

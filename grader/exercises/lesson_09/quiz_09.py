@@ -135,6 +135,35 @@ QUESTIONS = (
             "d": "It may see itself. What about the tokens that came before?",
         },
     ),
+    number(
+        "window_scores",
+        lambda: sum(min(query + 1, 3) for query in range(6)),
+        0,
+        "Draw the 6 rows. How many keys does each of them show, from the first to the last?",
+        wrong=written(
+            {
+                18.0: "Do the first tokens have two tokens before them?",
+                21.0: "That is the causal mask. What does a window of 3 hide of it?",
+                36.0: "That is every entry of the mask.",
+                11.0: "That is a window of 2. The token itself and two more are seen.",
+                24.0: "That window reaches to both sides.",
+            }
+        ),
+    ),
+    number(
+        "key_head",
+        lambda: 37 // (64 // 8),
+        0,
+        "How large is a group? Then count the groups, from 0, up to the one that query head 37 is in.",
+        wrong=written(
+            {
+                5.0: "Groups are made of neighbours, and they are counted from 0.",
+                37.0: "There are 8 key heads only.",
+                8.0: "That is how many query heads share a key head.",
+                36.0: "There are 8 key heads only.",
+            }
+        ),
+    ),
 )
 
 EXERCISE = quiz("quiz_09", LESSON, 2, QUESTIONS)
