@@ -1165,8 +1165,7 @@ draw_measured(
 # and the online one may take twice as long. What they pay for many small operations they get back only in part,
 # because small pieces fit into the processor's fast memory. The fused one has both advantages at once.
 #
-# **Which kernel ran?** The fused operation has conditions. On a CPU it wants four axes, (B, H, T, D), and values as
-# wide as the keys. Where they aren't met, PyTorch computes something else, without a word. Its profiler lists the
+# **Which kernel ran?** The fused operation is one of several kernels that PyTorch may choose. Its profiler lists the
 # operators that really ran.
 
 
@@ -1194,8 +1193,9 @@ fused = any("flash" in operator for operator in ran)
 compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it runs the plain formula")
 
 # %% [markdown]
-# `flash_attention_for_cpu` is the fused kernel. With narrower values there are `math` and a softmax: the plain formula,
-# with its whole matrix. To make sure of a kernel, allow only that one. Then PyTorch raises, and its warnings say why.
+# `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
+# formula, with its whole matrix, and without a word. On a CPU the fused kernel wants four axes, (B, H, T, D), and values
+# as wide as the keys. To make sure of a kernel, allow no other. Then PyTorch raises, and its warnings say why.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
