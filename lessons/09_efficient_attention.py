@@ -47,7 +47,7 @@ import os
 import time
 import warnings
 
-os.environ["KINETO_LOG_LEVEL"] = "99"  # read by the next import: torch's profiler (section 9) prints no messages
+os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler (section 9) stays quiet
 
 import matplotlib.pyplot as plt
 import torch
@@ -119,7 +119,7 @@ for seq_len in (256, 512, 1024):
 # %%
 predict(
     "09_ten_times",
-    "10,000 tokens in place of 1000: how many times as large do the two matrices become?",
+    "10 000 tokens in place of 1000: how many times as large do the two matrices become?",
     ["10 times", "20 times", "100 times", "1000 times"],
 )
 
@@ -174,7 +174,7 @@ plt.show()
 # <details><summary>I don't know which arguments to use</summary>
 #
 # All of them. Write down the shape of the weights in multi-head attention for a batch, axis by axis. How many numbers
-# are that?
+# is that?
 #
 # </details>
 
@@ -642,7 +642,7 @@ compare_guess("09_repeat", next(call for call, order in orders.items() if order 
 # for the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast
 # over its group. `unflatten` makes two axes of one.
 #
-# What is saved is the cache. With your own function, for the sizes of Llama 2 70B:
+# Fewer heads of keys make the cache smaller. Here are its bytes for the sizes of Llama 2 70B, from your own function:
 
 # %% role="try"
 # Try it: 64 heads of queries, and fewer and fewer heads of keys and values.
@@ -654,8 +654,8 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 #
 # Difficulty 3 of 5
 #
-# `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), `value` (..., Hkv, Tk, d_v). Query head h reads key head h
-# // (Hq / Hkv). There is no mask. Where Hkv doesn't divide Hq, raise a `ValueError` that names both numbers. The
+# `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), `value` (..., Hkv, Tk, d_v). Query head h reads key head
+# `h // (Hq / Hkv)`. There is no mask. Where Hkv doesn't divide Hq, raise a `ValueError` that names both numbers. The
 # fused attention is excluded.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
@@ -822,9 +822,9 @@ print("rows 2 and 3 of all", all_scores.softmax(-1)[2:4] @ value, sep="\n")
 print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 
 # %% [markdown]
-# So take a chunk of queries, make *its* rows, mix, keep the output, throw the rows away, and take the next chunk.
-# Only `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row.
-# (A function from which this lesson takes the idea has `chunk_size=32` by default: 32 rows, however long the text.)
+# So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
+# `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row. The code
+# that this section follows takes `chunk_size=32` if nothing else is said: 32 rows, however long the text.
 #
 # How to walk in steps is worth a look, because the last step may be shorter. A slice may reach past the end; it stops
 # there. A number of steps that is rounded *down* forgets what is left over.
@@ -904,7 +904,7 @@ for my_size in (1, 4, 6, 32):
 #
 # A chunk still has Tk columns: for a million keys one single row takes 4 MB. Can a row be cut as well? Softmax seems to
 # forbid it. It divides by the sum over *all* keys, and before that it subtracts the maximum over all of them. Here is
-# one row of six scores, and one number for each key to be mixed.
+# one row of six scores, and one value for each key.
 
 # %%
 row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
@@ -953,7 +953,8 @@ for s, v in blocks:
 # block is added. In the third block the maximum stays at 5, and the factor is 1. The last line is the output of all at
 # once. This is the **online softmax**: the row is read once, from left to right, and three things are remembered.
 #
-# For many queries the three are columns: a maximum, a sum and a row of mixed values *for each query*. Step through it.
+# For many queries the three are columns: a maximum, a sum and a weighted sum of values *for each query*.
+# Step through it.
 
 # %%
 from grader.views import OnlineSoftmax
@@ -1082,8 +1083,8 @@ plt.show()
 # ## 9 · Measured
 #
 # Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about
-# 4 · T² · D operations in all. How many your machine does in a second, the product of two large matrices tells. That
-# gives a prediction that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
+# 4 · T² · D operations in all. The product of two large matrices tells how many of them your machine does in a second.
+# That gives a time that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
 # **cutting saves memory, not arithmetic.**
 
 
@@ -1194,8 +1195,9 @@ compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it ru
 
 # %% [markdown]
 # `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
-# formula, with its whole matrix, and without a word. On a CPU the fused kernel wants four axes, (B, H, T, D), and values
-# as wide as the keys. To make sure of a kernel, allow no other. Then PyTorch raises, and its warnings say why.
+# formula, with its whole matrix, and without a word. On a CPU the fused kernel wants four axes, (B, H, T, D), and
+# values as wide as the keys. To make sure of a kernel, allow no other. Then PyTorch raises, and its warnings say
+# why.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
@@ -1213,9 +1215,9 @@ with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
-# And where your mask is one that no kernel knows? **FlexAttention** (`torch.nn.attention.flex_attention`) takes the
-# mask as a small Python function of two positions, and compiles a fused kernel for it. Tiles in which everything is
-# hidden are skipped. So a sliding window saves time as well.
+# The fused kernel takes a mask as a matrix, and computes hidden scores as well. **FlexAttention**
+# (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions, and compiles a fused
+# kernel for it. Tiles in which everything is hidden are skipped. So a sliding window saves time, not only memory.
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a
 # softmax that is its output. So besides query, key and value the whole matrix is kept, and if it is cut into
@@ -1263,7 +1265,7 @@ print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64
 #    scores of the first chunk in `chunked_attention`?
 # 4. `last_chunk` (a whole number): the same call. How many queries are in the last chunk?
 # 5. `factor` (a number, to two decimals): the running maximum of a row is 3, the next block's largest score is 5. By
-#    what are the sum and the mixture so far multiplied?
+#    what are the sum and the weighted sum so far multiplied?
 # 6. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
 #    running sum after the second block?
 # 7. `twice_as_long` (a letter): a sequence becomes twice as long, `chunk_size` stays. The scores that
