@@ -83,6 +83,17 @@ def reads(head: Callable[[int, int, int], int]) -> Attend:
     return wrong
 
 
+def _repeated_on_axis_one(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Interleaved, and for exactly one leading axis: without a batch, `repeat` adds one."""
+    times = (1, query.shape[-3] // key.shape[-3], 1, 1)
+    return by_hand()(query, key.repeat(times), value.repeat(times), 0)
+
+
+def _groups_apart(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """The axes of the groups and of their heads are left as two."""
+    return reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
+
+
 def _of_groups(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> Attend:
     """Grouped rightly, then something else in place of attention."""
 
@@ -187,7 +198,7 @@ EXERCISE = Exercise(
                 "Repeat the numbers 0, 1 three times in two ways: 0 1 0 1 0 1 and 0 0 0 1 1 1. Which of them are "
                 "groups of neighbours, and which one does your code make?",
             ),
-            (reads(lambda h, heads, kv_heads: h % kv_heads),),
+            (reads(lambda h, heads, kv_heads: h % kv_heads), _repeated_on_axis_one),
         ),
         Mistake(
             "first-group-only",
@@ -225,6 +236,15 @@ EXERCISE = Exercise(
             tuple(_queries_merged(repeated, mean) for repeated in (True, False) for mean in (True, False)),
         ),
         Mistake(
+            "groups-left-apart",
+            "the outputs are right, but groups and their heads are still two axes.",
+            (
+                "Compare the shape you got with the one expected: which two axes should be one?",
+                "Two neighbouring axes become one without moving a number. Count them from the end.",
+            ),
+            (_groups_apart,),
+        ),
+        Mistake(
             "heads-reordered",
             "the outputs are right, but the query heads have changed places.",
             (
@@ -245,7 +265,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "heads-not-shared",
-            "the query heads meet the key heads one by one, which needs as many of each.",
+            "the query heads meet the heads of keys or values one by one, which needs as many of each.",
             (
                 "Print both shapes before the product that fails. Which axes should be equal?",
                 "Either make each key head appear once for every query head of its group, or give the queries an axis "

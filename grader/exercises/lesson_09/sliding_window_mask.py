@@ -140,6 +140,8 @@ EXERCISE = Exercise(
                 _where(lambda back, window: (back <= 0) & (back >= -window)),
                 _where(lambda back, window: back < window),
                 _where(lambda back, window: back <= window),
+                _where(lambda back, window: back > -window),
+                _where(lambda back, window: back >= -window),
                 _where(lambda back, window: (back >= -1) & (back < window)),
                 _where(lambda back, window: (back >= -1) & (back < window - 1)),
             ),

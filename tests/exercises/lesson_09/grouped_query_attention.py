@@ -109,6 +109,24 @@ def grouped_query_attention(query, key, value):
     return attend(groups, key.unsqueeze(-4), value.unsqueeze(-4)).flatten(-4, -3)
 
 
+# %% wrong groups-interleaved: repeat, with a batch in mind
+def grouped_query_attention(query, key, value):
+    group = divided(query, key)
+    return attend(query, key.repeat(1, group, 1, 1), value.repeat(1, group, 1, 1))
+
+
+# %% wrong groups-left-apart: not flattened
+def grouped_query_attention(query, key, value):
+    groups = query.unflatten(-3, (key.shape[-3], divided(query, key)))
+    return attend(groups, key.unsqueeze(-3), value.unsqueeze(-3))
+
+
+# %% wrong groups-left-apart: stacked, not concatenated
+def grouped_query_attention(query, key, value):
+    groups = zip(query.split(divided(query, key), -3), key.split(1, -3), value.split(1, -3), strict=True)
+    return torch.stack([attend(*group) for group in groups], dim=-4)
+
+
 # %% wrong first-group-only: head 0 for all
 def grouped_query_attention(query, key, value):
     divided(query, key)
@@ -209,6 +227,11 @@ def grouped_query_attention(query, key, value):
     divided(query, key)
     scores = torch.einsum("...hqd,...hkd->...hqk", query, key) / math.sqrt(query.shape[-1])
     return torch.einsum("...hqk,...hkv->...hqv", scores.softmax(-1), value)
+
+
+# %% wrong heads-not-shared: only the keys are repeated
+def grouped_query_attention(query, key, value):
+    return attend(query, key.repeat_interleave(divided(query, key), -3), value)
 
 
 # %% wrong no-scaling: forgotten

@@ -117,6 +117,11 @@ def sliding_window_mask(seq_len, window):
     return torch.ones(seq_len, seq_len).tril(1).triu(1 - window).bool()
 
 
+# %% wrong looks-ahead: the diagonal of tril moved the other way
+def sliding_window_mask(seq_len, window):
+    return torch.ones(seq_len, seq_len, dtype=torch.bool).tril(window - 1)
+
+
 # %% wrong both-sides: absolute distance
 def sliding_window_mask(seq_len, window):
     at = torch.arange(seq_len)
