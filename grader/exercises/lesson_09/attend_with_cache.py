@@ -322,7 +322,7 @@ def _joined_elsewhere(session: Session) -> bool:
 
 
 def _square_mask(session: Session) -> bool:
-    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the table of new by all."""
+    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the matrix of new by all."""
     case = session.cases[SEVERAL]
     raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
     unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))

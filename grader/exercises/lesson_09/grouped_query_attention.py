@@ -111,7 +111,8 @@ def _one_head(merge: Callable[[Tensor], Tensor], keys: bool = True, values: bool
         group = query.shape[-3] // key.shape[-3]
         key = merge(key) if keys else key.repeat_interleave(group, -3)
         value = merge(value) if values else value.repeat_interleave(group, -3)
-        return attention(*(t.expand(*query.shape[:-2], *t.shape[-2:]) for t in (query, key, value)))
+        key, value = (t.expand(*query.shape[:-2], *t.shape[-2:]) for t in (key, value))
+        return attention(query, key, value)
 
     return wrong
 
@@ -148,7 +149,7 @@ def _first_heads_only(count: Callable[[int, int], int], padded: bool = False) ->
 
 
 def _output_regrouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The output heads in the order of a transposed (Hkv, G) table."""
+    """The output heads in the order of a transposed (Hkv, G) matrix."""
     groups = reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
     return groups.transpose(-4, -3).flatten(-4, -3)
 

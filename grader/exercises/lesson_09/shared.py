@@ -74,7 +74,7 @@ def long_case(
     leading: tuple[int, ...] = (),
     inputs: Axes = ATTEND,
 ) -> Case:
-    """A case whose whole table is far larger than any tensor that has to be made."""
+    """A case whose whole matrix is far larger than any tensor that has to be made."""
     return cut_into(tensors(draw, title, inputs, sizes, leading), name, piece)
 
 
@@ -87,14 +87,14 @@ def table_size(case: Case) -> int:
 
 
 def full_table(session: Session, name: str) -> bool:
-    """Whether a call made a tensor as large as the whole table."""
+    """Whether a call made a tensor as large as the whole matrix."""
     case = session.cases[name]
     outcome = session.call(case)
     return outcome.ok and outcome.largest >= table_size(case)
 
 
 def small_tensors(title: str, weight: float, *names: str) -> Part:
-    """No tensor as large as the whole table is made. Judged after the values."""
+    """No tensor as large as the whole matrix is made. Judged after the values."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -113,7 +113,7 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
 # walks over small tiles in Python takes few steps.
 MEMORY = 96 * 2**20
 LEADING, BEYOND, PIECE = (4, 4), 1270, 128
-ROWS = 50  # that are compared, of each table
+ROWS = 50  # that are compared, of each matrix
 
 
 def _out_of_memory(session: Session) -> Finding | None:
