@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.learner.check import check
+    from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
     from grader.models.attentions import broken_attentions
@@ -20,6 +21,7 @@ __all__ = [
     "broken_attentions",
     "check",
     "compare_guess",
+    "peak_bytes",
     "predict",
     "reset",
     "solution",
@@ -29,6 +31,7 @@ __all__ = [
 _PLACES = {
     "check": "learner.check",
     "compare_guess": "learner.predict",
+    "peak_bytes": "learner.memory",
     "predict": "learner.predict",
     "reset": "learner.starter_code",
     "solution": "learner.starter_code",

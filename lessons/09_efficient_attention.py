@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: 'batches, chunks, online softmax, key-value cache: memory and time, measured'
+#     about: 'what attention costs; key-value cache, sliding window, grouped queries, chunks, online softmax: measured'
 #     picture: online softmax block by block
 #   jupytext:
 #     text_representation:
@@ -16,10 +16,9 @@
 # %% [markdown]
 # # 09 · Attention that scales
 #
-# Every query meets every key. For 10 tokens that is a table of 100 scores, for 10 000 tokens one of 100 million.
-# The table is what fills the memory first. And yet it is only a step on the way: nobody asks for the scores, only
-# for the mixed values. In this lesson you compute the same output without ever holding the table. Then you write
-# a text token by token without computing anything twice.
+# Every query meets every key. For 10 tokens that is a matrix of 100 scores, for 10 000 tokens one of 100 million.
+# And a model that writes would compute the whole matrix again for every new token. In this lesson you write a text
+# token by token without computing anything twice. Then you compute the same output without ever holding the matrix.
 #
 # **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads
 # appear as one more axis, nothing else of lesson 03 is needed.
@@ -27,16 +26,16 @@
 # **Afterwards you can**
 #
 # - handle a whole batch in one go, and say what attention costs in bytes before you run it;
+# - decode with a key-value cache, and keep it small with a window and with shared heads of keys;
 # - cut attention by queries, and by keys with an *online softmax*, and say what is in memory at any moment;
-# - measure memory and time, and compare them with what the formulas say;
-# - decode with a key-value cache, for a prompt of many tokens too, and say how large the cache gets.
+# - measure memory and time, and find out which kernel PyTorch has used.
 #
-# **Time:** <!-- time -->. The plan: a batch → the cost of the table → a
-# few queries at a time → a few keys at a time → measured → one token at a time → a quiz.
+# **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
+# several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz.
 #
 # | letter | meaning |
 # | --- | --- |
-# | `B`, `H` | batch, heads |
+# | `B`, `H` | batch, heads (`Hq` of queries and `Hkv` of keys and values where they differ) |
 # | `T` | tokens in a sequence (`Tq` queries and `Tk` keys where they differ) |
 # | `E` | `d_model`, the width of a token's vector |
 # | `D` | `d_k`, the width of queries and keys; `d_v`, the width of values |
@@ -44,21 +43,160 @@
 
 # %%
 import math
+import os
 import time
-import weakref
+import warnings
+
+os.environ["KINETO_LOG_LEVEL"] = "99"  # torch's profiler (section 9) stays quiet
 
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.profiler import profile
 
-from grader import check
+from grader import check, compare_guess, peak_bytes, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
-# ## 1 · A batch at once
+# ## 1 · What the matrix costs
+#
+# Memory is easy to predict: count the numbers, and multiply by the bytes of one, 4 in float32. Two questions. **How
+# large is the attention matrix for 1000 tokens? And how much memory does attention take for `d_model` 512 and `d_k`
+# 64?** The first has one answer. The second leaves the length open, so its answer is a function.
+
+
+# %%
+def attention_memory(seq_len, d_model=512, d_k=64, size=4):
+    """Bytes of what one head of attention makes and needs, by name, for one sequence."""
+    return {
+        "input": seq_len * d_model * size,
+        "projections": 3 * d_model * d_k * size,  # three matrices, whatever the length
+        "query, key, value": 3 * seq_len * d_k * size,
+        "scores and weights": 2 * seq_len**2 * size,
+        "output": seq_len * d_k * size,
+    }
+
+
+matrix = torch.empty(1000, 1000)
+print(f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers, {matrix.nbytes:,} bytes")
+for name, held in attention_memory(1000).items():
+    print(f"  {name:18} {held / 1e6:6.3f} MB")
+
+# %% [markdown]
+# (1 MB is a million bytes here.) For 1000 tokens two matrices, scores and weights, already outweigh everything else.
+#
+# A prediction should be measured. `peak_bytes(function, x)` runs `function(x)` and adds up the bytes of all new tensors
+# that exist at the same time; it returns the largest sum. What was there before, such as `x`, doesn't count.
+
+# %%
+x = torch.zeros(1000)  # 4000 bytes
+print("x + 1          ", peak_bytes(lambda x: x + 1, x))
+print("(x + 1) * 2    ", peak_bytes(lambda x: (x + 1) * 2, x), " while the product is made, the sum still exists")
+print("a view of x    ", peak_bytes(lambda x: x.view(10, 100), x))
+
+
+# %% [markdown]
+# Now attention as you know it, called *naive* from now on. If the list is right, its peak is two matrices.
+
+
+# %%
+def naive_attention(query, key, value):
+    """All queries with all keys at once."""
+    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(-1) @ value
+
+
+for seq_len in (256, 512, 1024):
+    long = torch.randn(3, seq_len, 64)  # query, key and value
+    measured, predicted = peak_bytes(naive_attention, *long), attention_memory(seq_len)["scores and weights"]
+    print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
+
+# %% [markdown]
+# Measured and predicted agree to the byte.
+
+# %%
+predict(
+    "09_ten_times",
+    "10 000 tokens in place of 1000: how many times as large do the two matrices become?",
+    ["10 times", "20 times", "100 times", "1000 times"],
+)
+
+# %% role="answer"
+print("   tokens matrices MB     rest MB")
+for seq_len in (100, 1000, 10_000, 100_000):
+    held = attention_memory(seq_len)
+    matrices = held["scores and weights"]
+    print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {(sum(held.values()) - matrices) / 1e6:11,.2f}")
+
+heavier = next(
+    t for t in range(1, 1000) if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
+)
+print("the matrices outweigh all the rest from", heavier, "tokens on")
+times = attention_memory(10_000)["scores and weights"] // attention_memory(1000)["scores and weights"]
+compare_guess("09_ten_times", f"{times} times")
+
+# %% [markdown]
+# The matrices grow with the **square** of the length, everything else with the length or not at all. So 100 000 tokens
+# take 80 GB, for a single head. With `d_model` 512 and `d_k` 64 there are eight heads (512 = 8 · 64), each with
+# matrices of its own.
+
+# %% role="draw"
+lengths = [2**n for n in range(6, 18)]
+matrices = [attention_memory(t)["scores and weights"] for t in lengths]
+rest = [sum(attention_memory(t).values()) - matrix for t, matrix in zip(lengths, matrices, strict=True)]
+figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+axes.loglog(lengths, matrices, "o-", color="#00224e", label="scores and weights")
+axes.loglog(lengths, rest, "s--", color="#a59c74", label="everything else")
+axes.axvline(heavier, color="grey", linewidth=0.8)
+axes.set(title="One head, d_model = 512, d_k = 64, float32", xlabel="tokens", ylabel="bytes")
+axes.legend()
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* both axes are logarithmic, so a power of the length is a straight line, and its slope is
+# the exponent. The matrices rise with slope 2. Everything else is flat at first (the projections) and then rises with
+# slope 1. The lines cross at a thin vertical line, near 500 tokens.
+#
+# ### Exercise 1: `attention_matrix_bytes`
+#
+# Difficulty 1 of 5
+#
+# The bytes of the attention weights of a whole layer: one matrix for every head of every sequence. One matrix, not two.
+#
+# <details><summary>I get a float</summary>
+#
+# Bytes are counted in whole numbers. `/` gives a float, and so does `math.pow`; `*` and `**` of whole numbers don't.
+#
+# </details>
+#
+# <details><summary>I don't know which arguments to use</summary>
+#
+# All of them. Write down the shape of the weights in multi-head attention for a batch, axis by axis. How many numbers
+# is that?
+#
+# </details>
+
+
+# %% exercise="attention_matrix_bytes" role="solution"
+def attention_matrix_bytes(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
+    """The bytes of the attention weights (B, H, T, T) of one layer."""
+    ### BEGIN SOLUTION
+    return batch * num_heads * seq_len**2 * bytes_per_element
+    ### END SOLUTION
+
+
+# %% exercise="attention_matrix_bytes" role="check"
+check(attention_matrix_bytes)
+
+# %% role="try"
+# Try it: eight heads, float32. How many tokens fit into 16 GB?
+for my_length in (1000, 8000, 64_000):
+    print(f"{my_length:7,} tokens: {attention_matrix_bytes(1, 8, my_length, 4) / 1e9:8.2f} GB")
+
+# %% [markdown]
+# ## 2 · A batch at once
 #
 # A batch of 2 sequences, each of 3 tokens with 4 numbers, is one tensor (2, 3, 4). You could walk over the sequences
 # in a Python loop. You needn't: as in lesson 01, `@` works on the last two axes and carries the others along.
@@ -71,7 +209,7 @@ w = torch.randn(4, 2, generator=generator)
 in_one_go = sequences @ w
 in_a_loop = torch.stack([sequence @ w for sequence in sequences])
 print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
-print("the same as in a loop:", torch.allclose(in_one_go, in_a_loop))
+print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.4f}")
 
 # %% [markdown]
 # For the scores, transpose the keys of each sequence by itself. The batch axis must stay first. `.mT` swaps the last
@@ -112,17 +250,26 @@ print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} time
 
 # %% [markdown]
 # One thing must hold for every batch: **a sequence doesn't notice its neighbours.** Its output is the same alone and
-# in a batch. Softmax over the wrong axis breaks that, and no shape reveals it.
+# in a batch.
 
 # %%
+predict(
+    "09_wrong_axis",
+    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What tells you so?",
+    ["an error", "a wrong shape", "neither of them"],
+)
+
+# %% role="answer"
 scores = sequences @ sequences.mT / math.sqrt(4)
 for name, axis in (("last axis", -1), ("axis 0", 0)):
     together = scores.softmax(axis) @ sequences
     alone = scores[:1].softmax(axis) @ sequences[:1]
-    print(f"softmax over the {name:9} {tuple(together.shape)}, same alone: {torch.allclose(together[:1], alone)}")
+    apart = (together[:1] - alone).abs().max()
+    print(f"softmax over the {name:9} {tuple(together.shape)}, alone and in the batch: up to {apart:.2f} apart")
+compare_guess("09_wrong_axis", "neither of them" if together.shape == sequences.shape else "a wrong shape")
 
 # %% [markdown]
-# ### Exercise 1: `batched_self_attention`
+# ### Exercise 2: `batched_self_attention`
 #
 # Difficulty 2 of 5
 #
@@ -174,122 +321,510 @@ print(batched_self_attention(sequences, *my_weights)[0])
 print(batched_self_attention(sequences[:1], *my_weights)[0])
 
 # %% [markdown]
-# ## 2 · What the table costs
+# ## 3 · One token at a time
 #
-# Memory is easy to predict: count the numbers, and multiply by the bytes of one, 4 in float32. Two questions. **How
-# large is the attention matrix for 1000 tokens? And how much memory does attention take for `d_model` 512 and `d_k`
-# 64?** The first has one answer. The second doesn't, since the length is left open: it is a function.
-
+# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is
+# causal, so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain
+# loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
+#
+# So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
+# to the cache, and let the query look at all of it. Old *queries* are never used again; nobody keeps them.
 
 # %%
-def attention_memory(seq_len, d_model=512, d_k=64, size=4):
-    """Bytes of what one head of attention makes and needs, by name, for one sequence."""
-    return {
-        "input": seq_len * d_model * size,
-        "projections": 3 * d_model * d_k * size,  # three matrices, whatever the length
-        "query, key, value": 3 * seq_len * d_k * size,
-        "scores and weights": 2 * seq_len**2 * size,
-        "output": seq_len * d_k * size,
-    }
+generator = torch.Generator().manual_seed(6)
+text = torch.randn(5, 8, generator=generator)  # five tokens, E = 8
+u_query, u_key, u_value = torch.randn(3, 8, 4, generator=generator)
 
 
-matrix = torch.empty(1000, 1000)
-print(f"1000 tokens: {tuple(matrix.shape)}, {matrix.numel():,} numbers, {matrix.nbytes:,} bytes")
-for name, held in attention_memory(1000).items():
-    print(f"  {name:18} {held / 1e6:6.3f} MB")
+def without_cache(seen):
+    """The output for the last token, everything computed again."""
+    query, key, value = seen @ u_query, seen @ u_key, seen @ u_value
+    return F.scaled_dot_product_attention(query, key, value, is_causal=True)[-1]
+
+
+keys, values = torch.empty(0, 4), torch.empty(0, 4)
+for t in range(5):
+    newest = text[t : t + 1]
+    keys, values = torch.cat((keys, newest @ u_key)), torch.cat((values, newest @ u_value))
+    output = F.scaled_dot_product_attention(newest @ u_query, keys, values)[-1]
+    apart = (output - without_cache(text[: t + 1])).abs().max()
+    print(f"token {t}: cache {tuple(keys.shape)}, largest difference from the output without a cache {apart:.4f}")
 
 # %% [markdown]
-# (1 MB is a million bytes here.) For 1000 tokens two tables, scores and weights, already outweigh everything else. All
-# other rows of the list grow with the length or not at all. The tables grow with its **square**:
+# How much does it save? Without a cache, step t projects t tokens and makes a matrix of t · t scores. With a cache it
+# projects one token and makes one row of t scores.
 
 # %%
-print("   tokens   tables MB     rest MB")
-for seq_len in (100, 1000, 10_000, 100_000):
-    held = attention_memory(seq_len)
-    tables = held["scores and weights"]
-    print(f"{seq_len:9,} {tables / 1e6:11,.2f} {(sum(held.values()) - tables) / 1e6:11,.2f}")
-
-heavier = next(
-    t for t in range(1, 1000) if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
+predict(
+    "09_times_fewer",
+    "The 1024th token is written. How many times fewer multiplications does it take with a cache?",
+    ["2 times", "32 times", "1024 times"],
 )
-print("the tables outweigh all the rest from", heavier, "tokens on")
 
-# %% [markdown]
-# Ten times the tokens, a hundred times the tables: 80 GB for 100 000 tokens, for a single head. With `d_model` 512
-# and `d_k` 64 there are eight heads (512 = 8 · 64), each with tables of its own.
 
-# %% role="draw"
-lengths = [2**n for n in range(6, 18)]
-tables = [attention_memory(t)["scores and weights"] for t in lengths]
-rest = [sum(attention_memory(t).values()) - table for t, table in zip(lengths, tables, strict=True)]
-figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-axes.loglog(lengths, tables, "o-", color="#00224e", label="scores and weights")
-axes.loglog(lengths, rest, "s--", color="#a59c74", label="everything else")
-axes.axvline(heavier, color="grey", linewidth=0.8)
-axes.set(title="One head, d_model = 512, d_k = 64, float32", xlabel="tokens", ylabel="bytes")
+# %% role="answer"
+def multiplications(t, width=128):
+    """In step t, without a cache and with one: three projections, scores, weighted sum."""
+    return 3 * t * width**2 + 2 * t * t * width, 3 * width**2 + 2 * t * width
+
+
+for t in (16, 128, 1024):
+    plain, cached = multiplications(t)
+    print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer")
+compare_guess("09_times_fewer", f"{plain // cached} times")
+
+# %% role="draw" timed=true
+w_of_step = torch.randn(128, 3 * 128)
+steps, times = (16, 32, 64, 128, 256, 512, 1024), {"without a cache": [], "with a cache": []}
+for t in steps:
+    so_far, past_keys, past_values = torch.randn(3, 1, 1, t, 128).unbind()
+
+    def plain_step(so_far):
+        return F.scaled_dot_product_attention(*(so_far @ w_of_step).split(128, -1), is_causal=True)[..., -1, :]
+
+    def cached_step(so_far, past_keys, past_values):
+        q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
+        keys, values = torch.cat((past_keys[..., 1:, :], k), -2), torch.cat((past_values[..., 1:, :], v), -2)
+        return F.scaled_dot_product_attention(q, keys, values)
+
+    times["without a cache"].append(best_time(plain_step, so_far))
+    times["with a cache"].append(best_time(cached_step, so_far, past_keys, past_values))
+
+figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
+for (name, spent), colour, marker, which in zip(times.items(), ("#00224e", "#a59c74"), "os", (0, 1), strict=True):
+    counted = [multiplications(t)[which] for t in steps]
+    axes.loglog(steps, spent, marker, color=colour, label=f"{name}, measured")
+    axes.loglog(steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted")
+axes.set(title="One step of decoding", xlabel="tokens so far", ylabel="seconds")
 axes.legend()
 plt.show()
+total_plain, total_cached = (sum(times[name]) for name in times)
+print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache")
 
 # %% [markdown]
-# *The picture in words:* both axes are logarithmic, so a power of the length is a straight line, and its slope is
-# the exponent. The tables rise with slope 2. Everything else is flat at first (the projections) and then rises with
-# slope 1. The lines cross at a thin vertical line, near 500 tokens.
+# *The picture in words:* points are measured; lines are the counted multiplications, laid through the last point of
+# each. Without a cache the points climb steeply, the longer the text the more. With a cache they climb little: there
+# is so little arithmetic in such a step that calling torch takes most of its time.
 #
-# ### Exercise 2: `attention_matrix_bytes`
+# **How a cache grows.** `torch.cat` is convenient, but it makes a new tensor and copies the whole cache into it, at
+# every step. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row
+# into the next free place. What has been written is a view of the large tensor, so nothing is copied.
+
+# %%
+room = torch.zeros(8, 4)  # for up to 8 tokens
+for t in range(5):
+    room[t] = text[t] @ u_key
+    held = room[: t + 1]  # a view
+print(f"largest difference from the cache made by cat: {(held - keys).abs().max():.4f}")
+
+steps = 1000
+print(f"rows written in {steps} steps: cat {sum(range(1, steps + 1)):,}, preallocated {steps:,}")
+
+
+# %% role="draw" timed=true
+def grow_by_cat(new, steps=1000):
+    cache = new[:0]
+    for _ in range(steps):
+        cache = torch.cat((cache, new))
+
+
+def write_in_place(new, steps=1000):
+    cache = new.new_empty(steps, new.shape[-1])
+    for t in range(steps):
+        cache[t] = new
+
+
+new_row = torch.randn(1, 1024)
+for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
+    print(f"{name:12} {1e3 * best_time(way, new_row):7.1f} ms, {peak_bytes(way, new_row) / 1e6:.1f} MB at the peak")
+
+# %% [markdown]
+# At the peak `cat` needs twice the memory: the old cache and the new one exist at the same time. (The exercises
+# below use `cat` all the same. It leaves its arguments unchanged, and short caches are cheap to copy.)
 #
-# Difficulty 1 of 5
+# A cache has its price, too. It grows with every token, in every layer, and it must stay in memory as long as the text
+# is being written.
 #
-# The bytes of the attention weights of a whole layer: one table for every head of every sequence. One table, not two.
+# ### Exercise 3: `kv_cache_bytes`
 #
-# <details><summary>I get a float</summary>
+# Difficulty 2 of 5
 #
-# Bytes are counted in whole numbers. `/` gives a float, and so does `math.pow`; `*` and `**` of whole numbers don't.
+# The bytes of the cache of a whole model. `num_kv_heads` is the number of heads that have keys and values of their own.
+# Often that is the number of all heads. Section 5 makes it smaller.
+#
+# <details><summary>My result is half of what is expected</summary>
+#
+# Look at the loop above that fills the cache. How many tensors is a cache?
 #
 # </details>
 #
-# <details><summary>I don't know which arguments to use</summary>
+# <details><summary>Where do the queries come in?</summary>
 #
-# All of them. Write down the shape of the weights in multi-head attention for a batch, axis by axis. How many numbers
-# are that?
+# They don't. Which of the three vectors of an old token does a new token need?
 #
 # </details>
 
 
-# %% exercise="attention_matrix_bytes" role="solution"
-def attention_matrix_bytes(batch: int, num_heads: int, seq_len: int, bytes_per_element: int) -> int:
-    """The bytes of the attention weights (B, H, T, T) of one layer."""
+# %% exercise="kv_cache_bytes" role="solution"
+def kv_cache_bytes(
+    batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
+) -> int:
+    """The bytes of the keys and values (B, H, T, D) that all layers keep for seq_len tokens."""
     ### BEGIN SOLUTION
-    return batch * num_heads * seq_len**2 * bytes_per_element
+    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
     ### END SOLUTION
 
 
-# %% exercise="attention_matrix_bytes" role="check"
-check(attention_matrix_bytes)
+# %% exercise="kv_cache_bytes" role="check"
+check(kv_cache_bytes)
+
+# %%
+predict(
+    "09_larger_cache",
+    "Llama 2 70B has ten times the parameters of Llama 2 7B. And its cache?",
+    ["it is smaller", "it is as large", "it is ten times as large"],
+)
 
 # %% role="try"
-# Try it: eight heads, float32. How many tokens fit into 16 GB?
-for my_length in (1000, 8000, 64_000):
-    print(f"{my_length:7,} tokens: {attention_matrix_bytes(1, 8, my_length, 4) / 1e9:8.2f} GB")
+# Try it: three published models, each at its full length, 2 bytes a number.
+my_caches = {
+    "GPT-2 small, 12 layers, 12 heads": kv_cache_bytes(1, 12, 12, 64, 1024, 2),
+    "Llama 2 7B, 32 layers, 32 heads": kv_cache_bytes(1, 32, 32, 128, 4096, 2),
+    "Llama 2 70B, 80 layers, 64 heads, 8 of them with keys": kv_cache_bytes(1, 80, 8, 128, 4096, 2),
+}
+for my_model, my_bytes in my_caches.items():
+    print(f"{my_bytes / 1e9:6.3f} GB  {my_model}")
+_, my_7b, my_70b = my_caches.values()
+compare_guess("09_larger_cache", "it is smaller" if my_70b < my_7b else "it is ten times as large")
 
 # %% [markdown]
-# ## 3 · A few queries at a time
+# The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is
+# one way to save, and section 5 is about it. The other is to forget.
 #
-# The first way out is short. A row of the table belongs to one query, and softmax works row by row. No row needs
-# another one:
+# ## 4 · A window
+#
+# Must a token see everything before it? What matters is often near. With a **sliding window** of 3, a query sees three
+# keys: its own and the two before it.
+
+# %%
+near = ["1.......", "11......", "111.....", ".111....", "..111...", "...111..", "....111.", ".....111"]
+window_of_3 = torch.tensor([[cell == "1" for cell in row] for row in near])
+everything_before = torch.ones(8, 8, dtype=torch.bool).tril()
+two_layers = window_of_3.float() @ window_of_3.float() > 0  # seen by a token that is seen
+
+print("scores of 8 tokens: causal", everything_before.sum().item(), "window of 3", window_of_3.sum().item())
+tokens, width = 100_000, 4096
+causal_scores = tokens * (tokens + 1) // 2
+window_scores = tokens * width - width * (width - 1) // 2  # the first rows are shorter
+print(f"of {tokens:,}: causal {causal_scores:,}, window of {width} {window_scores:,}")
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
+masks = {"causal": everything_before, "a window of 3": window_of_3, "a window of 3, two layers": two_layers}
+for axes, (title, mask) in zip(panels, masks.items(), strict=True):
+    axes.imshow(mask, cmap="cividis", vmin=0, vmax=1)
+    axes.set(title=title, xlabel="key", ylabel="query", xticks=range(8), yticks=range(8))
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* three 8 × 8 grids, yellow where a query may attend. The causal mask is yellow on the
+# diagonal and everywhere below it. The window is a band, the diagonal and the two diagonals below it. After two
+# layers the band is five diagonals wide.
+#
+# The number of scores now grows with the length, no longer with its square. The cache stops growing too: no query
+# looks back further than the window, so older keys and values may be dropped. A mask alone saves nothing,
+# though: the hidden scores must not be computed at all (section 9 says who skips them).
+#
+# Is the rest of the text lost? The third picture says no. In the second layer a token sees tokens that have themselves
+# seen others.
+
+# %%
+predict("09_reach", "A window of 3 in four layers: how many tokens back does the last token reach?", low=0, high=20)
+
+# %% [markdown]
+# ### Exercise 4: `sliding_window_mask`
+#
+# Difficulty 2 of 5
+#
+# The mask of a window for `seq_len` tokens: a token sees itself and the `window` − 1 tokens before it. True means *may
+# attend*. The window may be longer than the sequence.
+#
+# <details><summary>How do I begin?</summary>
+#
+# Two ways. Lesson 04 compared positions: how far is each key before each query, and which distances are allowed? Or
+# begin with the causal triangle, and find the triangle that has to go. `tril` and `triu` take a second argument, which
+# moves the diagonal.
+#
+# </details>
+#
+# <details><summary>The window is one token too long</summary>
+#
+# Print your mask for a window of 1. Each token should see itself only.
+#
+# </details>
+#
+# <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
+#
+# Python's `and` and chains such as `0 <= a < 3` ask for a single True or False. Which operator of lesson 04 joins two
+# masks entry by entry?
+#
+# </details>
+
+
+# %% exercise="sliding_window_mask" role="solution"
+def sliding_window_mask(seq_len: int, window: int) -> Tensor:
+    """True where a token may attend: to itself and to the window - 1 tokens before it.
+
+    Returns bool (T, T), a row for each query.
+    """
+    ### BEGIN SOLUTION
+    at = torch.arange(seq_len)
+    back = at.unsqueeze(-1) - at
+    return (back >= 0) & (back < window)
+    ### END SOLUTION
+
+
+# %% exercise="sliding_window_mask" role="check"
+check(sliding_window_mask)
+
+# %% role="try"
+# Try it: what the last of 20 tokens sees through one layer, two, three and four.
+my_window = sliding_window_mask(20, 3).float()
+for my_layers in range(1, 5):
+    my_seen = torch.linalg.matrix_power(my_window, my_layers)[-1] > 0
+    print(my_layers, "".join("x" if my_seen_it else "." for my_seen_it in my_seen))
+compare_guess("09_reach", my_seen.sum().item() - 1)
+
+# %% [markdown]
+# Every layer adds window − 1 tokens. Mistral 7B, with a window of 4096 and 32 layers, reaches 32 · 4095 = 131 040
+# tokens back.
+#
+# ## 5 · Shared keys and values
+#
+# The cache holds keys and values for every head. But do 64 heads of queries need 64 heads of keys? In
+# **grouped-query attention** neighbouring query heads share one head of keys and values. *Multi-head* attention is one
+# end, a head of keys for each head of queries. *Multi-query* attention is the other end, one for all.
+#
+# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, heads
+# 2 and 3 read key head 1. Follow heads 1 and 2:
+
+# %%
+four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])  # (Hq, Tq, D) = (4, 1, 2)
+two_keys = torch.tensor([[[2.0, 0.0], [0.0, 2.0]], [[4.0, 0.0], [0.0, 4.0]]])  # (Hkv, Tk, D) = (2, 2, 2)
+two_values = torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]])  # (Hkv, Tk, d_v) = (2, 2, 1)
+for query_head, key_head in ((1, 0), (2, 1)):
+    scores = four_queries[query_head] @ two_keys[key_head].mT / math.sqrt(2)
+    weights = scores.softmax(-1)
+    print(f"query head {query_head}, key head {key_head}: scores", scores, "weights", weights)
+    print("    output", weights @ two_values[key_head])
+
+# %% [markdown]
+# The values tell which head was read: outputs between 10 and 20 come from key head 0, those between 30 and 40 from key
+# head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query head. Torch
+# has two functions that repeat.
+
+# %%
+predict(
+    "09_repeat",
+    "Key heads 0 and 1 are repeated for four query heads. Which call gives the order 0, 0, 1, 1?",
+    ["`repeat(2)`", "`repeat_interleave(2)`", "both"],
+)
+
+# %% role="answer"
+heads = torch.tensor([0, 1])
+orders = {"`repeat(2)`": heads.repeat(2).tolist(), "`repeat_interleave(2)`": heads.repeat_interleave(2).tolist()}
+for call, order in orders.items():
+    print(f"{call:24} {order}")
+compare_guess("09_repeat", next(call for call, order in orders.items() if order == [0, 0, 1, 1]))
+
+# %% [markdown]
+# The wrong order raises no error and gives the right shape. Another way repeats nothing: give the queries one axis
+# for the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast
+# over its group. `unflatten` makes two axes of one.
+#
+# Fewer heads of keys make the cache smaller. Here are its bytes for the sizes of Llama 2 70B, from your own function:
+
+# %% role="try"
+# Try it: 64 heads of queries, and fewer and fewer heads of keys and values.
+for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-query", 1)):
+    print(f"{my_name:13} {my_kv_heads:2} key heads: {kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB")
+
+# %% [markdown]
+# ### Exercise 5: `grouped_query_attention`
+#
+# Difficulty 3 of 5
+#
+# `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), `value` (..., Hkv, Tk, d_v). Query head h reads key head
+# `h // (Hq / Hkv)`. There is no mask. Where Hkv doesn't divide Hq, raise a `ValueError` that names both numbers. The
+# fused attention is excluded.
+#
+# <details><summary>"The size of tensor a must match the size of tensor b"</summary>
+#
+# Print the shapes of query and key. Which axis differs? Either the keys need one head for each query head, or the
+# queries need one more axis.
+#
+# </details>
+#
+# <details><summary>The shape is right, the numbers are not</summary>
+#
+# Try the four queries of the example: the outputs of heads 0 and 1 lie between 10 and 20. If those of heads 0 and 2 do,
+# your groups are not made of neighbours.
+#
+# </details>
+#
+# <details><summary>It works with a batch, but not without one</summary>
+#
+# Heads are axis 1 only if there is exactly one axis before them. Which number have they, counted from the end?
+#
+# </details>
+
+
+# %% exercise="grouped_query_attention" role="solution"
+def grouped_query_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attention in which Hq / Hkv neighbouring query heads share one head of keys and values.
+
+    query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v). Returns (..., Hq, Tq, d_v).
+    """
+    ### BEGIN SOLUTION
+    heads, kv_heads = query.shape[-3], key.shape[-3]
+    if heads % kv_heads != 0:
+        raise ValueError(f"{heads} query heads can't share {kv_heads} heads of keys and values")
+    groups = query.unflatten(-3, (kv_heads, heads // kv_heads))
+    scores = groups @ key.unsqueeze(-3).mT / math.sqrt(query.shape[-1])
+    return (scores.softmax(dim=-1) @ value.unsqueeze(-3)).flatten(-4, -3)
+    ### END SOLUTION
+
+
+# %% exercise="grouped_query_attention" role="check"
+check(grouped_query_attention)
+
+# %% role="try"
+# Try it: the four heads of the example, and the same from PyTorch.
+print(grouped_query_attention(four_queries, two_keys, two_values).flatten())
+print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_gqa=True).flatten())
+
+# %% [markdown]
+# ## 6 · Several tokens after a cache
+#
+# One new token needs no mask: what is in the cache is past or present. That changes when **several tokens come at
+# once**. The *prompt* does, the text that the model is given to start with, and so does any longer piece after it. Then
+# the mask isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
+
+# %%
+new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
+may_attend = all_at <= new_at.unsqueeze(-1)
+print("which of 5 keys may 3 new tokens see?", may_attend.int(), sep="\n")
+print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
+
+# %% [markdown]
+# The first mask ends in its bottom right corner, as it should: the newest token sees everything. The second starts
+# in the top left corner, as if the new tokens were the first ones of all. PyTorch's `is_causal=True` means the
+# second.
+
+# %%
+predict(
+    "09_is_causal",
+    "One new token after four cached ones, with `is_causal=True`: how many of the five keys does it see?",
+    low=0,
+    high=5,
+)
+
+# %% role="answer"
+one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
+# With values that are the identity, the output shows the weights.
+causal_weights = F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5), is_causal=True)
+print("weights with the flag", causal_weights, sep="\n")
+print("weights without a mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n")
+compare_guess("09_is_causal", (causal_weights > 0).sum().item())
+
+# %% [markdown]
+# With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. No error, the right shape,
+# and a model that has forgotten all but its first word.
+#
+# ### Exercise 6: `attend_with_cache`
+#
+# Difficulty 3 of 5
+#
+# Causal attention that goes on where it stopped. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
+# one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
+# new tokens and the new cache. Nothing is excluded.
+#
+# <details><summary>"Sizes of tensors must match except in dimension ..."</summary>
+#
+# Two tensors may be joined along the axis in which they differ. Old and new tokens differ in number: which axis of (B,
+# H, T, D) counts tokens?
+#
+# </details>
+#
+# <details><summary>Right for a prompt and for single tokens, wrong for several tokens after a cache</summary>
+#
+# Print your mask for 3 new tokens after 2 cached ones and compare it with the two masks above. `tril` takes a second
+# argument that shifts the diagonal.
+#
+# </details>
+#
+# <details><summary>What does the cache look like on the first call?</summary>
+#
+# There is nothing to join: the new keys and values *are* the cache. Return a pair all the same, not None.
+#
+# </details>
+
+
+# %% exercise="attend_with_cache" role="solution"
+def attend_with_cache(
+    query: Tensor, key: Tensor, value: Tensor, cache: tuple[Tensor, Tensor] | None
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Causal attention of new tokens to themselves and to all tokens before them.
+
+    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or (key, value) of the tokens so far, each
+    (B, H, Told, D). Returns (output (B, H, Tnew, D), cache), the cache with the new tokens appended.
+    """
+    ### BEGIN SOLUTION
+    if cache is not None:
+        key = torch.cat((cache[0], key), dim=2)
+        value = torch.cat((cache[1], value), dim=2)
+    new, held = query.shape[2], key.shape[2]
+    may_attend = torch.ones(new, held, dtype=torch.bool, device=query.device).tril(held - new)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.masked_fill(~may_attend, -math.inf).softmax(dim=-1)
+    return weights @ value, (key, value)
+    ### END SOLUTION
+
+
+# %% exercise="attend_with_cache" role="check"
+check(attend_with_cache)
+
+# %% role="try"
+# Try it: a prompt of 3 tokens, then one, then two more; compared with all 6 at once.
+my_tokens = torch.randn(3, 1, 2, 6, 4)  # query, key, value
+my_cache, my_outputs = None, []
+for my_piece in my_tokens.split([3, 1, 2], dim=-2):
+    my_output, my_cache = attend_with_cache(*my_piece, my_cache)
+    my_outputs.append(my_output)
+my_whole = F.scaled_dot_product_attention(*my_tokens, is_causal=True)
+my_difference = (torch.cat(my_outputs, dim=2) - my_whole).abs().max()
+print(f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}")
+
+# %% [markdown]
+# ## 7 · A few queries at a time
+#
+# Reading a long prompt still means a matrix of T · T. Does it have to exist all at once? A row of it belongs to one
+# query, and softmax works row by row. No row needs another one:
 
 # %%
 query = torch.randn(6, 4, generator=generator)
 key = torch.randn(5, 4, generator=generator)
 value = torch.randn(5, 3, generator=generator)
 
-table = query @ key.mT / math.sqrt(4)  # (6, 5)
+all_scores = query @ key.mT / math.sqrt(4)  # (6, 5)
 two_rows = query[2:4] @ key.mT / math.sqrt(4)  # (2, 5)
-print("rows 2 and 3 of all", table.softmax(-1)[2:4] @ value, sep="\n")
+print("rows 2 and 3 of all", all_scores.softmax(-1)[2:4] @ value, sep="\n")
 print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 
 # %% [markdown]
-# So take a chunk of queries, make *its* rows, mix, keep the output, throw the rows away, and take the next chunk.
-# Only `chunk_size` rows of the table exist at any time. The keys stay whole: a softmax needs its complete row.
+# So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
+# `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row. The code
+# that this section follows takes `chunk_size=32` if nothing else is said: 32 rows, however long the text.
 #
 # How to walk in steps is worth a look, because the last step may be shorter. A slice may reach past the end; it stops
 # there. A number of steps that is rounded *down* forgets what is left over.
@@ -307,11 +842,11 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 # `split(3)` makes pieces of 3. `chunk(3)` makes 3 pieces. With 7 tokens the two look alike, and with 100 they don't.
 #
 # And which axis is cut? Code for one sequence, such as `Q[i : i + chunk_size]`, cuts the first. With a batch in front
-# that is the batch: the output may still be right, but every piece holds whole tables.
+# that is the batch: the output may still be right, but every piece holds whole matrices.
 #
-# ### Exercise 3: `chunked_attention`
+# ### Exercise 7: `chunked_attention`
 #
-# Difficulty 2 of 5
+# Difficulty 3 of 5
 #
 # The same output as ordinary attention, a chunk of queries at a time. The check watches what torch makes. On long
 # sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index; if
@@ -319,7 +854,7 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 #
 # <details><summary>The last rows are missing, or zero</summary>
 #
-# Print `start` in your loop. Does a chunk start behind the last full one?
+# Print `start` in your loop. Does a chunk start after the last full one?
 #
 # </details>
 #
@@ -340,7 +875,7 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 
 # %% exercise="chunked_attention" role="solution"
 def chunked_attention(query: Tensor, key: Tensor, value: Tensor, chunk_size: int) -> Tensor:
-    """Attention for chunk_size queries at a time: the whole table of scores never exists.
+    """Attention for chunk_size queries at a time: the whole matrix of scores never exists.
 
     query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v). Returns (..., Tq, d_v).
     """
@@ -358,18 +893,18 @@ check(chunked_attention)
 
 # %% role="try"
 # Try it: the difference to all at once, for chunks of several sizes.
-for my_size in (1, 4, 6, 100):
+for my_size in (1, 4, 6, 32):
     print(
         my_size,
-        (chunked_attention(query, key, value, my_size) - table.softmax(-1) @ value).abs().max().round(decimals=4),
+        (chunked_attention(query, key, value, my_size) - all_scores.softmax(-1) @ value).abs().max().round(decimals=4),
     )
 
 # %% [markdown]
-# ## 4 · A few keys at a time
+# ## 8 · A few keys at a time
 #
 # A chunk still has Tk columns: for a million keys one single row takes 4 MB. Can a row be cut as well? Softmax seems to
 # forbid it. It divides by the sum over *all* keys, and before that it subtracts the maximum over all of them. Here is
-# one row of six scores, and one number for each key to be mixed.
+# one row of six scores, and one value for each key.
 
 # %%
 row = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 0.0])
@@ -418,7 +953,8 @@ for s, v in blocks:
 # block is added. In the third block the maximum stays at 5, and the factor is 1. The last line is the output of all at
 # once. This is the **online softmax**: the row is read once, from left to right, and three things are remembered.
 #
-# For many queries the three are columns: a maximum, a sum and a row of mixed values *for each query*. Step through it.
+# For many queries the three are columns: a maximum, a sum and a weighted sum of values *for each query*.
+# Step through it.
 
 # %%
 from grader.views import OnlineSoftmax
@@ -435,7 +971,7 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 # comes out right all the same, and why that one? Last, read the line that says what is in memory. Which of its numbers
 # would grow if there were 8000 keys in place of 8?
 #
-# ### Exercise 4: `online_attention`
+# ### Exercise 8: `online_attention`
 #
 # Difficulty 4 of 5
 #
@@ -506,85 +1042,49 @@ print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimal
 print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
 
 # %% [markdown]
-# PyTorch's `F.scaled_dot_product_attention` works this way internally: tiles of queries, blocks of keys, an online
-# softmax, all in one *fused* operation that never writes scores to memory. On a graphics card, in float16 or bfloat16,
-# it is known as FlashAttention. It wants four axes, (B, H, T, D), and values as wide as the keys; otherwise it falls
-# back on the plain formula. (The values here are half as wide, so zeros fill them up and are cut off afterwards.) Its
-# numbers are the formula's, up to rounding.
+# **Tiles.** Which part of the T × T matrix exists at one time? Here is every way in the middle of its work.
 
-# %%
-wide_values = F.pad(eight_values, (0, eight_keys.shape[-1] - eight_values.shape[-1]))
-as_four_axes = [tensor[None, None] for tensor in (few_queries, eight_keys, wide_values)]
-fused = F.scaled_dot_product_attention(*as_four_axes)[0, 0, :, : eight_values.shape[-1]]
-at_once = (few_queries @ eight_keys.mT / math.sqrt(4)).softmax(-1) @ eight_values
-print("fused", fused, sep="\n")
-print("at once", at_once, sep="\n")
+
+# %% role="draw"
+def in_memory(rows, columns, done_rows, done_columns, size=12):
+    """0: not yet made, 1: made and thrown away, 2: in memory now."""
+    state = torch.zeros(size, size)
+    state[:done_rows], state[rows, :done_columns] = 1, 1
+    state[rows, columns] = 2
+    return state
+
+
+all_of_it, third = slice(None), slice(6, 9)
+ways = {
+    "naive: everything": in_memory(all_of_it, all_of_it, 0, 0),
+    "chunked: some rows": in_memory(third, all_of_it, 6, 0),
+    "online: some columns": in_memory(all_of_it, third, 0, 6),
+    "fused: a tile": in_memory(third, third, 6, 6),
+}
+figure, panels = plt.subplots(1, 4, figsize=(9.6, 2.9), layout="constrained")
+for axes, (title, state) in zip(panels, ways.items(), strict=True):
+    axes.imshow(state, cmap="cividis", vmin=0, vmax=2)
+    axes.set(title=f"{title}\n{(state == 2).sum().item()} of 144 scores", xlabel="key", ylabel="query")
+    axes.set(xticks=[], yticks=[])
+    axes.title.set_fontsize(9)
+plt.show()
 
 # %% [markdown]
-# ## 5 · Measured
+# *The picture in words:* four 12 × 12 grids. Yellow scores are in memory, grey ones were made and thrown away, dark
+# blue ones are still to come. Naive: all 144 are yellow. Chunked: a band of three whole rows. Online: a band of
+# three whole columns. Fused: a tile of three rows and three columns, 9 scores; the rows above it and the columns to
+# its left are done.
 #
-# Predictions are cheap. Let's measure. Torch lets us look at every operation that it runs, and at every tensor that
-# comes out. `PeakMemory` adds up the bytes of those that are alive, and remembers the most. (How it does so is not
-# needed later.) What was there before, query, key and value, doesn't count, and neither does scratch space that a fused
-# operation uses inside.
-
-
-# %%
-class PeakMemory(TorchDispatchMode):
-    """Inside `with`: `now`, the bytes of the tensors that torch has made and that live; `peak`, the most so far."""
-
-    _should_skip_dynamo = classmethod(lambda cls: False)  # nothing is compiled here: saves a slow import
-
-    def __init__(self, *given):
-        super().__init__()
-        self.now = self.peak = 0
-        self.known = {tensor.untyped_storage().data_ptr() for tensor in given}
-
-    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
-        result = operator(*args, **(kwargs or {}))
-        for tensor in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(tensor, Tensor) and tensor.untyped_storage().data_ptr() not in self.known:
-                self.made(tensor.untyped_storage())
-        return result
-
-    def made(self, storage):
-        self.known.add(storage.data_ptr())
-        self.now += storage.nbytes()
-        self.peak = max(self.peak, self.now)
-        weakref.finalize(storage, self.freed, storage.data_ptr(), storage.nbytes())
-
-    def freed(self, address, size):
-        self.known.discard(address)
-        self.now -= size
-
-
-def peak_bytes(function, *args):
-    """The most bytes of new tensors that are alive at once while `function(*args)` runs."""
-    with PeakMemory(*args) as memory:
-        function(*args)
-    return memory.peak
-
-
-# %% [markdown]
-# A first measurement, of attention as you know it, called *naive* from now on. It should hold two tables at
-# most: the scores, and what the next step makes of them.
-
-
-# %%
-def naive_attention(query, key, value):
-    """All queries with all keys at once."""
-    return (query @ key.mT / math.sqrt(query.shape[-1])).softmax(-1) @ value
-
-
-for seq_len in (256, 512, 1024):
-    long = torch.randn(3, seq_len, 64)  # query, key and value
-    measured, predicted = peak_bytes(naive_attention, *long), 2 * seq_len**2 * 4
-    print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two tables {predicted:9,} bytes")
-
-# %% [markdown]
-# To the byte. Now time. Every score takes D multiplications and D additions, and so does the mixing, with d_v: about
-# 4 · T² · D operations in all. How many your machine does in a second, the product of two large matrices tells. That
-# gives a prediction that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
+# A chunk keeps whole rows, a block whole columns. Cut both ways, and the tile's size no longer depends on the length.
+# PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation: the scores of a
+# tile stay in the processor's fast memory and are never written out. On a graphics card, in float16 or bfloat16, it is
+# known as FlashAttention.
+#
+# ## 9 · Measured
+#
+# Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about
+# 4 · T² · D operations in all. The product of two large matrices tells how many of them your machine does in a second.
+# That gives a time that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
 # **cutting saves memory, not arithmetic.**
 
 
@@ -604,9 +1104,9 @@ def predictions(lengths, width=64, piece=64):
     big = torch.randn(512, 512)
     speed = 2 * 512**3 / best_time(torch.mm, big, big, repeats=20)
     tensors = {
-        "naive": lambda t: 2 * t * t,  # two tables
-        "chunked": lambda t: 3 * piece * t + t * width,  # two pieces of the table and the last chunk's, the outputs
-        "online": lambda t: 2 * piece * t + 4 * t * width,  # two pieces; the mixture: old, rescaled, added, new
+        "naive": lambda t: 2 * t * t,  # two matrices
+        "chunked": lambda t: 3 * piece * t + t * width,  # two pieces of the matrix and the last chunk's, the outputs
+        "online": lambda t: 2 * piece * t + 4 * t * width,  # two pieces; the weighted sum: old, rescaled, added, new
         "fused": lambda t: t * width,  # the output
     }
     sizes = {name: [4 * of(t) for t in lengths] for name, of in tensors.items()}
@@ -666,10 +1166,63 @@ draw_measured(
 # and the online one may take twice as long. What they pay for many small operations they get back only in part,
 # because small pieces fit into the processor's fast memory. The fused one has both advantages at once.
 #
-# **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
-# that is its output. So besides query, key and value the whole table is kept, and if it is cut into chunks, all of them
-# together. The fused attention keeps its output and one number for each row instead (maximum and sum in one), and
-# computes its blocks again on the way back.
+# **Which kernel ran?** The fused operation is one of several kernels that PyTorch may choose. Its profiler lists the
+# operators that really ran.
+
+
+# %%
+def operators(*tensors):
+    """The operators inside F.scaled_dot_product_attention, by name."""
+    with profile() as run:
+        F.scaled_dot_product_attention(*tensors)
+    return [event.key for event in run.key_averages()]
+
+
+queries, keys = few_queries[None, None], eight_keys[None, None]  # (1, 1, 3, 4) and (1, 1, 8, 4)
+narrow_values = eight_values[None, None]  # (1, 1, 8, 2): half as wide as the keys
+predict(
+    "09_which_kernel",
+    "The values are half as wide as the keys. What does PyTorch do?",
+    ["it raises an error", "it runs the fused kernel", "it runs the plain formula"],
+)
+
+# %% role="answer"
+for name, values in (("as wide as the keys", keys), ("half as wide", narrow_values)):
+    ran = operators(queries, keys, values)
+    print(f"{name:20}", *(operator for operator in ran if "product_" in operator or "_softmax" in operator))
+fused = any("flash" in operator for operator in ran)
+compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it runs the plain formula")
+
+# %% [markdown]
+# `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
+# formula, with its whole matrix, and without a word. On a CPU the fused kernel wants four axes, (B, H, T, D), and
+# values as wide as the keys. To make sure of a kernel, allow no other. Then PyTorch raises, and its warnings say
+# why.
+
+# %%
+with warnings.catch_warnings(record=True) as reasons:
+    warnings.simplefilter("always")
+    try:
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+            F.scaled_dot_product_attention(queries, keys, narrow_values)
+    except RuntimeError as error:
+        print("RuntimeError:", error)
+for reason in reasons:
+    print("-", str(reason.message).split(" (Triggered")[0])
+
+with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+    print("fused", F.scaled_dot_product_attention(queries, keys, keys)[0, 0], sep="\n")
+print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
+
+# %% [markdown]
+# The fused kernel takes a mask as a matrix, and computes hidden scores as well. **FlexAttention**
+# (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions, and compiles a fused
+# kernel for it. Tiles in which everything is hidden are skipped. So a sliding window saves time, not only memory.
+#
+# **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a
+# softmax that is its output. So besides query, key and value the whole matrix is kept, and if it is cut into
+# chunks, all of them together. The fused attention keeps its output and one number for each row instead (maximum
+# and sum in one), and computes its blocks again on the way back.
 
 
 # %%
@@ -687,7 +1240,7 @@ def kept_for_backward(function, *args):
 
 
 trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()  # query, key and value, one head
-print(f"one table          {1024 * 1024 * 4:9,} bytes")
+print(f"one matrix         {1024 * 1024 * 4:9,} bytes")
 print(f"naive keeps        {kept_for_backward(naive_attention, *trained):9,} bytes")
 print(f"the fused one keeps{kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
 
@@ -696,225 +1249,9 @@ print(f"the fused one keeps{kept_for_backward(F.scaled_dot_product_attention, *t
 print(f"chunked keeps {kept_for_backward(lambda *qkv: chunked_attention(*qkv, 64), *trained):,} bytes")
 
 # %% [markdown]
-# ## 6 · One token at a time
+# ## 10 · Quiz
 #
-# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is
-# causal, so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain
-# loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
-#
-# So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
-# to the cache, and let the query look at all of it. Old *queries* are never used again; nobody keeps them.
-
-# %%
-generator = torch.Generator().manual_seed(6)
-text = torch.randn(5, 8, generator=generator)  # five tokens, E = 8
-u_query, u_key, u_value = torch.randn(3, 8, 4, generator=generator)
-
-
-def without_cache(seen):
-    """The output for the last token, everything computed again."""
-    query, key, value = seen @ u_query, seen @ u_key, seen @ u_value
-    return F.scaled_dot_product_attention(query, key, value, is_causal=True)[-1]
-
-
-keys, values = torch.empty(0, 4), torch.empty(0, 4)
-for t in range(5):
-    newest = text[t : t + 1]
-    keys, values = torch.cat((keys, newest @ u_key)), torch.cat((values, newest @ u_value))
-    output = F.scaled_dot_product_attention(newest @ u_query, keys, values)[-1]
-    same = torch.allclose(output, without_cache(text[: t + 1]), atol=1e-5)
-    print(f"token {t}: cache {tuple(keys.shape)}, output as without a cache: {same}")
-
-# %% [markdown]
-# No mask is needed here: what is in the cache is past or present. That changes when **several tokens come at once**.
-# The *prompt* does, the text that the model is given to start with, and so does any longer piece after it. Then the
-# mask isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
-
-# %%
-new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
-may_attend = all_at <= new_at.unsqueeze(-1)
-print("which of 5 keys may 3 new tokens see?", may_attend.int(), sep="\n")
-print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
-
-# %% [markdown]
-# The first table ends in its bottom right corner, as it should: the newest token sees everything. The second starts
-# in the top left corner, as if the new tokens were the first ones of all. PyTorch's `is_causal=True` means the
-# second. With values that are the identity, the output shows the weights of a single new token after four cached ones:
-
-# %%
-one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
-print("is_causal=True", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5), is_causal=True), sep="\n")
-print("no mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n")
-
-# %% [markdown]
-# With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. No error, the right shape,
-# and a model that has forgotten all but its first word.
-#
-# ### Exercise 5: `attend_with_cache`
-#
-# Difficulty 3 of 5
-#
-# Causal attention that goes on where it stopped. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
-# one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
-# new tokens and the new cache. Nothing is excluded.
-#
-# <details><summary>"Sizes of tensors must match except in dimension ..."</summary>
-#
-# Two tensors may be joined along the axis in which they differ. Old and new tokens differ in number: which axis of (B,
-# H, T, D) counts tokens?
-#
-# </details>
-#
-# <details><summary>Right for a prompt and for single tokens, wrong for several tokens after a cache</summary>
-#
-# Print your mask for 3 new tokens after 2 cached ones and compare it with the two tables above. `tril` takes a second
-# argument that shifts the diagonal.
-#
-# </details>
-#
-# <details><summary>What does the cache look like on the first call?</summary>
-#
-# There is nothing to join: the new keys and values *are* the cache. Return a pair all the same, not None.
-#
-# </details>
-
-
-# %% exercise="attend_with_cache" role="solution"
-def attend_with_cache(
-    query: Tensor, key: Tensor, value: Tensor, cache: tuple[Tensor, Tensor] | None
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Causal attention of new tokens to themselves and to all tokens before them.
-
-    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or (key, value) of the tokens so far, each
-    (B, H, Told, D). Returns (output (B, H, Tnew, D), cache), the cache with the new tokens appended.
-    """
-    ### BEGIN SOLUTION
-    if cache is not None:
-        key = torch.cat((cache[0], key), dim=2)
-        value = torch.cat((cache[1], value), dim=2)
-    new, held = query.shape[2], key.shape[2]
-    may_attend = torch.ones(new, held, dtype=torch.bool, device=query.device).tril(held - new)
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    weights = scores.masked_fill(~may_attend, -math.inf).softmax(dim=-1)
-    return weights @ value, (key, value)
-    ### END SOLUTION
-
-
-# %% exercise="attend_with_cache" role="check"
-check(attend_with_cache)
-
-# %% role="try"
-# Try it: a prompt of 3 tokens, then one, then two more; compared with all 6 at once.
-my_tokens = torch.randn(3, 1, 2, 6, 4)  # query, key, value
-my_cache, my_outputs = None, []
-for my_piece in my_tokens.split([3, 1, 2], dim=-2):
-    my_output, my_cache = attend_with_cache(*my_piece, my_cache)
-    my_outputs.append(my_output)
-my_whole = F.scaled_dot_product_attention(*my_tokens, is_causal=True)
-print(torch.allclose(torch.cat(my_outputs, dim=2), my_whole, atol=1e-5), tuple(my_cache[0].shape))
-
-# %% [markdown]
-# How much does it save? Without a cache step t projects t tokens and makes a table of t · t scores. With a cache it
-# projects one token and makes one row of t scores: in step t that is t times fewer multiplications. Counted, and then
-# measured:
-
-
-# %%
-def multiplications(t, width=128):
-    """In step t, without a cache and with one: three projections, scores, mixture."""
-    return 3 * t * width**2 + 2 * t * t * width, 3 * width**2 + 2 * t * width
-
-
-for t in (16, 128, 1024):
-    plain, cached = multiplications(t)
-    print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer")
-
-# %% role="draw" timed=true
-w_of_step = torch.randn(128, 3 * 128)
-steps, times = (16, 32, 64, 128, 256, 512, 1024), {"without a cache": [], "with a cache": []}
-for t in steps:
-    so_far, past_keys, past_values = torch.randn(3, 1, 1, t, 128).unbind()
-
-    def plain_step(so_far):
-        return F.scaled_dot_product_attention(*(so_far @ w_of_step).split(128, -1), is_causal=True)[..., -1, :]
-
-    def cached_step(so_far, past_keys, past_values):
-        q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
-        keys, values = torch.cat((past_keys[..., 1:, :], k), -2), torch.cat((past_values[..., 1:, :], v), -2)
-        return F.scaled_dot_product_attention(q, keys, values)
-
-    times["without a cache"].append(best_time(plain_step, so_far))
-    times["with a cache"].append(best_time(cached_step, so_far, past_keys, past_values))
-
-figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for (name, spent), colour, marker, which in zip(times.items(), ("#00224e", "#a59c74"), "os", (0, 1), strict=True):
-    counted = [multiplications(t)[which] for t in steps]
-    axes.loglog(steps, spent, marker, color=colour, label=f"{name}, measured")
-    axes.loglog(steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted")
-axes.set(title="One step of decoding", xlabel="tokens so far", ylabel="seconds")
-axes.legend()
-plt.show()
-total_plain, total_cached = (sum(times[name]) for name in times)
-print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache")
-
-# %% [markdown]
-# *The picture in words:* points are measured; lines are the counted multiplications, laid through the last point of
-# each. Without a cache the points climb steeply, the longer the text the more. With a cache they climb little: there
-# is so little arithmetic in such a step that calling torch takes most of its time.
-#
-# A cache has its price, too. It grows with every token, in every layer, and it must stay in memory as long as the text
-# is being written.
-#
-# ### Exercise 6: `kv_cache_bytes`
-#
-# Difficulty 1 of 5
-#
-# The bytes of the cache of a whole model. `num_kv_heads` is the number of heads that have keys and values of their own.
-# Often that is the number of all heads, but several query heads may *share* one head of keys and values. (That is
-# called grouped-query attention, and multi-query attention if all share a single one.)
-#
-# <details><summary>My result is half of what is expected</summary>
-#
-# Look at what `attend_with_cache` returns. How many tensors is a cache?
-#
-# </details>
-#
-# <details><summary>Where do the queries come in?</summary>
-#
-# They don't. Which of the three vectors of an old token does a new token need?
-#
-# </details>
-
-
-# %% exercise="kv_cache_bytes" role="solution"
-def kv_cache_bytes(
-    batch: int, num_layers: int, num_kv_heads: int, head_dim: int, seq_len: int, bytes_per_element: int
-) -> int:
-    """The bytes of the keys and values (B, H, T, D) that all layers keep for seq_len tokens."""
-    ### BEGIN SOLUTION
-    return 2 * batch * num_layers * num_kv_heads * head_dim * seq_len * bytes_per_element
-    ### END SOLUTION
-
-
-# %% exercise="kv_cache_bytes" role="check"
-check(kv_cache_bytes)
-
-# %% role="try"
-# Try it: three published models, each at its full length, 2 bytes a number.
-for my_model, my_sizes in (
-    ("GPT-2 small, 12 layers, 12 heads", (12, 12, 64, 1024)),
-    ("Llama 2 7B, 32 layers, 32 heads", (32, 32, 128, 4096)),
-    ("Llama 2 70B, 80 layers, 64 heads, 8 of them with keys", (80, 8, 128, 4096)),
-):
-    print(f"{kv_cache_bytes(1, *my_sizes, 2) / 1e9:6.3f} GB  {my_model}")
-
-# %% [markdown]
-# If your numbers are right, the model with ten times the parameters has the smaller cache. Sharing keys and values
-# among eight query heads does that.
-#
-# ## 7 · Quiz
-#
-# ### Exercise 7: `quiz_09`
+# ### Exercise 9: `quiz_09`
 #
 # Difficulty 2 of 5
 #
@@ -928,7 +1265,7 @@ for my_model, my_sizes in (
 #    scores of the first chunk in `chunked_attention`?
 # 4. `last_chunk` (a whole number): the same call. How many queries are in the last chunk?
 # 5. `factor` (a number, to two decimals): the running maximum of a row is 3, the next block's largest score is 5. By
-#    what are the sum and the mixture so far multiplied?
+#    what are the sum and the weighted sum so far multiplied?
 # 6. `running_sum` (a number, to two decimals): a row has the scores 1, 1, 3, 1, read in blocks of two. What is the
 #    running sum after the second block?
 # 7. `twice_as_long` (a letter): a sequence becomes twice as long, `chunk_size` stays. The scores that
@@ -948,10 +1285,13 @@ for my_model, my_sizes in (
 #    - b. keys 0, 1 and 2;
 #    - c. keys 0 to 4;
 #    - d. key 2 only.
+# 10. `window_scores` (a whole number): how many True does `sliding_window_mask(6, 3)` hold?
+# 11. `key_head` (a whole number): there are 64 query heads and 8 heads of keys and values. Which key head does query
+#     head 37 read?
 #
 # <details><summary>I don't know where to start with the running sum</summary>
 #
-# Make the table of section 4 on paper: after each block the maximum, the factor, the sum. The first block has maximum
+# Make the table of section 8 on paper: after each block the maximum, the factor, the sum. The first block has maximum
 # 1, and both of its exponentials are exp(0).
 #
 # </details>
@@ -967,6 +1307,8 @@ quiz_09 = {
     "twice_as_long": ...,  # "a", "b", "c" or "d"
     "what_is_saved": ...,  # "a", "b", "c" or "d"
     "first_of_three": ...,  # "a", "b", "c" or "d"
+    "window_scores": ...,  # a whole number
+    "key_head": ...,  # a whole number
 }
 ### BEGIN SOLUTION
 quiz_09 = {
@@ -979,6 +1321,8 @@ quiz_09 = {
     "twice_as_long": "b",
     "what_is_saved": "c",
     "first_of_three": "b",
+    "window_scores": 15,
+    "key_head": 4,
 }
 ### END SOLUTION
 
@@ -988,10 +1332,9 @@ check(quiz_09, "quiz_09")
 # %% [markdown]
 # ## What you can do now
 #
-# You can say in bytes what attention will cost, and you have computed it in three ways that give the same numbers:
-# whole, by queries, by keys. You know what an online softmax remembers, and why a rising maximum means rescaling. You
-# have seen your predictions and your measurements side by side. And your attention goes on from a cache, with the mask
-# aligned where it should be.
+# You can say in bytes what attention and its cache will cost, and make both smaller: with a window, with shared heads,
+# in pieces. You know what an online softmax remembers, and why a rising maximum means rescaling. Your attention goes on
+# from a cache, with the mask aligned where it should be. And you can find out which kernel has computed it.
 #
 # **To read next**
 #
@@ -1003,6 +1346,7 @@ check(quiz_09, "quiz_09")
 # - Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, sections 2.4 and 3: what decoding token
 #   by token costs, and one head of keys and values for all query heads.
 # - Ainslie et al. (2023), *GQA*, section 2: a few such heads, between one and all.
+# - Jiang et al. (2023), *Mistral 7B*, section 2: a sliding window, and a cache that drops what lies before it.
 #
 # **Next lesson:** 10, *Reading and debugging attention*. You look into the heads of a trained model, and hunt eight
 # bugs in attentions that you can only call.

@@ -11,7 +11,7 @@ EXCERPT = Excerpt(
     "09_efficient_attention",
     view="OnlineSoftmax(few_queries",
     start="Online softmax, 3 queries, 8 keys, block 1 of 4 (keys 0 to 1), with rescaling: the output so far is up to",
-    before=("import weakref",),
+    before=("import warnings",),
 )
 
 

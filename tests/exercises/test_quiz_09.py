@@ -23,6 +23,8 @@ class TestQuiz(QuizTests):
         "twice_as_long": "b",
         "what_is_saved": "c",
         "first_of_three": "b",
+        "window_scores": 15,
+        "key_head": 4,
     }
     spellings = (
         ("table_entries", 1.2e7),
@@ -39,11 +41,11 @@ class TestQuiz(QuizTests):
     hints = (
         ("table_entries", 1_000_000, "one head"),
         ("table_entries", 48e6, "Those are bytes"),
-        ("table_entries", 3, "Each head has a table"),
+        ("table_entries", 3, "Each head has a matrix"),
         ("batched_shape", (4, 10, 8), "queries and keys"),
-        ("batched_shape", [4, 10, 10], "table of weights"),
+        ("batched_shape", [4, 10, 10], "matrix of weights"),
         ("chunk_scores", (2, 8, 16, 16), "How many keys"),
-        ("chunk_scores", (2, 8, 100, 300), "whole table"),
+        ("chunk_scores", (2, 8, 100, 300), "whole matrix"),
         ("chunk_scores", (1,), "the keys are not"),
         ("last_chunk", 16, "come out even"),
         ("last_chunk", 7.0, "how many chunks"),
@@ -53,9 +55,13 @@ class TestQuiz(QuizTests):
         ("running_sum", 3.14, "another maximum"),
         ("running_sum", 1.14, "second block alone"),
         ("running_sum", 5, "rescale that sum"),
-        ("twice_as_long", "c", "whole table"),
+        ("twice_as_long", "c", "whole matrix"),
         ("what_is_saved", "A", "takes memory"),
         ("first_of_three", "a", "top left"),
+        ("window_scores", 18, "first tokens"),
+        ("window_scores", 1, "Draw the 6 rows"),
+        ("key_head", 5, "counted from 0"),
+        ("key_head", 0, "How large is a group"),
     )
     kinds = (
         ("table_entries", "12000000", "expected a number"),

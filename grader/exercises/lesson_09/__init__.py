@@ -1,11 +1,13 @@
-"""Lesson 09, attention that scales: whole batches, chunks of queries, blocks of keys, and a cache."""
+"""Lesson 09, attention that scales: bytes, a cache, windows, shared heads, chunks of queries and blocks of keys."""
 
 NAMES = (
-    "batched_self_attention",
     "attention_matrix_bytes",
+    "batched_self_attention",
+    "kv_cache_bytes",
+    "sliding_window_mask",
+    "grouped_query_attention",
+    "attend_with_cache",
     "chunked_attention",
     "online_attention",
-    "attend_with_cache",
-    "kv_cache_bytes",
     "quiz_09",
 )

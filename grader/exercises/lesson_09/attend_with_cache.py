@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_09.shared import LESSON, one_of
+from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
@@ -206,19 +206,20 @@ def _past_and_present(new: int, held: int) -> Tensor:
 def variant(
     visible: Callable[[bool], Visible] = lambda first: _past_and_present,
     joined: Callable[[Tensor, Tensor], Tensor] = lambda past, new: torch.cat((past, new), 2),
-    kept: Callable[[Cache, Three], Any] = lambda cache, new: new[1:],
-    seen: Callable[[Three, Three], Three] = lambda new, all_: all_,
+    kept: Callable[[Cache, Three, Three], Any] = lambda cache, new, all_: all_[1:],
+    seen: Callable[[Cache, Three, Three], Three] = lambda cache, new, all_: all_,
     scale: float | None = None,
 ) -> Callable[..., Any]:
     """A cached attention with the given parts changed. `visible` gets whether this is the first call; `kept` makes the
-    cache, and `seen` what is attended to, from the new tensors and from all."""
+    cache, and `seen` what is attended to, from the cache, the new tensors and all of them."""
 
     def wrong(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
         new = (query, key, value)
         all_ = new if cache is None else (query, joined(cache[0], key), joined(cache[1], value))
-        _, keys, values = seen(new, all_)
+        _, keys, values = seen(cache, new, all_)
         mask = visible(cache is None)(query.shape[2], keys.shape[2])
-        return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=scale), kept(cache, all_)
+        output = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, scale=scale)
+        return output, kept(cache, new, all_)
 
     return wrong
 
@@ -231,45 +232,32 @@ def _top_left(new: int, held: int) -> Tensor:
     return torch.ones(new, held, dtype=torch.bool).tril()
 
 
-def _only_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """Attends to everything, but keeps only the new part."""
-    return variant()(query, key, value, cache)[0], (key, value)
+def _all_later(first: bool) -> Visible:
+    """After a cache, nothing is hidden."""
+    return _past_and_present if first else _everything
 
 
-def _forgets(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """The cache is neither used nor extended."""
-    return variant()(query, key, value, None)[0], (key, value)
+def _new(cache: Cache, new: Three, all_: Three) -> Three:
+    return new
 
 
-def _looks_at_new(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """The cache is extended, but not used."""
-    return variant()(query, key, value, None)[0], variant()(query, key, value, cache)[1]
+def _old(cache: Cache, new: Three, all_: Three) -> Three:
+    """What is in the cache; in the first call, what is new."""
+    return new if cache is None else (new[0], *cache)
 
 
-def _old_only(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """Returns the cache that it got."""
-    return variant()(query, key, value, cache)[0], cache if cache is not None else (key, value)
+def _kept(which: Callable[[Cache, Three, Three], Three]) -> Callable[[Cache, Three, Three], Any]:
+    return lambda cache, new, all_: which(cache, new, all_)[1:]
 
 
-def _old_or_none(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    return variant()(query, key, value, cache)[0], cache
-
-
-def _looks_at_old(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """With a cache, the new keys and values are neither used nor kept."""
-    if cache is None:
-        return variant()(query, key, value, None)
-    return F.scaled_dot_product_attention(query, *cache), cache
-
-
-def _new_seen_old_kept(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    return variant()(query, key, value, None)[0], cache if cache is not None else (key, value)
-
-
-def _looks_before_appending(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
-    """The new tokens are appended after they have looked at the cache."""
-    output = variant()(query, key, value, None)[0] if cache is None else F.scaled_dot_product_attention(query, *cache)
-    return output, variant()(query, key, value, cache)[1]
+NOT_EXTENDED = (
+    variant(kept=_kept(_new)),
+    variant(seen=_new, kept=_kept(_new)),
+    variant(kept=_kept(_old)),
+    variant(kept=lambda cache, new, all_: cache),
+    variant(_all_later, seen=_old, kept=_kept(_old)),
+    variant(seen=_new, kept=_kept(_old)),
+)
 
 
 def _doubled(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Any:
@@ -334,7 +322,7 @@ def _joined_elsewhere(session: Session) -> bool:
 
 
 def _square_mask(session: Session) -> bool:
-    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the table of new by all."""
+    """Right for a prompt; with a cache, a mask of new by new tokens doesn't fit the matrix of new by all."""
     case = session.cases[SEVERAL]
     raised, new, past = session.call(case).raised, case.args["query"].shape[2], case.args["cache"][0].shape[2]
     unfit = raised is not None and all(f"({size})" in raised.message for size in (new, past + new))
@@ -368,7 +356,7 @@ EXERCISE = Exercise(
                 "When do you hide anything? Does it depend on whether there is a cache?",
                 "Write down, for 3 new tokens after 2 old ones, which of the 5 keys each of them may see.",
             ),
-            (variant(lambda first: _past_and_present if first else _everything),),
+            (variant(_all_later),),
         ),
         Mistake(
             "prompt-not-causal",
@@ -400,7 +388,7 @@ EXERCISE = Exercise(
                 "Change the cache that you hand over. Does the output change?",
                 "Which keys and values does your attention get: the new ones or all?",
             ),
-            (_looks_at_new,),
+            (variant(seen=_new),),
         ),
         Mistake(
             "new-tokens-not-seen",
@@ -409,7 +397,7 @@ EXERCISE = Exercise(
                 "Change the new key and value. Does the output change?",
                 "In which order do you attend and append? A token may look at itself.",
             ),
-            (_looks_before_appending,),
+            (variant(_all_later, seen=_old),),
         ),
         Mistake(
             "cache-not-extended",
@@ -418,7 +406,7 @@ EXERCISE = Exercise(
                 "Call it three times, one token each, and print the shape of the cache after each call.",
                 "What you attend to and what you hand back are the same two tensors, all tokens so far.",
             ),
-            (_only_new, _forgets, _old_only, _old_or_none, _looks_at_old, _new_seen_old_kept),
+            NOT_EXTENDED,
         ),
         Mistake(
             "prompt-kept-twice",
@@ -540,17 +528,9 @@ EXERCISE = Exercise(
                 "Call it once, and compare the first tensor of the cache with the key that you gave.",
                 "The cache is (key, value), in this order. Look at your `return` line, and at where you unpack it.",
             ),
-            (variant(kept=lambda cache, all_: (all_[2], all_[1])),),
+            (variant(kept=lambda cache, new, all_: (all_[2], all_[1])),),
         ),
-        Mistake(
-            "no-scaling",
-            "the scores go into the softmax without being divided by the square root of head_dim.",
-            (
-                "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
-                "How many products does a dot product of two vectors of width D add up?",
-            ),
-            (variant(scale=1.0),),
-        ),
+        no_scaling(variant(scale=1.0)),
         Mistake(
             "scaled-by-another-size",
             "the scores are divided by another number than the square root of head_dim.",

@@ -1,4 +1,4 @@
-"""`attention_matrix_bytes`: the memory that the table of attention weights takes."""
+"""`attention_matrix_bytes`: the memory that the matrix of attention weights takes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ EXERCISE = Exercise(
     cases=lambda draw: byte_cases(draw, MATRIX_ARGS, GPT_2),
     reference=reference,
     parts=(
-        counts("counts the bytes of a small table", 2, "small sizes", "other sizes"),
+        counts("counts the bytes of a small matrix", 2, "small sizes", "other sizes"),
         counts("counts them for one token and for a real model", 1, "one token", "a real model"),
         is_whole(0.5, "small sizes", "a real model"),
     ),
     mistakes=(
         Mistake(
             "heads-forgotten",
-            "every head has a table of its own, but the number of heads changes nothing.",
+            "every head has a matrix of its own, but the number of heads changes nothing.",
             (
                 "What is the shape of the weights in lesson 03? How many axes has it?",
                 "Is each of the four arguments used?",
@@ -50,10 +50,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "linear-in-seq-len",
-            "twice as many tokens give twice as many bytes; a table has a row *and* a column for each of them.",
+            "twice as many tokens give twice as many bytes; a matrix has a row *and* a column for each of them.",
             (
                 "How many scores do 3 tokens have? And 6?",
-                "Which axis of the table is still missing in your product?",
+                "Which axis of the matrix is still missing in your product?",
             ),
             recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: batch * num_heads * seq_len * bytes_per_element,
@@ -64,15 +64,15 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "batch-forgotten",
-            "every sequence of the batch has its own tables, but the batch changes nothing.",
-            ("Two sequences instead of one: how many tables are there?", "Is each of the four arguments used?"),
+            "every sequence of the batch has its own matrices, but the batch changes nothing.",
+            ("Two sequences instead of one: how many matrices are there?", "Is each of the four arguments used?"),
             recognise=matches_any(
                 lambda batch, num_heads, seq_len, bytes_per_element: num_heads * seq_len**2 * bytes_per_element
             ),
         ),
         Mistake(
             "elements-instead-of-bytes",
-            "that is how many numbers the tables hold, or their bits; bytes are asked for.",
+            "that is how many numbers the matrices hold, or their bits; bytes are asked for.",
             (
                 "In which unit is your number: entries, bytes or bits?",
                 "A number in float32 takes four bytes. Which argument says so?",
@@ -86,7 +86,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "one-table-only",
-            "that is a single table: neither the heads nor the sequences of the batch count.",
+            "that is a single matrix: neither the heads nor the sequences of the batch count.",
             (
                 "What is the shape of the weights in lesson 03? How many axes has it?",
                 "Is each of the four arguments used?",
@@ -100,7 +100,7 @@ EXERCISE = Exercise(
             "squared-too-much",
             "more is squared than the number of tokens.",
             (
-                "Twice as many heads: how many times as many tables are there?",
+                "Twice as many heads: how many times as many matrices are there?",
                 "What does the `2` of your power belong to? Powers come before products, parentheses before both.",
             ),
             recognise=matches_any(
@@ -128,7 +128,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "counted-twice",
-            "that is twice as much: there is one table of weights for each head.",
+            "that is twice as much: there is one matrix of weights for each head.",
             (
                 "Which two things do you count? The question is about the weights alone.",
                 "Keys and values are two tensors; the weights are one.",

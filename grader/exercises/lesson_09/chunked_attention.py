@@ -1,4 +1,4 @@
-"""`chunked_attention`: a few queries at a time. The limit: no tensor as large as the whole table of scores."""
+"""`chunked_attention`: a few queries at a time. The limit: no tensor as large as the whole matrix of scores."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "full-matrix-made",
-            "the output is right, but on the way a tensor as large as the whole table of scores is made.",
+            "the output is right, but on the way a tensor as large as the whole matrix of scores is made.",
             (
                 "The report names the shape. Which of your lines makes it?",
                 "What is made before the loop is there all at once. Move the product of queries and keys.",

@@ -67,7 +67,7 @@ EXERCISE = Exercise(
             "twice as many tokens give four times as many bytes; it holds vectors of tokens, not scores of pairs.",
             (
                 "One more token comes. How many vectors are added to the cache?",
-                "The table of scores is not kept. Whatever is kept has one row for each token.",
+                "The matrix of scores is not kept. Whatever is kept has one row for each token.",
             ),
             recognise=matches_any(
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()),

@@ -192,7 +192,7 @@ def _cases(draw: Draw) -> list[Case]:
         *_offset_cases(draw, "block_size"),
         long_case(draw, LONG, "block_size", sizes, one_of(draw, 18, 20)),
         long_case(draw, LONG_BATCH, "block_size", short, one_of(draw, 11, 12), (2, 3)),
-        # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole table.
+        # Fewer queries than a block has keys: code that cuts the queries instead of the keys makes the whole matrix.
         long_case(draw, FEW, "block_size", few, 17),
         long_case(draw, FEW_LONGER, "block_size", {**few, "Tk": few["Tk"] + 34}, 17),
     ]
@@ -246,13 +246,13 @@ def _same_work(session: Session) -> bool:
 
 
 def _queries_instead(session: Session) -> bool:
-    """The whole table is made where a block is longer than the queries, or the queries come one at a time."""
+    """The whole matrix is made where a block is longer than the queries, or the queries come one at a time."""
     cut = full_table(session, FEW) or not full_table(session, ONES)
     return _same_work(session) and right_on(session, LONG) and not full_table(session, LONG) and cut
 
 
 def _count(session: Session) -> bool:
-    """Right, but block_size is taken as the number of blocks: with block_size 1 one block holds the whole table."""
+    """Right, but block_size is taken as the number of blocks: with block_size 1 one block holds the whole matrix."""
     return _same_work(session) and full_table(session, ONES) and not full_table(session, FEW)
 
 
@@ -432,7 +432,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "full-matrix-made",
-            "the output is right, but on the way a tensor as large as the whole table of scores is made.",
+            "the output is right, but on the way a tensor as large as the whole matrix of scores is made.",
             (
                 "The report names the shape. Which of your lines makes it?",
                 "Inside the loop only one block of keys should be there. What is made before the loop, or collected "

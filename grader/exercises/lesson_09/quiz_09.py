@@ -19,14 +19,14 @@ QUESTIONS = (
         "table_entries",
         lambda: 12 * 1000 * 1000,
         0,
-        "Each head has a table. How many rows has it, and how many columns?",
+        "Each head has a matrix. How many rows has it, and how many columns?",
         wrong=written(
             {
                 1000000.0: "That is one head.",
-                12000.0: "A table has a row and a column for every token.",
+                12000.0: "A matrix has a row and a column for every token.",
                 48000000.0: "Those are bytes in float32. How many numbers are they?",
-                24000000.0: "The tables of scores and of weights are two; only the weights are asked for.",
-                144000000.0: "The heads don't multiply among themselves. How many tables are there?",
+                24000000.0: "The matrices of scores and of weights are two; only the weights are asked for.",
+                144000000.0: "The heads don't multiply among themselves. How many matrices are there?",
             }
         ),
     ),
@@ -37,7 +37,7 @@ QUESTIONS = (
         wrong={
             "(4, 10, 8)": "That is the width of queries and keys. What is mixed?",
             "(4, 10, 16)": "That is the width of x. What is mixed?",
-            "(4, 10, 10)": "That is the table of weights. It has one more use before the end.",
+            "(4, 10, 10)": "That is the matrix of weights. It has one more use before the end.",
             "(10, 6)": "What happens to the batch?",
             "(40, 6)": "The sequences of a batch stay apart.",
         },
@@ -48,7 +48,7 @@ QUESTIONS = (
         "The queries are cut, the keys are not. Which axes are carried along?",
         wrong={
             "(2, 8, 16, 16)": "How many keys does a query in this chunk see?",
-            "(2, 8, 100, 300)": "That is the whole table. How many of its rows are made at a time?",
+            "(2, 8, 100, 300)": "That is the whole matrix. How many of its rows are made at a time?",
             "(2, 8, 100, 16)": "That cuts the keys. `chunked_attention` cuts the queries.",
             "(2, 8, 300, 16)": "Those are the right sizes. Whose are the rows?",
             "(16, 300)": "Every sequence and every head has scores of its own.",
@@ -109,7 +109,7 @@ QUESTIONS = (
         "One chunk's scores have chunk_size rows. What are its columns, and how many of them are there now?",
         wrong={
             "a": "A chunk has as many rows as before. Has it as many columns?",
-            "c": "That is the whole table. How much of it is there at a time?",
+            "c": "That is the whole matrix. How much of it is there at a time?",
             "d": "There are more chunks, but they come one after the other. What grows in each of them?",
         },
     ),
@@ -134,6 +134,35 @@ QUESTIONS = (
             "c": "Two of those come after it.",
             "d": "It may see itself. What about the tokens that came before?",
         },
+    ),
+    number(
+        "window_scores",
+        lambda: sum(min(query + 1, 3) for query in range(6)),
+        0,
+        "Draw the 6 rows. How many keys does each of them show, from the first to the last?",
+        wrong=written(
+            {
+                18.0: "Do the first tokens have two tokens before them?",
+                21.0: "That is the causal mask. What does a window of 3 hide of it?",
+                36.0: "That is every entry of the mask.",
+                11.0: "That is a window of 2. The token itself and two more are seen.",
+                24.0: "That window reaches to both sides.",
+            }
+        ),
+    ),
+    number(
+        "key_head",
+        lambda: 37 // (64 // 8),
+        0,
+        "How large is a group? Then count the groups, from 0, up to the one that query head 37 is in.",
+        wrong=written(
+            {
+                5.0: "Groups are made of neighbours, and they are counted from 0.",
+                37.0: "There are 8 key heads only.",
+                8.0: "That is how many query heads share a key head.",
+                36.0: "There are 8 key heads only.",
+            }
+        ),
     ),
 )
 

@@ -74,7 +74,7 @@ def long_case(
     leading: tuple[int, ...] = (),
     inputs: Axes = ATTEND,
 ) -> Case:
-    """A case whose whole table is far larger than any tensor that has to be made."""
+    """A case whose whole matrix is far larger than any tensor that has to be made."""
     return cut_into(tensors(draw, title, inputs, sizes, leading), name, piece)
 
 
@@ -87,14 +87,14 @@ def table_size(case: Case) -> int:
 
 
 def full_table(session: Session, name: str) -> bool:
-    """Whether a call made a tensor as large as the whole table."""
+    """Whether a call made a tensor as large as the whole matrix."""
     case = session.cases[name]
     outcome = session.call(case)
     return outcome.ok and outcome.largest >= table_size(case)
 
 
 def small_tensors(title: str, weight: float, *names: str) -> Part:
-    """No tensor as large as the whole table is made. Judged after the values."""
+    """No tensor as large as the whole matrix is made. Judged after the values."""
 
     def judge(session: Session) -> Finding | None:
         for name in names:
@@ -113,7 +113,7 @@ def small_tensors(title: str, weight: float, *names: str) -> Part:
 # walks over small tiles in Python takes few steps.
 MEMORY = 96 * 2**20
 LEADING, BEYOND, PIECE = (4, 4), 1270, 128
-ROWS = 50  # that are compared, of each table
+ROWS = 50  # that are compared, of each matrix
 
 
 def _out_of_memory(session: Session) -> Finding | None:
@@ -185,7 +185,7 @@ def no_scaling(*variants: Attend) -> Mistake:
         "the scores go into the softmax without being divided by the square root of their vectors' width.",
         (
             "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
-            "Cutting the work into pieces changes nothing about a score. Which step turns a dot product into one?",
+            "How many products does a dot product of two vectors of width D add up? Which step makes up for that?",
         ),
         variants,
     )
@@ -204,8 +204,8 @@ def by_hand(
     return wrong
 
 
-def wrong_scales() -> tuple[Mistake, ...]:
-    """Mistakes with the number that scores are divided by, and with the softmax."""
+def wrong_scales(*more: Callable[[Tensor, Tensor, int], float]) -> tuple[Mistake, ...]:
+    """Mistakes with the number that scores are divided by (`more` are further wrong ones), and with the softmax."""
     others: tuple[Callable[[Tensor, Tensor, int], float], ...] = (
         lambda query, key, size: float(query.shape[-1]),
         lambda query, key, size: math.sqrt(size),
@@ -218,9 +218,9 @@ def wrong_scales() -> tuple[Mistake, ...]:
             "the scores are divided by another number than the square root of their vectors' width.",
             (
                 "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
-                "It doesn't depend on how the work is cut into pieces. Which width does a dot product add up over?",
+                "Neither tokens nor heads nor pieces count. Over which axis does a dot product add up?",
             ),
-            (*(by_hand(divisor) for divisor in others), _by_rows_of_piece),
+            (*(by_hand(divisor) for divisor in (*others, *more)), _by_rows_of_piece),
         ),
         Mistake(
             "scale-multiplied",

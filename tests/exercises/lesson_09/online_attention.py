@@ -1,3 +1,25 @@
+# %% prelude
+def pairs(key, value, size):
+    """Blocks of keys, each with its values."""
+    return list(zip(key.split(size, -2), value.split(size, -2)))
+
+
+def scaled(query, key):
+    return query @ key.mT / math.sqrt(query.shape[-1])
+
+
+def online(query, pairs, width, scores=scaled):
+    """The right walk over pairs of keys and values."""
+    m = query.new_full((*query.shape[:-1], 1), -math.inf)
+    l, o = torch.zeros_like(m), query.new_zeros(*query.shape[:-1], width)
+    for k, v in pairs:
+        s = scores(query, k)
+        new = torch.maximum(m, s.amax(-1, keepdim=True))
+        p, f = torch.exp(s - new), torch.exp(m - new)
+        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
+    return o / l
+
+
 # %% right: a loop over blocks with running maximum, sum and output
 def online_attention(query, key, value, block_size):
     maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
@@ -239,30 +261,15 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong last-block-lost: the range ends too early
 def online_attention(query, key, value, block_size):
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = torch.zeros_like(m)
-    o = query.new_zeros(*query.shape[:-1], value.shape[-1])
-    for i in range(0, key.shape[-2] - block_size, block_size):
-        s = query @ key[..., i : i + block_size, :].mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ value[..., i : i + block_size, :], new
-    return o / l
+    starts = range(0, key.shape[-2] - block_size, block_size)
+    cut = [(key[..., i : i + block_size, :], value[..., i : i + block_size, :]) for i in starts]
+    return online(query, cut, value.shape[-1])
 
 
 # %% wrong last-block-lost: blocks that are too short are skipped
 def online_attention(query, key, value, block_size):
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = torch.zeros_like(m)
-    o = query.new_zeros(*query.shape[:-1], value.shape[-1])
-    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
-        if k.shape[-2] < block_size:
-            break
-        s = query @ k.mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l.clamp(min=1e-30)
+    whole = [(k, v) for k, v in pairs(key, value, block_size) if k.shape[-2] == block_size]
+    return online(query, whole, value.shape[-1])
 
 
 # %% wrong last-block-lost: nothing comes back where there is no whole block
@@ -332,14 +339,7 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong no-scaling: forgotten
 def online_attention(query, key, value, block_size):
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = o = torch.zeros_like(m)
-    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
-        s = query @ k.mT
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l
+    return online(query, pairs(key, value, block_size), value.shape[-1], lambda q, k: q @ k.mT)
 
 
 # %% wrong no-scaling: merged by logsumexp
@@ -471,13 +471,7 @@ def online_attention(query, key, value, block_size):
 # %% wrong number-of-blocks: a size computed from it
 def online_attention(query, key, value, block_size):
     size = math.ceil(key.shape[-2] / block_size)
-    m, l, o = torch.full((*query.shape[:-1], 1), -math.inf, dtype=query.dtype), 0, 0
-    for k, v in zip(key.split(size, -2), value.split(size, -2)):
-        s = query @ k.mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, factor = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * factor + p.sum(-1, keepdim=True), o * factor + p @ v, new
-    return o / l
+    return online(query, pairs(key, value, size), value.shape[-1])
 
 
 # %% wrong global-max-underflow: one number for all scores
@@ -519,14 +513,7 @@ def online_attention(query, key, value, block_size):
 def online_attention(query, key, value, block_size):
     pad = -key.shape[-2] % block_size
     key, value = F.pad(key, (0, 0, 0, pad)), F.pad(value, (0, 0, 0, pad))
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = o = torch.zeros_like(m)
-    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
-        s = query @ k.mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l
+    return online(query, pairs(key, value, block_size), value.shape[-1])
 
 
 # %% wrong factor-inverted: the wrong way round
@@ -542,15 +529,8 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong -: the first block is counted twice
 def online_attention(query, key, value, block_size):
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = o = torch.zeros_like(m)
-    keys, values = key.split(block_size, -2), value.split(block_size, -2)
-    for k, v in zip((keys[0], *keys), (values[0], *values)):
-        s = query @ k.mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l
+    found = pairs(key, value, block_size)
+    return online(query, [found[0], *found], value.shape[-1])
 
 
 # %% wrong -: the running maximum comes back
@@ -576,31 +556,12 @@ def online_attention(query, key, value, block_size):
 # %% wrong changes-argument: the query is scaled in place
 def online_attention(query, key, value, block_size):
     query.div_(math.sqrt(query.shape[-1]))
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = o = torch.zeros_like(m)
-    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
-        s = query @ k.mT
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l
+    return online(query, pairs(key, value, block_size), value.shape[-1], lambda q, k: q @ k.mT)
 
 
 # %% wrong dtype-changed: the sums have the default dtype
 def online_attention(query, key, value, block_size):
-    out = online(query, key, value, block_size)
-    return out.float()
-
-
-def online(query, key, value, block_size):
-    m = query.new_full((*query.shape[:-1], 1), -torch.inf)
-    l = o = torch.zeros_like(m)
-    for k, v in zip(key.split(block_size, -2), value.split(block_size, -2)):
-        s = query @ k.mT / math.sqrt(query.shape[-1])
-        new = torch.maximum(m, s.amax(-1, keepdim=True))
-        p, f = torch.exp(s - new), torch.exp(m - new)
-        l, o, m = l * f + p.sum(-1, keepdim=True), o * f + p @ v, new
-    return o / l
+    return online(query, pairs(key, value, block_size), value.shape[-1]).float()
 
 
 # %% wrong returns-nothing: no return
@@ -685,17 +646,9 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong values-not-cut: by the first block
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = query @ k.mT / query.shape[-1] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ blocks[0][1][..., : counts.shape[-1], :]
-        top = new
-    return mixed / total
+    found = pairs(key, value, block_size)
+    first = found[0][1]
+    return online(query, [(k, first[..., : k.shape[-2], :]) for k, _ in found], value.shape[-1])
 
 
 # %% wrong query-length-instead: in range
@@ -715,17 +668,8 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong query-length-instead: too few blocks
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks[: -(-query.shape[-2] // block_size)]:
-        scores = query @ k.mT / query.shape[-1] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
+    found = pairs(key, value, block_size)[: math.ceil(query.shape[-2] / block_size)]
+    return online(query, found, value.shape[-1])
 
 
 # %% wrong scaled-by-another-size: no root
@@ -745,74 +689,30 @@ def online_attention(query, key, value, block_size):
 
 # %% wrong scaled-by-another-size: the number of keys
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = query @ k.mT / key.shape[-2] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
+    by_keys = lambda q, k: q @ k.mT / key.shape[-2] ** 0.5
+    return online(query, pairs(key, value, block_size), value.shape[-1], by_keys)
 
 
 # %% wrong scale-multiplied: a product
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = query @ k.mT * query.shape[-1] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
+    times = lambda q, k: q @ k.mT * q.shape[-1] ** 0.5
+    return online(query, pairs(key, value, block_size), value.shape[-1], times)
 
 
 # %% wrong scale-multiplied: the query first
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = (query * query.shape[-1] ** 0.5) @ k.mT
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
+    longer = query * query.shape[-1] ** 0.5
+    return online(longer, pairs(key, value, block_size), value.shape[-1], lambda q, k: q @ k.mT)
 
 
 # %% wrong softmax-forgotten: all at once
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
     return query @ key.mT / query.shape[-1] ** 0.5 @ value
-    for k, v in blocks:
-        scores = query @ k.mT / query.shape[-1] ** 0.5
-        new = torch.maximum(top, scores.amax(-1, keepdim=True))
-        counts, factor = (scores - new).exp(), (top - new).exp()
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ v
-        top = new
-    return mixed / total
 
 
 # %% wrong softmax-forgotten: in the walk
 def online_attention(query, key, value, block_size):
-    blocks = list(zip(key.split(block_size, -2), value.split(block_size, -2)))
-    top = query.new_full((*query.shape[:-1], 1), -math.inf)
-    total, mixed = torch.zeros_like(top), torch.zeros_like(top)
-    for k, v in blocks:
-        scores = query @ k.mT / query.shape[-1] ** 0.5
-        mixed = mixed + scores @ v
-    return mixed
+    return sum(scaled(query, k) @ v for k, v in pairs(key, value, block_size))
 
 
 # %% wrong block-maximum: amax

@@ -1,0 +1,308 @@
+"""`grouped_query_attention`: several query heads read one head of keys and values (Ainslie et al. 2023, 2.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
+from grader.exercises.lesson_03.shared import usual, with_leading_axes
+from grader.exercises.lesson_09.shared import (
+    LESSON,
+    Attend,
+    attention,
+    by_hand,
+    no_scaling,
+    one_of,
+    overflow,
+    right_on,
+    wrong_scales,
+)
+from grader.spec import compare, parts
+from grader.spec.cases import tensors
+from grader.spec.draw import Draw
+from grader.spec.exclusions import FUSED_ATTENTION
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.session import Session
+from grader.subject import Request
+
+INPUTS = {"query": "... Hq Tq D", "key": "... Hkv Tk D", "value": "... Hkv Tk d_v"}
+ONE_FOR_ALL, ONE_EACH, AS_MANY = "one head of keys for all", "a head of keys for each", "as many groups as heads in one"
+
+# Heads of queries and of keys that don't fit, 2 and 6 among them: the queries' number is the one to be divided.
+MISFITS = ((6, 4), (5, 2), (2, 6))
+
+
+def reference(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """PyTorch's own."""
+    return F.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+
+
+def _cases(draw: Draw) -> list[Case]:
+    def sizes(heads: int, kv_heads: int) -> dict[str, int]:
+        batch, more, *_ = (n for n in (2, 3, 5, 7) if n not in (heads, kv_heads))  # small: code may loop over all heads
+        return draw.sizes("Tq", "Tk", "D", "d_v", B=batch, G=more, Hq=heads, Hkv=kv_heads)
+
+    # In the first the heads of a group are more than the groups, in the second fewer.
+    first, second = sizes(one_of(draw, 6, 10), 2), sizes(*((6, 3), (15, 5))[draw.integer(0, 2)])
+    ends = [
+        tensors(draw, ONE_FOR_ALL, INPUTS, sizes(one_of(draw, 3, 5), 1)),
+        tensors(draw, ONE_EACH, INPUTS, sizes(5, 5)),
+    ]
+    as_many = tensors(draw, AS_MANY, INPUTS, sizes(9, 3), diagnostic=True)
+    return [*with_leading_axes(draw, INPUTS, (first, second)), *ends, as_many]
+
+
+def _refuses(session: Session) -> Finding | None:
+    for heads, kv_heads in MISFITS:
+        shapes = ((heads, 7, 3), (kv_heads, 5, 3), (kv_heads, 5, 2))
+        outcome = session.ask(Request("call", session.exercise.name, tuple(map(session.draw.normal, shapes))))
+        asked = f"`{session.exercise.name}` was called with query {shapes[0]} and key {shapes[1]}"
+        finding = compare.refused(outcome, f"{asked}: {heads} is no multiple of {kv_heads}", (heads, kv_heads))
+        if finding is not None:
+            return finding
+    return None
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def reads(head: Callable[[int, int, int], int]) -> Attend:
+    """Query head h reads the key head `head(h, heads, kv_heads)`."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        heads, kv_heads = query.shape[-3], key.shape[-3]
+        read = torch.tensor([head(h, heads, kv_heads) for h in range(heads)])
+        return attention(query, key.index_select(-3, read), value.index_select(-3, read))
+
+    return wrong
+
+
+def _repeated_on_axis_one(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Interleaved, and for exactly one leading axis: without a batch, `repeat` adds one."""
+    times = (1, query.shape[-3] // key.shape[-3], 1, 1)
+    return by_hand()(query, key.repeat(times), value.repeat(times), 0)
+
+
+def _groups_apart(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """The axes of the groups and of their heads are left as two."""
+    return reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
+
+
+def _of_groups(attend: Callable[[Tensor, Tensor, Tensor, int], Tensor]) -> Attend:
+    """Grouped rightly, then something else in place of attention."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        group = query.shape[-3] // key.shape[-3]
+        return attend(query, key.repeat_interleave(group, -3), value.repeat_interleave(group, -3), 1)
+
+    return wrong
+
+
+def _one_head(merge: Callable[[Tensor], Tensor], keys: bool = True, values: bool = True) -> Attend:
+    """The heads of keys, of values or both merged into one, which all query heads read."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        group = query.shape[-3] // key.shape[-3]
+        key = merge(key) if keys else key.repeat_interleave(group, -3)
+        value = merge(value) if values else value.repeat_interleave(group, -3)
+        key, value = (t.expand(*query.shape[:-2], *t.shape[-2:]) for t in (key, value))
+        return attention(query, key, value)
+
+    return wrong
+
+
+def _mean(heads: Tensor) -> Tensor:
+    return heads.mean(-3, keepdim=True)
+
+
+def _sum(heads: Tensor) -> Tensor:
+    return heads.sum(-3, keepdim=True)
+
+
+def _queries_merged(repeated: bool, mean: bool) -> Attend:
+    """The query heads of a group merged; their output once, or for each of them."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        groups = query.unflatten(-3, (key.shape[-3], -1))
+        output = attention(groups.mean(-3) if mean else groups.sum(-3), key, value)
+        return output.repeat_interleave(groups.shape[-3], -3) if repeated else output
+
+    return wrong
+
+
+def _first_heads_only(count: Callable[[int, int], int], padded: bool = False) -> Attend:
+    """Only the first `count(heads, kv_heads)` query heads are answered, by the first head of keys."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        answered = count(query.shape[-3], key.shape[-3])
+        output = attention(query[..., :answered, :, :], key[..., :1, :, :], value[..., :1, :, :])
+        rest = output.new_zeros(*query.shape[:-3], query.shape[-3] - answered, *output.shape[-2:])
+        return torch.cat((output, rest), -3) if padded else output
+
+    return wrong
+
+
+def _output_regrouped(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """The output heads in the order of a transposed (Hkv, G) matrix."""
+    groups = reference(query, key, value).unflatten(-3, (key.shape[-3], -1))
+    return groups.transpose(-4, -3).flatten(-4, -3)
+
+
+# --- recognised by more than their values -----------------------------------------------------------------------------
+
+
+def _heads_do_not_meet(session: Session) -> bool:
+    """Right where query and key heads meet without sharing; else torch finds that their numbers differ."""
+    raised = session.call(session.cases["one sequence"]).raised
+    words = ("must match", "broadcast", "same batch size", "Expected size for first two dimensions")
+    unfit = raised is not None and any(word in raised.message for word in words)
+    return unfit and right_on(session, ONE_EACH) and not _runs(session, AS_MANY)
+
+
+def _repeated_by_another_number(session: Session) -> bool:
+    """Right only where the heads of a group are as many as the groups."""
+    right = right_on(session, AS_MANY)
+    return right and not any(right_on(session, name) for name in ("one sequence", "a batch"))
+
+
+def _runs(session: Session, name: str) -> bool:
+    return session.call(session.cases[name]).ok
+
+
+EXERCISE = Exercise(
+    name="grouped_query_attention",
+    lesson=LESSON,
+    points=3,
+    signature=tuple(INPUTS),
+    outputs=(Output("output", "... Hq Tq d_v"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        *usual("lets each group of query heads read its head of keys", 4, leading=1.5),
+        parts.values("takes one head of keys for all, and one for each", 1.5, ONE_FOR_ALL, ONE_EACH),
+        parts.after_values(
+            Part("raises ValueError where the heads don't divide", 1, _refuses, compares_values=False),
+        ),
+    ),
+    mistakes=(
+        Mistake(
+            "groups-interleaved",
+            "neighbouring query heads read different key heads; a group should be a run of neighbours.",
+            (
+                "With 6 query heads and 2 key heads, which key head should query head 1 read? Which does it read?",
+                "Repeat the numbers 0, 1 three times in two ways: 0 1 0 1 0 1 and 0 0 0 1 1 1. Which of them are "
+                "groups of neighbours, and which one does your code make?",
+            ),
+            (reads(lambda h, heads, kv_heads: h % kv_heads), _repeated_on_axis_one),
+        ),
+        Mistake(
+            "first-group-only",
+            "only the first head of keys and values is read; the others change nothing.",
+            (
+                "Change the last head of the keys. Does the output change?",
+                "Write down, for 6 query heads and 2 key heads, which key head each query head reads.",
+            ),
+            (
+                reads(lambda h, heads, kv_heads: 0),
+                _first_heads_only(lambda heads, kv_heads: heads // kv_heads),
+                _first_heads_only(lambda heads, kv_heads: heads // kv_heads, padded=True),
+            ),
+        ),
+        Mistake(
+            "keys-averaged",
+            "the heads of keys (or values) are averaged or added up; each group should read one of them.",
+            (
+                "How many different keys does the last query head meet? And in your code?",
+                "No two heads of keys are ever mixed. Sharing means that several queries read the same one.",
+            ),
+            tuple(
+                _one_head(merge, *which)
+                for merge in (_mean, _sum)
+                for which in ((True, True), (True, False), (False, True))
+            ),
+        ),
+        Mistake(
+            "queries-averaged",
+            "the query heads of a group are averaged or added up; each of them asks for itself.",
+            (
+                "Two query heads of one group differ. Should their outputs be the same?",
+                "Keys and values are shared, queries are not. How many query heads go into your scores?",
+            ),
+            tuple(_queries_merged(repeated, mean) for repeated in (True, False) for mean in (True, False)),
+        ),
+        Mistake(
+            "groups-left-apart",
+            "the outputs are right, but groups and their heads are still two axes.",
+            (
+                "Compare the shape you got with the one expected: which two axes should be one?",
+                "Two neighbouring axes become one without moving a number. Count them from the end.",
+            ),
+            (_groups_apart,),
+        ),
+        Mistake(
+            "heads-reordered",
+            "the outputs are right, but the query heads have changed places.",
+            (
+                "Follow query head 1 through your code. At which place does its output end?",
+                "Two axes, groups and heads of a group, become one at the end. In which order should they be?",
+            ),
+            (_output_regrouped,),
+        ),
+        Mistake(
+            "group-count-for-group-size",
+            "the number of key heads is used where the number of query heads for each of them belongs.",
+            (
+                "With 6 query heads and 2 key heads, how many query heads read each key head?",
+                "Print the number by which you repeat or divide. Is it Hkv, or how often Hkv fits into Hq?",
+            ),
+            (reads(lambda h, heads, kv_heads: min(h // kv_heads, kv_heads - 1)),),
+            recognise=_repeated_by_another_number,
+        ),
+        Mistake(
+            "heads-not-shared",
+            "the query heads meet the heads of keys or values one by one, which needs as many of each.",
+            (
+                "Print both shapes before the product that fails. Which axes should be equal?",
+                "Either make each key head appear once for every query head of its group, or give the queries an axis "
+                "for the groups.",
+            ),
+            recognise=_heads_do_not_meet,
+        ),
+        no_scaling(_of_groups(by_hand(lambda query, key, size: 1.0))),
+        *(
+            replace(mistake, variants=tuple(_of_groups(variant) for variant in mistake.variants))
+            for mistake in wrong_scales(lambda query, key, size: math.sqrt(query.shape[-3]))
+        ),
+        Mistake(
+            "softmax-over-queries",
+            "the softmax runs over the queries; it should run over the keys.",
+            (
+                "Sum your weights over the last axis. What should every entry be?",
+                "Which axis of the scores are the keys on? Count from the end.",
+            ),
+            (
+                _of_groups(by_hand(softmax=lambda scores: scores.softmax(-2))),
+                _of_groups(by_hand(softmax=lambda scores: scores.softmax(1))),
+            ),
+        ),
+        overflow("entries up to 50"),
+        replace(
+            TWO_AXES_ONLY,
+            id="no-batch-axis",
+            symptom="it is right for the heads of one sequence, but not for leading axes such as a batch.",
+            hints=(
+                "Call it with a batch of your own: as query `torch.randn(3, 6, 5, 4)` in place of "
+                "`torch.randn(6, 5, 4)`. Which step fails, or is the first to give a shape that you did not expect?",
+                "Heads are the last axis but two, whatever comes before. Count axes from the end.",
+            ),
+        ),
+        BATCH_ONLY,
+    ),
+    excluded=(FUSED_ATTENTION,),
+)
