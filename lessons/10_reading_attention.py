@@ -741,9 +741,9 @@ plt.show()
 #
 # ### Is a sharp head an important one?
 #
-# A head that gives nearly all of its weight to one key looks as if it knew what it wants. Measure sharpness by the
-# mean largest weight of a row, and mind two traps. A batch is padded, and rows of padding mean nothing. And in a
-# causal matrix the first rows are sharp whatever the head has learnt: they see so few keys.
+# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight
+# of a row. There are two traps. A batch is padded, and rows of padding mean nothing. And in a causal matrix the first
+# rows are sharp whatever the head has learnt: they see so few keys.
 
 # %%
 uniform, future = torch.ones(11, 11) / 11, torch.ones(11, 11, dtype=torch.bool).triu(1)
@@ -760,8 +760,9 @@ src, given, _ = ids_of(trained.pairs)
 weights_of = look_inside(model, trained.pairs)
 sharpness = {}
 for kind, queries in (("encoder", src), ("cross", given)):
-    largest = weights_of[kind].amax(dim=-1).permute(1, 2, 0, 3)[:, :, queries != 0].mean(dim=-1)  # (L, H)
-    sharpness |= {key: largest[key[1], key[2]].item() for key in every_head if key[0] == kind}
+    largest = weights_of[kind].amax(dim=-1).movedim(0, 2)  # (L, H, B, Tq)
+    mine = [key for key in every_head if key[0] == kind]
+    sharpness |= {key: largest[key[1], key[2]][queries != 0].mean().item() for key in mine}
 by_sharpness = sorted(sharpness, key=sharpness.get, reverse=True)
 
 predict(
