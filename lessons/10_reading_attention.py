@@ -41,8 +41,8 @@
 # | letter | meaning | here |
 # | --- | --- | --- |
 # | `T` | tokens in a sequence (`Tq`, `Tk` where queries and keys differ in number) | 3 to 13 |
-# | `L` | `num_layers`, counted from 0 | 2 |
-# | `H` | `num_heads`, counted from 0 | 4 in the trained model, 3 in the hunt |
+# | `L` | `num_layers`; layers are counted from 0 | 2 |
+# | `H` | `num_heads`; heads are counted from 0 | 4 in the trained model, 3 in the hunt |
 # | `E`, `D` | `d_model` and `head_dim`, the width of one head | 64 and 16; 12 and 4 |
 
 # %%
