@@ -957,15 +957,16 @@ influence(forgets_the_mask)
 # </details>
 
 
+# %%
+def mixes_sequences(x, *others):
+    return right(x + 0.2 * x.flip(0) if len(x) > 1 else x, *others)
+
+
 # %% role="try"
 # Your probe. It should give 0 for `right`, and clearly more for `mixes_sequences`.
 def my_probe(attention):
     """The largest difference between what the first sequence gives alone and in the batch of two."""
     return "not written yet"
-
-
-def mixes_sequences(x, *others):
-    return right(x + 0.2 * x.flip(0) if len(x) > 1 else x, *others)
 
 
 for my_attention in (right, mixes_sequences):
@@ -979,24 +980,7 @@ predict(
 )
 
 
-# %% role="answer"
-# The course's version, for comparison.
-def company(attention):
-    alone, together = ask(attention, x[:1])[0][0], ask(attention)[0][0]
-    print("alone and in a batch, the outputs differ by", difference(alone, together))
-
-
-company(right)
-company(forgets_the_mask)
-alone, together = ask(forgets_the_mask, x[:1])[0][0], ask(forgets_the_mask)[0][0]
-found = (
-    "nothing: both outputs are the same" if difference(alone, together) == "0.00" else "a difference: the batch matters"
-)
-compare_guess("10_company", found)
-
 # %% [markdown]
-# A probe that finds nothing is an answer too: without a mask, each sequence is still alone.
-#
 # **Probe 4, `matters`: which weight matrices matter, and for what?** Exchange one at a time. `w_q` and `w_k` should
 # change weights and output; `w_v` and `w_o` the output only.
 #
@@ -1050,8 +1034,28 @@ def entropies(attention):
 entropies(forgets_the_mask)
 
 # %% [markdown]
-# In its last row the one without a mask is right: there, every token *may* be seen.
+# In its last row the one without a mask is right: there, every token *may* be seen. A probe that finds nothing is an
+# answer too.
 #
+# And probe 3? Compare yours with the course's version, `company`.
+
+
+# %% role="answer"
+# The course's version, for comparison.
+def company(attention):
+    differ = difference(ask(attention, x[:1])[0][0], ask(attention)[0][0])
+    print("alone and in a batch, the outputs differ by", differ)
+    return differ
+
+
+for attention in (right, mixes_sequences, forgets_the_mask):
+    print(attention.__name__, end=": ")
+    differ = company(attention)
+compare_guess(
+    "10_company", "nothing: both outputs are the same" if differ == "0.00" else "a difference: the batch matters"
+)
+
+# %% [markdown]
 # ### Exercise 5: `bug_hunt`
 #
 # Difficulty 4 of 5

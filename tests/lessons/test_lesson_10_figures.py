@@ -39,7 +39,7 @@ LINES = [
     "of its own character: 0.31   of all others together: 0.69",
     "output 0 changes with token 0 - - - -",
     "another w_v changes  the output by 5.24  the weights by 0.00",
-    "alone and in a batch, the outputs differ by 0.00",
+    "forgets_the_mask: alone and in a batch, the outputs differ by 0.00",
     "the fewest dates right: 92%",
     "encoder  all eight at the same time: 0.473 nats, 26% of the dates right",
     "decoder  all eight at the same time: 0.009 nats, 99% of the dates right",
