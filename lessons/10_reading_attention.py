@@ -133,9 +133,9 @@ print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
 compare_guess("10_edge_row", round(on_the_page[0].sum().item(), 2))
 
 # %% [markdown]
-# No token comes before the first. Two neighbours are left, itself included, and each gets a third. The last row has
-# the same gap. Rows of attention weights sum to one. So every row is divided by the number of neighbours that exist:
-# halves at the ends, thirds in between.
+# No token comes before the first. Two neighbours are left, itself included, and each gets a third. The last row sums
+# to two thirds as well. Rows of attention weights sum to one. So every row is divided by the number of neighbours
+# that exist: halves at the ends, thirds in between.
 #
 # ### Exercise 2: `local_pattern`
 #
@@ -146,14 +146,14 @@ compare_guess("10_edge_row", round(on_the_page[0].sum().item(), 2))
 #
 # <details><summary>The check says that the edges aren't right</summary>
 #
-# By what do you divide the first row, and by what the middle one? A row's own sum knows how many neighbours it has.
+# By what do you divide the first row, and by what the middle one? What does a row of ones and zeros sum to?
 #
 # </details>
 #
 # <details><summary>Can I get the band without loops?</summary>
 #
-# Take the positions 0 to T − 1 once as a column and once as a row. What is their difference (broadcast, as in lesson
-# 04)?
+# Take the positions 0 to T − 1 once as a column and once as a row. What is their difference? (Lesson 05 has
+# broadcasting.)
 #
 # </details>
 #
@@ -237,9 +237,9 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown]
-# Five are refused, each with a word that tells where to look. One of the five is no mistake in training. There it is
-# usual to drop attention weights at random and to enlarge the others, and a row sums to one only on average. In a
-# model that should be in eval mode it is a mistake.
+# Five are refused, each with a word that tells where to look. One of the five, dropout, is normal in training. There,
+# attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
+# mode it is a mistake.
 #
 # Two are accepted. A matrix that shows the future and one that is far too sharp are perfectly good weights. They are
 # only not the right ones. To find such mistakes, you have to ask more: section 7.
@@ -323,8 +323,8 @@ print("largest distance from the uniform pattern: ", round((noisy - torch.ones(8
 #
 # <details><summary>"Float did not match Double"</summary>
 #
-# The weights may come in float32 or in float64, and your pattern has torch's default dtype. Lesson 04's masks had to
-# follow their scores in the same way.
+# The weights may come in float32 or in float64, and your pattern has torch's default dtype. Which method of a tensor
+# changes its dtype?
 #
 # </details>
 
@@ -737,7 +737,7 @@ plt.show()
 # are yellow, with 23 and 14 times the loss, head 1 of layer 0 has 8; the others are dark. Decoder: all dark, 1.
 # Cross: head 0 of layer 0 has 9, all others between 1 and 3.
 #
-# Now the heads differ. Some can be ablated at no cost, one makes the loss more than twenty times as large.
+# Now the heads differ. Some can be ablated at no cost. One makes the loss more than twenty times as large.
 #
 # ### Is a sharp head an important one?
 #
