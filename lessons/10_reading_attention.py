@@ -346,7 +346,7 @@ def classify_pattern(weights: Tensor) -> str:
         ("local", local_pattern(seq_len, 2)),
     ]
     for name, pattern in known:
-        if (weights - pattern.to(weights)).abs().max() < 0.1:
+        if (weights - pattern.to(weights.device)).abs().max() < 0.1:
             return name
     return "other"
     ### END SOLUTION
