@@ -189,4 +189,13 @@ ProgressTable(rows)
 #
 # <!-- lessons -->
 #
-# They build on each other, but each runs by itself. **Next:** open `01_self_attention.ipynb`.
+# They build on each other, but each runs by itself. All use the same letters for shapes, in their text, in docstrings
+# and in reports. Each repeats those that it needs.
+#
+# <details><summary>The letters of all lessons</summary>
+#
+# <!-- letters -->
+#
+# </details>
+#
+# **Next:** open `01_self_attention.ipynb`.

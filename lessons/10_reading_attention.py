@@ -16,10 +16,14 @@
 # %% [markdown]
 # # 10 · Reading and debugging attention
 #
-# Attention is one of the few parts of a network that can be looked at: every number in its matrix says which token
-# looks at which. In this lesson you learn to read such tables, first made by hand, then in the model that lesson 08
-# trained. You will see what they tell, and how much less that is than it seems. And then comes a hunt: eight
-# attentions with one mistake in each. You can call them, and nothing else.
+# In lesson 08 a model learnt to write dates. Give it "6 August 1939". When it has to write the 6 of 1939-08-06, one
+# of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? There is a way to find
+# out: switch this head off, and let the model write again.
+#
+# Attention is one of the few parts of a network that can be looked at. Every number in its matrix says how much one
+# token takes from another. Here you learn to read such matrices, first made by hand, then those of that model, and to
+# test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them,
+# and nothing else.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -27,20 +31,19 @@
 # **Afterwards you can**
 #
 # - name the patterns that heads often show, and write code that names them;
-# - follow attention through several layers, residuals included;
-# - say what attention weights do not explain, and show it;
+# - follow attention through several layers, along the residual stream;
+# - ablate a head, and say from the loss what the model needs it for;
 # - find out what is wrong with an attention from the outside, by asking it the right questions.
 #
-# **Time:** <!-- time -->. The plan: patterns → broken
-# tables → a name for a table → a trained model's heads → through the layers → what weights don't explain → the hunt →
-# a quiz.
+# **Time:** <!-- time -->. The plan: patterns → broken weights → a name for a pattern → a trained model's heads →
+# through the layers → what weights don't explain → the hunt → a quiz.
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
-# | `T` | tokens of a sequence; `Tq` and `Tk` where queries and keys differ | 3 to 13 |
-# | `L` | layers | 2 |
-# | `H` | `num_heads` | 4 in the trained model, 3 in the hunt |
-# | `E`, `D` | `d_model` and the width of one head | 64 and 16; 12 and 4 |
+# | `T` | tokens in a sequence (`Tq`, `Tk` where queries and keys differ in number) | 3 to 13 |
+# | `L` | `num_layers`; layers are counted from 0 | 2 |
+# | `H` | `num_heads`; heads are counted from 0 | 4 in the trained model, 3 in the hunt |
+# | `E`, `D` | `d_model` and `head_dim`, the width of one head | 64 and 16; 12 and 4 |
 
 # %%
 import math
@@ -48,38 +51,48 @@ import math
 import matplotlib.pyplot as plt
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from grader import broken_attentions, check, trained_dates
+from grader import broken_attentions, check, compare_guess, predict, trained_dates
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
+# %%
+predict(
+    "10_switched_off",
+    "That one head is switched off. What does the model write for 6 August 1939?",
+    ["the right date", "another day, the rest right", "no date at all"],
+)
+
 # %% [markdown]
+# Section 6 has the answer.
+#
 # ## 1 · Patterns
 #
-# Whoever looks into the heads of trained models meets the same few tables again and again. The simplest: every token
-# looks **at itself**. Or at **everybody alike**: the head takes the plain average. Or all look at the **first
-# token**, whatever it is. Or each looks at its **neighbours**.
+# The heads of trained models show the same few patterns again and again. In the simplest, every token attends **to
+# itself**. Or **to all tokens alike**: the head takes the plain average. Or all attend to the **first token**,
+# whatever it is. Or each attends to its **neighbours**.
 
 # %%
 seq_len = 5
 to_itself = torch.eye(seq_len)
-to_everybody = torch.ones(seq_len, seq_len) / seq_len
+to_all_alike = torch.ones(seq_len, seq_len) / seq_len
 print("to itself", to_itself, sep="\n")
-print("to everybody", to_everybody, sep="\n")
+print("to all alike", to_all_alike, sep="\n")
 
 # %% [markdown]
 # ### Exercise 1: `first_token_pattern`
 #
 # Difficulty 1 of 5
 #
-# The table in which all look at token 0. Many trained models have such heads. A row must sum to one, so a head that
-# finds nothing to look at has to put its weight somewhere; the first token, which every position can see, is a good
-# place. People call it an *attention sink*.
+# The matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so a
+# head that finds nothing to fetch has to put its weight somewhere. The first token, which every position can see, is
+# a good place. It is called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
-# Row i belongs to the token that looks, column j to the one that is looked at. In which of them does "token 0 is looked
-# at" stand?
+# Row i holds the weights that token i gives, column j those that token j gets. Which of the two is full if token 0
+# gets everything?
 #
 # </details>
 
@@ -103,45 +116,50 @@ check(first_token_pattern)
 # %% [markdown]
 # ### Spot the slip
 #
-# A page on attention makes the neighbour pattern like this. Every token gives a third to the one before it, a third
-# to itself and a third to the one after it. What is wrong? Look at the ends.
+# A page on attention makes the neighbour pattern as below. A third goes to the token before, a third to the token
+# itself, a third to the token after.
 
 # %%
 on_the_page = torch.zeros(seq_len, seq_len)
 for i in range(seq_len):
     for j in range(max(0, i - 1), min(seq_len, i + 2)):
         on_the_page[i, j] = 1 / 3
+
+predict("10_edge_row", "What does the first row of this matrix sum to?", low=0, high=1)
+
+# %% role="answer"
 print("neighbours, as on the page", on_the_page, sep="\n")
 print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
+compare_guess("10_edge_row", round(on_the_page[0].sum().item(), 2))
 
 # %% [markdown]
-# The first token has nobody before it. Two neighbours are left, itself included, and each got a third: the row sums to
-# two thirds. So does the last one. Rows of attention weights sum to one, so each row has to be shared out among as
-# many as there are: halves at the ends, thirds in between.
+# No token comes before the first. Two neighbours are left, itself included, and each gets a third. The last row sums
+# to two thirds as well. Rows of attention weights sum to one. So every row is divided by the number of neighbours
+# that exist: halves at the ends, thirds in between.
 #
 # ### Exercise 2: `local_pattern`
 #
 # Difficulty 2 of 5
 #
-# The same for any radius: every token shares its attention equally among all tokens that are at most `radius` places
-# away, itself included.
+# The same for any radius. Every token shares its attention equally among all tokens at most `radius` places away,
+# itself included.
 #
 # <details><summary>The check says that the edges aren't right</summary>
 #
-# Don't divide by 2·radius + 1. Put ones where the band is, and divide each row by its own sum, with `keepdim=True`.
+# By what do you divide the first row, and by what the middle one? What does a row of ones and zeros sum to?
 #
 # </details>
 #
-# <details><summary>How do I get the band without loops?</summary>
+# <details><summary>Can I get the band without loops?</summary>
 #
-# `positions = torch.arange(seq_len)`, once as a column and once as a row: the difference of the two is a table of
-# distances.
+# Take the positions 0 to T − 1 once as a column and once as a row. What is their difference? (Lesson 05 has
+# broadcasting.)
 #
 # </details>
 #
 # <details><summary>The last tokens turn up in the first row</summary>
 #
-# Index −1 is the last entry in Python. A slice needs `max(0, ...)` where it starts.
+# In Python, index −1 is the last entry. Where does your slice start for token 0?
 #
 # </details>
 
@@ -164,58 +182,72 @@ check(local_pattern)
 
 # %% role="try"
 # Try it: all four patterns.
-my_patterns = {"itself": torch.eye(8), "everybody": torch.ones(8, 8) / 8}
+my_patterns = {"itself": torch.eye(8), "all alike": torch.ones(8, 8) / 8}
 my_patterns |= {"first token": first_token_pattern(8), "neighbours": local_pattern(8, 1)}
 my_figure, my_panels = plt.subplots(1, 4, figsize=(9, 2.4), layout="constrained")
-for my_axes, (my_name, my_table) in zip(my_panels, my_patterns.items(), strict=True):
-    my_axes.imshow(my_table, cmap="cividis", vmin=0, vmax=1)
+for my_axes, (my_name, my_matrix) in zip(my_panels, my_patterns.items(), strict=True):
+    my_axes.imshow(my_matrix, cmap="cividis", vmin=0, vmax=1)
     my_axes.set(title=my_name, xlabel="key", ylabel="query")
 plt.show()
 
 # %% [markdown]
+# *The picture in words:* four 8 × 8 grids, yellow where the weight is 1. Itself: a yellow diagonal. All alike: one
+# dark blue. First token: the left column is yellow. Neighbours: a grey band along the diagonal, a little brighter at
+# both ends, where only two share.
+#
 # ## 2 · Are these weights at all?
 #
-# Before you read a table, make sure that it is one. Lesson 01's `validate_attention` knows three rules: finite
-# numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
+# Before you read a matrix, make sure that it holds weights. Lesson 01's `validate_attention` knows three rules:
+# finite numbers, within [0, 1], rows that sum to one. (You found there that finiteness must be tested first: in the
 # tutorial, the tests for NaN and infinity can't be reached.)
 
 # %% role="given"
 from lesson_01 import validate_attention
 
 # %% [markdown]
-# Here are some tables produced by common bugs. The scores are always the same; only what is done with
-# them differs.
+# Here are matrices from eight pieces of code. All start from the same scores. The first is right, and each of the
+# others does one thing differently.
 
 # %%
 torch.manual_seed(10)
 scores = 2 * torch.randn(4, 4)
 past = torch.ones(4, 4, dtype=torch.bool).tril()
-tables = {
+suspects = {
     "right": scores.masked_fill(~past, -math.inf).softmax(dim=-1),
     "mask = 0 · infinity": (scores + (~past).float() * -math.inf).softmax(dim=-1),
     "divided by their sum": scores / scores.sum(dim=-1, keepdim=True),
     "softmax down the columns": scores.masked_fill(~past, -math.inf).softmax(dim=-2),
     "masked after the softmax": scores.softmax(dim=-1) * past,
-    "dropout switched on": nn.Dropout(0.5).train()(scores.softmax(dim=-1)),
+    "dropout switched on": nn.Dropout(0.5).train()(scores.masked_fill(~past, -math.inf).softmax(dim=-1)),
     "mask forgotten": scores.softmax(dim=-1),
     "not scaled": (4 * scores).masked_fill(~past, -math.inf).softmax(dim=-1),
 }
-for name, table in tables.items():
+
+predict("10_accepted", "How many of the seven others does `validate_attention` accept?", low=0, high=7)
+
+# %% role="answer"
+accepted = []
+for name, weights in suspects.items():
     try:
-        validate_attention(table)
+        validate_attention(weights)
+        accepted.append(name)
         print(f"{name:25} accepted")
     except ValueError as problem:
         print(f"{name:25} {problem}")
+compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown]
-# Five faults are caught, each with a word that tells where to look. The last two aren't. A table that shows the future
-# and one that is far too sharp are perfectly good weights. They are only not the right ones. To find such faults, one
-# has to ask more: section 7.
+# Five are refused, each with a word that tells where to look. One of the five, dropout, is normal in training. There,
+# attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
+# mode it is a mistake.
 #
-# ## 3 · A name for a table
+# Two are accepted. A matrix that shows the future and one that is far too sharp are perfectly good weights. They are
+# only not the right ones. To find such mistakes, you have to ask more: section 7.
 #
-# A model has dozens of heads, and nobody wants to look at all tables by eye. What could code look at? Some numbers that
-# tell patterns apart:
+# ## 3 · A name for a pattern
+#
+# A model has dozens of heads, too many to look at each by eye. What could code look at? Some numbers that tell
+# patterns apart:
 #
 # - the mean **entropy** of the rows (lesson 02): 0 if each row has one entry, ln T if it is uniform;
 # - the mean weight on the **diagonal**, and that in **column 0**;
@@ -226,38 +258,38 @@ from lesson_02 import attention_entropy
 
 
 # %%
-def four_numbers(table):
+def four_numbers(weights):
     """Mean entropy; mean weight on the token itself, on the first token, at most one place away."""
-    near = torch.ones_like(table).triu(-1).tril(1)
-    shares = table.diagonal().mean(), table[:, 0].mean(), (table * near).sum(dim=-1).mean()
-    return [round(float(number), 2) for number in (attention_entropy(table).mean(), *shares)]
+    near = torch.ones_like(weights).triu(-1).tril(1)
+    shares = weights.diagonal().mean(), weights[:, 0].mean(), (weights * near).sum(dim=-1).mean()
+    return [round(float(number), 2) for number in (attention_entropy(weights).mean(), *shares)]
 
 
-patterns = {"itself": torch.eye(8), "everybody": torch.ones(8, 8) / 8, "random": torch.randn(8, 8).softmax(dim=-1)}
+patterns = {"itself": torch.eye(8), "all alike": torch.ones(8, 8) / 8, "random": torch.randn(8, 8).softmax(dim=-1)}
 patterns["the one before"] = torch.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
 print(f"{'':15} entropy  itself  first   near")
-for name, table in patterns.items():
-    print(f"{name:15}", "  ".join(f"{number:6.2f}" for number in four_numbers(table)))
+for name, weights in patterns.items():
+    print(f"{name:15}", "  ".join(f"{number:6.2f}" for number in four_numbers(weights)))
 
 # %% [markdown]
 # No single number will do. "The one before" has all its weight near the diagonal, as the neighbour pattern has. And
-# there is a trap: it is tempting to look only at where the *largest* weight of each row stands (`argmax`). A row such
-# as [0.2, 0.3, 0.25, 0.25] has its largest weight somewhere, and means nothing by it.
+# there is a trap: it is tempting to look only at which weight of a row is the *largest* (`argmax`). In [0.2, 0.3,
+# 0.25, 0.25] one weight is the largest too, and it means nothing.
 #
-# Another way is to build the pattern that a table might be, and ask how far away it is. Trained heads are never exactly
-# a pattern, so some distance must be allowed. Here five hundredths of every row are random:
+# Another way is to build the pattern that a matrix might follow, and to measure the distance, entry by entry. Trained
+# heads are never exactly a pattern, so some distance must be allowed. Here five hundredths of every row are random:
 
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
-print("largest difference, entry by entry:", round((noisy - torch.eye(8)).abs().max().item(), 2))
-print("the same for the uniform table:    ", round((noisy - torch.ones(8, 8) / 8).abs().max().item(), 2))
+print("largest distance from the diagonal pattern:", round((noisy - torch.eye(8)).abs().max().item(), 2))
+print("largest distance from the uniform pattern: ", round((noisy - torch.ones(8, 8) / 8).abs().max().item(), 2))
 
 # %% [markdown]
 # ### Exercise 3: `classify_pattern`
 #
-# Difficulty 4 of 5
+# Difficulty 3 of 5
 #
-# One of five words for a table (T, T) with T ≥ 6, of which up to 5 % may be random:
+# One of five words for a matrix (T, T) with T ≥ 6, of which up to 5 % may be random:
 #
 # | word | every token attends |
 # | --- | --- |
@@ -267,39 +299,39 @@ print("the same for the uniform table:    ", round((noisy - torch.ones(8, 8) / 8
 # | `"local"` | to all within radius 1 alike, or to all within radius 2 alike, itself included |
 # | `"other"` | in any other way |
 #
-# The check's tables are either close to one of the four patterns or far from all of them, so it doesn't matter much how
-# you measure. `local_pattern` and `first_token_pattern` are yours to use.
+# The check's matrices are either close to one of the four patterns or far from all of them, so it doesn't matter much
+# how you measure. `local_pattern` and `first_token_pattern` are yours to use.
 #
 # <details><summary>Everything with noise is "other"</summary>
 #
-# How large is the largest difference above? A tolerance below that is too tight, and `torch.allclose` has a very tight
-# one unless you say `atol=...`.
+# How large is the distance above? And how large is the tolerance that you allow, or that your function has by
+# default?
 #
 # </details>
 #
-# <details><summary>Uniform tables come out as "local"</summary>
+# <details><summary>Uniform weights come out as "local"</summary>
 #
 # Inside the band they look alike. What is outside of it?
 #
 # </details>
 #
-# <details><summary>A band of radius 3, or a token that looks only backwards, comes out as "local"</summary>
+# <details><summary>A band of radius 3, or a token that attends only backwards, comes out as "local"</summary>
 #
-# It isn't enough that the weight is near the diagonal. It has to be spread as the pattern spreads it. Compare entry by
-# entry.
+# It isn't enough that the weight is near the diagonal. Is it also spread as the pattern spreads it?
 #
 # </details>
 #
 # <details><summary>"Float did not match Double"</summary>
 #
-# The table may come in float32 or in float64. `.to(weights.dtype)` makes your pattern follow.
+# The weights may come in float32 or in float64, and your pattern has torch's default dtype. Which method of a tensor
+# changes its dtype?
 #
 # </details>
 
 
 # %% exercise="classify_pattern" role="solution"
 def classify_pattern(weights: Tensor) -> str:
-    """Name the pattern of a table of attention weights (T, T), T >= 6.
+    """Name the pattern of attention weights (T, T), T >= 6.
 
     Returns "diagonal", "uniform", "first", "local" (radius 1 or 2) or "other"; up to 5 % of random weights may be mixed
     in.
@@ -314,7 +346,7 @@ def classify_pattern(weights: Tensor) -> str:
         ("local", local_pattern(seq_len, 2)),
     ]
     for name, pattern in known:
-        if (weights - pattern).abs().max() < 0.1:
+        if (weights - pattern.to(weights.device)).abs().max() < 0.1:
             return name
     return "other"
     ### END SOLUTION
@@ -324,15 +356,15 @@ def classify_pattern(weights: Tensor) -> str:
 check(classify_pattern)
 
 # %% role="try"
-# Try it: the tables from above. Which of them should be "other"?
-for my_name, my_table in (patterns | {"noisy": noisy}).items():
-    print(f"{my_name:15} {classify_pattern(my_table)}")
+# Try it: the matrices from above. Which of them should be "other"?
+for my_name, my_matrix in (patterns | {"noisy": noisy}).items():
+    print(f"{my_name:15} {classify_pattern(my_matrix)}")
 
 # %% [markdown]
 # ## 4 · The heads of a trained model
 #
-# Now to a real one: the Transformer that learnt to write dates in lesson 08, with two layers of encoder and decoder and
-# four heads everywhere. Its code is lesson 07's, and given.
+# Now to a real one: the Transformer that learnt to write dates in lesson 08. It has two layers of encoder and
+# decoder, and four heads everywhere. Its code is lesson 07's, and given.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -350,10 +382,10 @@ from lesson_07 import Decoder, DecoderBlock, Encoder
 from lesson_07 import Transformer
 
 # %% [markdown]
-# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put
-# your own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary
-# folder: write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. It says which. With
-# your own model some numbers below will differ from those in the text.
+# `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put your
+# own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary
+# folder: write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. It says which.
+# With your own model some numbers below will differ from those in the text.
 
 # %%
 trained = trained_dates()
@@ -364,8 +396,8 @@ print("this is", trained.whose)
 print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %% [markdown]
-# It reads characters and writes characters. With teacher forcing one call asks for all of them, as in lesson 08: a date
-# is right if every guess is.
+# It reads characters and writes characters. With teacher forcing one call asks for all of them, as in lesson 08. A
+# date is right if every guess is.
 
 
 # %%
@@ -380,19 +412,22 @@ def ids_of(pairs):
 
 
 @torch.no_grad()
-def share_right(model, pairs):
-    """In which share of the pairs is every character right?"""
+def measured(pairs):
+    """The model's loss per character, padding left out, and the share of pairs in which every character is right."""
     src, given, wanted = ids_of(pairs)
-    guesses = model(src, given).argmax(dim=-1)
-    return ((guesses == wanted) | (wanted == 0)).all(dim=1).float().mean().item()
+    logits = model(src, given)
+    loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=0)
+    right = ((logits.argmax(dim=-1) == wanted) | (wanted == 0)).all(dim=1)
+    return loss.item(), right.float().mean().item()
 
 
-print("at least 99 % right:", share_right(model, trained.pairs) >= 0.99)
+loss, share = measured(trained.pairs)
+print(f"{len(trained.pairs)} dates: loss {loss:.3f} nats, {share:.0%} right")
 
 # %% [markdown]
-# The weights are made inside and thrown away. A hook gets hold of them, as in lesson 08. There are three kinds of
-# attention to listen to: the encoder's (the written date looks at itself), the decoder's own (the answer looks at
-# what it has so far), and the cross-attention (the answer looks at the written date).
+# The weights are computed inside the model and thrown away. A hook gets hold of them, as in lesson 08. There are
+# three kinds of attention. In the encoder's, the written date attends to itself. In the decoder's own, the answer
+# attends to what it has so far. In the cross-attention, the answer attends to the written date.
 
 
 # %%
@@ -406,52 +441,51 @@ def attentions_of(model):
 
 
 @torch.no_grad()
-def look_inside(model, pair):
-    """The weights of every head for one date: by kind, (L, H, Tq, Tk)."""
+def look_inside(model, pairs):
+    """The weights of every head: by kind, (B, L, H, Tq, Tk)."""
     kinds = attentions_of(model)
     kept = {kind: [] for kind in kinds}
 
     def keep(kind):
-        return lambda module, inputs, output: kept[kind].append(output[1][0])
+        return lambda module, inputs, output: kept[kind].append(output[1])
 
     hooks = [module.register_forward_hook(keep(kind)) for kind, modules in kinds.items() for module in modules]
-    model(*ids_of([pair])[:2])
+    model(*ids_of(pairs)[:2])
     for hook in hooks:
         hook.remove()
-    return {kind: torch.stack(tables) for kind, tables in kept.items()}
+    return {kind: torch.stack(weights, dim=1) for kind, weights in kept.items()}
 
 
-date = "6 August 1939", "1939-08-06"
-text, answer = date
-inside = look_inside(model, date)
-print(text, "->", answer, " written right:", share_right(model, [date]) == 1)
-for kind, tables in inside.items():
-    print(f"{kind:8} (L, H, Tq, Tk) = {tuple(tables.shape)}")
+text, answer = date = "6 August 1939", "1939-08-06"
+inside = {kind: weights[0] for kind, weights in look_inside(model, [date]).items()}
+print(text, "->", answer)
+for kind, weights in inside.items():
+    print(f"{kind:8} (L, H, Tq, Tk) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# Twenty-four tables. Look at them yourself. At the top choose the kind of attention. The small tables are the heads,
-# a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is the
-# head that is chosen: move in it to read who looks at whom. Below each head is the pattern that it is most like,
-# and how much of its weight it shares with it. A head that shares 0.9 or more has that pattern.
+# Twenty-four matrices. Look at them yourself. At the top choose the kind of attention. The small matrices are the
+# heads, a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is
+# the head that is chosen: move in it to read how much each query gives to each key. Below each head is the pattern
+# that it is most like, and how much of its weight it shares with it. A head that shares 0.9 or more has that pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
 
 so_far = ["<bos>", *answer]  # what the decoder is given
-who_at_whom = {"encoder": (text, text), "decoder": (so_far, so_far), "cross": (so_far, text)}
-HeadExplorer({kind: (inside[kind], *tokens) for kind, tokens in who_at_whom.items()})
+tokens = {"encoder": (text, text), "decoder": (so_far, so_far), "cross": (so_far, text)}  # queries, keys
+HeadExplorer({kind: (inside[kind], *names) for kind, names in tokens.items()})
 
 # %% [markdown]
 # Take your time with it. Some questions:
 #
-# 1. *Cross, layer 1:* go down the rows of head 0. For each character of the answer, does it look at what that one is
-#    read from? Mind that row i holds what the decoder was *given*; it is about to say the next character. Which rows
-#    are less clear, and why may that be? (The month is read from several letters.)
-# 2. *Decoder:* why is the upper right half of every table dark? Why does the first row always have the same weight?
+# 1. *Cross, layer 1:* go down the rows of head 0. Does each character of the answer attend to what it is read from?
+#    Mind that row i holds what the decoder was *given*; it is about to write the next character. Which rows are less
+#    clear, and why may that be? (The month is read from several letters.)
+# 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
 # 3. *Encoder:* which heads are easy to put in words? Be honest.
 #
-# Few of them are. In large models some heads show the patterns of section 1 rather cleanly, and papers print those. In
-# this small one hardly any head does, and still all dates are right. An unclear table is not a sign of a fault.
+# Few of them are. In large models some heads show the patterns of section 1 rather cleanly, and papers print those.
+# In this small one hardly any head does, and still all dates are right. An unclear matrix is no sign of a mistake.
 #
 # What does your classifier say? Here it names the eight heads of the encoder, and beside them those of the same model
 # before its training.
@@ -459,42 +493,51 @@ HeadExplorer({kind: (inside[kind], *tokens) for kind, tokens in who_at_whom.item
 # %% role="try"
 # Try it: trained and untrained.
 torch.manual_seed(0)
-my_untrained = look_inside(Transformer(**trained.sizes).eval(), date)["encoder"]
-for my_layer in range(len(inside["encoder"])):
-    print("trained:  ", [classify_pattern(my_table) for my_table in inside["encoder"][my_layer]])
-    print("untrained:", [classify_pattern(my_table) for my_table in my_untrained[my_layer]])
+my_untrained = look_inside(Transformer(**trained.sizes).eval(), [date])["encoder"][0]
+for my_layer in range(len(my_untrained)):
+    print(f"layer {my_layer}, trained:  ", [classify_pattern(my_head) for my_head in inside["encoder"][my_layer]])
+    print(f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]])
 
 # %% [markdown]
-# A classifier with tight limits says "other" almost everywhere, before and after training. Before it, the weights are
-# nearly uniform, but not near enough for a name; after it, they are different, and what a head does has no name in our
-# list of five. There is nothing wrong with that.
+# Nearly all of them are "other". Before training the weights are close to uniform, and your tolerance decides whether
+# that is close enough for a name. After it they are different, and what a head does has no name in our list of five.
+# There is nothing wrong with that.
 #
 # ## 5 · Through the layers
 #
-# A table of the second layer doesn't say which *characters* are looked at. After the first layer every position holds
-# a weighted sum: of what it looked at, and of itself. A token that looks at position 3 in layer 1 looks at such a sum.
-# (Layers count from 0.)
+# Layer 1 doesn't attend to *characters*. (Layers count from 0.) After layer 0 every position holds a weighted sum: of
+# what it attended to, and of itself. A token that attends to position 3 in layer 1 attends to such a sum.
 #
-# Three tokens, two layers, in which each token looks at one other:
+# Three tokens, two layers, in which each token attends to one other:
 
 # %%
 layer_0 = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 0, 2 -> 1
 layer_1 = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 1, 2 -> 1
+
+predict(
+    "10_arrives", "After both layers: which token's content has arrived at token 2?", ["token 0", "token 1", "token 2"]
+)
+
+# %% role="answer"
+row = (layer_1 @ layer_0)[2]
 print("layer 1, row of token 2:", layer_1[2].tolist())
-print("layer 1 · layer 0, row of token 2:", (layer_1 @ layer_0)[2].tolist())
+print("layer 1 · layer 0, row of token 2:", row.tolist())
+compare_guess("10_arrives", f"token {row.argmax()}")
 
 # %% [markdown]
-# In layer 1, token 2 looks at token 1. But token 1 had fetched token 0 in layer 0. What arrives is token 0, and the
-# table of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the tables**, and layer 0 is the
+# In layer 1, token 2 attends to token 1. But token 1 had fetched token 0 in layer 0. What arrives is token 0, and the
+# matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer 0 is the
 # rightmost factor: it works on the tokens first.
 #
-# One thing is missing. Around every attention goes a residual, x + attention(x): half of what token 1 is in layer 1 is
-# still token 1. So each table A is replaced by half of itself and half of the identity:
+# One thing is missing. Around every attention goes a residual, x + attention(x). So each position has a vector that
+# runs through all layers, and each sub-layer only adds to it. It is called the **residual stream**. (In our post-norm
+# model each sum is normalised too.) Part of what token 1 holds in layer 1 is still token 1. So each matrix A is
+# replaced by half of itself and half of the identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
-# This is **attention rollout** (Abnar and Zuidema 2020). (If rows of A sum to one, so do those of R. Normalise them
-# if they may not.)
+# This is **attention rollout** (Abnar and Zuidema 2020). If rows of A sum to one, so do those of R. Normalise them
+# if they may not.
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
@@ -505,19 +548,19 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 #
 # ### Exercise 4: `attention_rollout`
 #
-# Difficulty 2 of 5
+# Difficulty 3 of 5
 #
-# From one table for each layer, (L, T, T), first layer first, to one table (T, T).
+# From one matrix for each layer, (L, T, T), layer 0 first, to one matrix (T, T), for any number of layers.
 #
 # <details><summary>The check says that the order is wrong</summary>
 #
-# Go through the layers in their order, and put each new one on the *left* of what you have.
+# Which factor of a product works on the tokens first? On which side of what you have does each new layer belong?
 #
 # </details>
 #
 # <details><summary>"expected m1 and m2 to have the same dtype"</summary>
 #
-# `torch.eye(T)` is float32. `torch.eye(T, dtype=layers.dtype)` follows the argument.
+# Your identity has torch's default dtype, the layers may have another. `torch.eye` can be told which one to take.
 #
 # </details>
 
@@ -526,11 +569,11 @@ print("with residuals, row of token 2:", (halves[1] @ halves[0])[2].tolist())
 def attention_rollout(layers: Tensor) -> Tensor:
     """Attention through several layers, residuals included (Abnar and Zuidema 2020).
 
-    layers: weights (L, T, T), first layer first. Returns (T, T): the product R_{L-1} · … · R_0
+    layers: weights (L, T, T), layer 0 first. Returns (T, T): the product R_{L-1} · … · R_0
     with R = (A + I) / 2, rows normalised.
     """
     ### BEGIN SOLUTION
-    identity = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    identity = torch.eye(layers.shape[-1], dtype=layers.dtype, device=layers.device)
     rolled = identity
     for weights in layers:
         mixed = (weights + identity) / 2
@@ -546,119 +589,263 @@ check(attention_rollout)
 # Try it: the encoder's two layers, the heads averaged. Where does the content of each position come from?
 my_layers = inside["encoder"].mean(dim=1)
 my_figure, my_panels = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-my_tables = {"layer 0": my_layers[0], "layer 1": my_layers[1], "rollout": attention_rollout(my_layers)}
-for my_axes, (my_name, my_table) in zip(my_panels, my_tables.items(), strict=True):
-    my_axes.imshow(my_table, cmap="cividis", vmin=0, vmax=1)
-    my_axes.set(title=my_name, xticks=range(len(text)), yticks=range(len(text)))
-    my_axes.set_xticklabels(list(text), fontsize=8)
-    my_axes.set_yticklabels(list(text), fontsize=8)
+my_matrices = {"layer 0": my_layers[0], "layer 1": my_layers[1], "rollout": attention_rollout(my_layers)}
+for my_axes, (my_name, my_matrix) in zip(my_panels, my_matrices.items(), strict=True):
+    my_axes.imshow(my_matrix, cmap="cividis", vmin=0, vmax=1)
+    my_axes.set(title=my_name, xlabel="key", ylabel="query")
+    my_axes.set_xticks(range(len(text)), text.replace(" ", "␣"), fontsize=8)
+    my_axes.set_yticks(range(len(text)), text.replace(" ", "␣"), fontsize=8)
 plt.show()
 
 # %% [markdown]
-# Two blocks can be seen: the characters of the year look at each other, those of the month at its first letters. In
-# the rollout a quarter of each position is still itself by the residuals alone, so the diagonal stays bright. Off it,
-# the picture is flatter than that of either layer: mixing mixtures evens out.
+# *The picture in words:* three 13 × 13 grids, the characters of "6 August 1939" along both sides. In both layers two
+# blocks are brighter. The characters of the year attend to one another, some letters of the month to its A. In the
+# rollout the diagonal is the brightest, and the rest is flatter than in either layer.
 #
-# Rollout is a rule of thumb, not a measurement. It takes the heads' average, it takes the residual for exactly one
-# half, and it knows nothing of values, norms and feed-forward layers.
+# By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout
+# is flatter: a weighted sum of weighted sums evens out.
+#
+# Rollout is a rule of thumb. It averages the heads. It takes the residual for exactly one half. It knows nothing of
+# values, norms and feed-forward layers.
 #
 # ## 6 · What the weights do not explain
 #
-# A bright cell is seductive. "It wrote a 6 *because* it looked at the 6." Weights say one thing: in this head, in this
-# layer, this share of the mixture comes from that position's value vector. Between that and "because" there are several
-# steps. Three demonstrations.
+# A bright cell is tempting. "It wrote a 6 *because* it attended to the 6." But a weight says one thing only: in this
+# head, in this layer, this share of the weighted sum comes from that position's value vector.
 #
-# ### Different weights, the same output
+# ### The head that reads the 6
 #
-# Below, tokens 0 and 2 have the same value vector. Two tables that couldn't look more different:
+# In the cross-attention, take the row in which the last character is about to be written, and the column of the 6.
+# One weight for each of the eight heads:
 
 # %%
-values = torch.tensor([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
-one_table = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.0, 0.5]])
-another = torch.tensor([[0.0, 0.1, 0.9], [1.0, 0.0, 0.0]])
-print("largest difference of the weights:", round((one_table - another).abs().max().item(), 2))
-print("the outputs are the same:", torch.allclose(one_table @ values, another @ values))
+last_row, the_6 = len(answer) - 1, text.index("6")  # this row was given the character before the last
+on_the_6 = inside["cross"][:, :, last_row, the_6]
+for layer, weights in enumerate(on_the_6):
+    print(f"cross, layer {layer}:", "  ".join(f"{weight:.2f}" for weight in weights))
+reader = ("cross", *divmod(on_the_6.argmax().item(), on_the_6.shape[1]))
+print("the head with the largest (kind, layer, head):", reader)
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If the keys outnumber
-# D + 1 and no weight is zero, there are always other weights with the very same output: there are fewer equations
-# than unknowns. And the output projection makes it easier still: a difference that `w_o` maps to zero is lost for
-# good.
-#
-# ### Sharp is not important
-#
-# Is a head that looks sharply at one place an important one? Ask the model. There is an easy way to make a head look
-# at everybody alike: set the part of `q_proj` that belongs to it to zero. Then its queries are zero, all scores are
-# zero, and the softmax makes them uniform over what the mask shows.
+# To **ablate** a part of a model is to take away what it adds, and to see what the model does without it. A head adds
+# to the residual stream through its own columns of `out_proj`. With zeros there it adds nothing.
 
 
 # %%
-some_dates = trained.pairs[:80]
-every_head = {
-    (kind, layer, head): module
-    for kind, modules in attentions_of(model).items()
-    for layer, module in enumerate(modules)
-    for head in range(module.num_heads)
-}
+def without(heads, measure):
+    """What `measure()` returns while these heads, (kind, layer, head) each, are ablated."""
+    kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    try:
+        for kind, layer, head in heads:
+            attention = attentions_of(model)[kind][layer]
+            by_head = attention.out_proj.weight.detach().unflatten(1, (attention.num_heads, -1))  # (E, H, D)
+            by_head[:, head] = 0.0
+        return measure()
+    finally:
+        model.load_state_dict(kept)
 
 
 @torch.no_grad()
-def share_with_uniform(heads):
-    """The share of right dates while these heads look at everybody alike."""
-    kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    for key in heads:
-        layer = every_head[key].q_proj
-        head_dim = layer.out_features // every_head[key].num_heads
-        rows = slice(key[2] * head_dim, (key[2] + 1) * head_dim)
-        layer.weight[rows], layer.bias[rows] = 0.0, 0.0
-    share = share_right(model, some_dates)
-    model.load_state_dict(kept)
-    return share
+def writes():
+    """What the model writes for the date, and the probability of the right last character."""
+    src, given, wanted = ids_of([date])
+    probabilities = model(src, given).softmax(dim=-1)[0]
+    guesses = "".join(trained.target[guess] for guess in probabilities.argmax(dim=-1)[:-1])
+    return guesses, probabilities[last_row, wanted[0, last_row]].item()
 
 
-# %%
-alone = {key: share_with_uniform([key]) for key in every_head}
-print("heads:", len(alone))
-print("spoilt one at a time, at least 4 of 5 dates still right:", sum(share >= 0.8 for share in alone.values()))
-
-sharpness = {key: inside[key[0]][key[1], key[2]].max(dim=-1).values.mean().item() for key in alone}
-sharpest = max(sharpness, key=sharpness.get)
-print("sharpest head (kind, layer and head from 0):", sharpest, f"mean largest weight {sharpness[sharpest]:.1f}")
-print("without it at least 95 % right:", alone[sharpest] >= 0.95)
-
-# %%
-whole = [key for key in every_head if key[:2] == ("decoder", 1)]
-cross = [key for key in every_head if key[0] == "cross"]
-print("the decoder's own attention in its last layer spoilt, at least 95 % right:", share_with_uniform(whole) >= 0.95)
-print("both cross-attentions spoilt, fewer than one in ten right:", share_with_uniform(cross) < 0.1)
+# %% role="answer"
+for title, heads in (("all heads", []), ("without that head", [reader])):
+    written, probability = without(heads, writes)
+    print(f"{title:18} {written}   probability of the last character {probability:.3f}")
+wrong = "another day, the rest right" if written[:8] == answer[:8] else "no date at all"
+compare_guess("10_switched_off", "the right date" if written == answer else wrong)
 
 # %% [markdown]
-# Every single head can be spoilt like this, and at least four dates of five still come out right, with many heads all
-# of them. The head that looks most sharply of all isn't missed. Not even a whole layer of the decoder's own attention
-# is. But without all the cross-attentions, hardly a date is left. Heads stand in for each other, and after each come
-# other layers that put things right. What one head shows is neither the complete reason nor always a necessary one.
+# The head attended to the 6, and yet the model writes a 6 without it, almost as surely as before. The printed weights
+# show why that can be: other heads attend to the 6 as well.
+#
+# ### Different weights, the same output
+#
+# Even within one head the weights can be different ones. Below, tokens 0 and 2 have the same value vector. Two
+# matrices that couldn't look more different:
+
+# %%
+values = torch.tensor([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
+one = torch.tensor([[0.9, 0.1, 0.0], [0.5, 0.0, 0.5]])
+another = torch.tensor([[0.0, 0.1, 0.9], [1.0, 0.0, 0.0]])
+print(f"largest difference of the weights: {(one - another).abs().max():.1f}")
+print(f"largest difference of the outputs: {(one @ values - another @ values).abs().max():.1f}")
+
+# %% [markdown]
+# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If the keys outnumber
+# D + 1 and no weight is zero, other weights with the very same output always exist: there are fewer equations than
+# unknowns.
+#
+# ### Head by head
+#
+# Which of the 24 heads does the model need? Ablate them one at a time, on all 200 dates.
+
+# %%
+every_head = [
+    (kind, layer, head)
+    for kind, modules in attentions_of(model).items()
+    for layer, module in enumerate(modules)
+    for head in range(module.num_heads)
+]
+
+predict("10_nine_of_ten", "In how many of the 24 trials are at least nine of ten dates still right?", low=0, high=24)
+
+# %% role="answer"
+ablated = {key: without([key], lambda: measured(trained.pairs)) for key in every_head}
+print(f"the fewest dates right: {min(share for _, share in ablated.values()):.0%}")
+compare_guess("10_nine_of_ten", sum(share >= 0.9 for _, share in ablated.values()))
+
+# %% [markdown]
+# So is no head of any use? The share of right dates can't tell. It is near its ceiling: a character counts as right
+# whether the model is sure of it or not. The **loss** notices the difference. The table says how many times as large
+# it is when the head is ablated. 1 means no change.
+
+# %%
+whole = measured(trained.pairs)[0]
+times = {key: loss / whole for key, (loss, _) in ablated.items()}
+kinds = {
+    kind: [[times[kind, layer, head] for head in range(module.num_heads)] for layer, module in enumerate(modules)]
+    for kind, modules in attentions_of(model).items()
+}
+print(" " * 12, "head", *(f"{head:5}" for head in range(4)))
+for kind, layers in kinds.items():
+    for layer, factors in enumerate(layers):
+        print(f"{kind:8} layer {layer}  ", *(f"{factor:5.0f}" for factor in factors))
 
 # %% role="draw"
-figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-for kind, marker, colour in zip(inside, "osD", ("#00204c", "#7c7b78", "#d9b92b"), strict=True):
-    mine = [key for key in alone if key[0] == kind]
-    x, y = [sharpness[key] for key in mine], [100 * alone[key] for key in mine]
-    axes.scatter(x, y, marker=marker, color=colour, label=kind, s=40)
-axes.set(xlabel="mean largest weight of the head's rows", ylabel="dates right, %", ylim=(70, 101))
-axes.set_title("Each head spoilt, one at a time")
-axes.legend(title="attention")
+figure, panels = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained", sharey=True)
+for axes, (kind, layers) in zip(panels, kinds.items(), strict=True):
+    image = axes.imshow(torch.tensor(layers).log2(), cmap="cividis", vmin=0, vmax=5)
+    for layer, factors in enumerate(layers):
+        for head, factor in enumerate(factors):
+            colour = "white" if factor < 6 else "black"
+            axes.text(head, layer, f"{factor:.0f}×", ha="center", va="center", color=colour)
+    axes.set(title=kind, xlabel="head", xticks=range(len(layers[0])), yticks=range(len(layers)))
+panels[0].set_ylabel("layer")
+bar = figure.colorbar(image, ax=list(panels), ticks=range(6), label="loss, times as large")
+bar.set_ticklabels([f"{2**power}×" for power in range(6)])
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* 24 points. From left to right the heads get sharper, from about 0.3 to 0.8. If sharp meant
-# important, the points would fall towards the right. They don't: nearly all lie at or close to the top, and the
-# sharpest are among them.
+# *The picture in words:* three grids of two layers by four heads. Encoder: head 0 of layer 0 and head 2 of layer 1
+# are yellow, with 23 and 14 times the loss, head 1 of layer 0 has 8; the others are dark. Decoder: all dark, 1.
+# Cross: head 0 of layer 0 has 9, all others between 1 and 3.
 #
-# ### The place is not the character
+# Now the heads differ. Some can be ablated at no cost. One makes the loss more than twenty times as large.
 #
-# And one for the third step. A head of the cross-attention looks at *position* 0 of the encoder's output. What stands
-# there is no longer the character 0. How much of it would still be there if each layer of the encoder gave exactly half
-# to the residual and spread the rest over all positions?
+# ### Is a sharp head an important one?
+#
+# A head that gives nearly all of its weight to one key looks important. Measure sharpness by the mean largest weight
+# of a row. There are two traps. A batch is padded, and rows of padding mean nothing. And in a causal matrix the first
+# rows are sharp whatever the head has learnt: they see so few keys.
+
+# %%
+uniform, future = torch.ones(11, 11) / 11, torch.ones(11, 11, dtype=torch.bool).triu(1)
+causal = torch.zeros(11, 11).masked_fill(future, -math.inf).softmax(dim=-1)
+print(f"uniform over 11 tokens, mean largest weight: {uniform.amax(dim=-1).mean():.2f}")
+print(f"uniform over the past, mean largest weight:  {causal.amax(dim=-1).mean():.2f}")
+
+# %% [markdown]
+# So leave the decoder's own attention out. In the other two kinds every row sees the whole date: 16 heads, 200 dates
+# each.
+
+# %%
+src, given, _ = ids_of(trained.pairs)
+weights_of = look_inside(model, trained.pairs)
+sharpness = {}
+for kind, queries in (("encoder", src), ("cross", given)):
+    largest = weights_of[kind].amax(dim=-1).movedim(0, 2)  # (L, H, B, Tq)
+    mine = [key for key in every_head if key[0] == kind]
+    sharpness |= {key: largest[key[1], key[2]][queries != 0].mean().item() for key in mine}
+by_sharpness = sorted(sharpness, key=sharpness.get, reverse=True)
+
+predict(
+    "10_most_needed",
+    "Sort the 16 heads by sharpness. Where is the one whose ablation makes the loss largest?",
+    ["among the five sharpest", "among the six in the middle", "among the five least sharp"],
+)
+
+# %% role="answer"
+most_needed = max(sharpness, key=times.get)
+for title, key in (("sharpest", by_sharpness[0]), ("most needed", most_needed)):
+    print(f"{title:11} {key[0]}, layer {key[1]}, head {key[2]}: ", end="")
+    print(f"sharpness {sharpness[key]:.2f}, loss {times[key]:.0f} times as large")
+costly = sorted(sharpness, key=times.get, reverse=True)[:8]
+print("of the 8 sharpest,", len(set(costly) & set(by_sharpness[:8])), "are among the 8 most needed; chance gives 4")
+place = by_sharpness.index(most_needed)
+places = "five sharpest" if place < 5 else "five least sharp" if place > 10 else "six in the middle"
+compare_guess("10_most_needed", f"among the {places}")
+
+# %% role="draw"
+figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+for kind, marker, colour in (("encoder", "o", "#00204c"), ("cross", "D", "#d9b92b")):
+    mine = [key for key in sharpness if key[0] == kind]
+    axes.scatter(
+        [sharpness[key] for key in mine], [times[key] for key in mine], marker=marker, color=colour, label=kind
+    )
+axes.set(
+    xlabel="sharpness: mean largest weight of a row",
+    ylabel="loss, times as large",
+    yscale="log",
+    yticks=[1, 2, 4, 8, 16],
+)
+axes.yaxis.set_major_formatter("{x:.0f}×")
+axes.minorticks_off()
+axes.legend(title="attention")
+axes.set_title("Each head ablated, one at a time")
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; upwards their
+# ablation costs more. If sharp meant important, the points would rise to the right. They don't. The highest point, an
+# encoder head, is in the middle. The sharpest heads, all of the cross-attention, lie at 2 to 3.
+#
+# Sharpness alone doesn't tell which heads the model needs.
+#
+# ### Together
+#
+# Ablate several heads at once. First add up what they cost one at a time:
+
+# %%
+for kind in kinds:
+    alone = sum(loss - whole for (name, _, _), (loss, _) in ablated.items() if name == kind)
+    print(f"{kind:8} the loss grows by, eight heads one at a time, in total: {alone:.3f} nats")
+
+predict(
+    "10_together",
+    "Ablate all eight heads of the encoder at the same time. By how much does the loss grow?",
+    ["by less than this total", "by about this total", "by at least five times this total"],
+)
+
+# %% role="answer"
+grown = {
+    kind: without([key for key in every_head if key[0] == kind], lambda: measured(trained.pairs)) for kind in kinds
+}
+for kind, (loss, share) in grown.items():
+    print(f"{kind:8} all eight at the same time: {loss - whole:.3f} nats, {share:.0%} of the dates right")
+ratio = (grown["encoder"][0] - whole) / sum(ablated[key][0] - whole for key in every_head if key[0] == "encoder")
+how_much = "at least five times" if ratio >= 5 else "about" if ratio > 0.8 else "less than"
+compare_guess("10_together", f"by {how_much} this total")
+
+# %% [markdown]
+# Together the encoder's heads cost more than ten times as much. While one is missing, others do its work. Without the
+# cross-attention nothing of the date gets through, and no answer is right. And the decoder does almost as well
+# without its own attention.
+#
+# An ablation has limits too. It says what *this* model needs. Trained without the head, it might have found another
+# way. And zeros are an input that the next layers have never met. Some put the head's mean output there instead.
+#
+# ### The position is not the character
+#
+# A head of the cross-attention attends to *position* 0 of the encoder's output. The residual stream there no longer
+# holds the character alone. Suppose that each layer of the encoder gave half to the residual and spread the rest over
+# all positions:
 
 # %%
 seq_len = len(text)
@@ -667,9 +854,9 @@ half = (spread + torch.eye(seq_len)) / 2
 print(f"of its own character: {(half @ half)[0, 0]:.2f}   of all others together: {1 - (half @ half)[0, 0]:.2f}")
 
 # %% [markdown]
-# **So what are weights good for?** For ideas, and for faults. A table can show at a glance that padding is looked at or
-# that the future is visible. It can suggest that a head copies years. To *know* it, change something and see what
-# happens: spoil the head, swap the character, exchange the weights. That is what the next section is about.
+# **So what are weights good for?** For ideas, and for mistakes. A matrix can show at a glance that padding gets
+# weight or that the future is visible. It can suggest that a head copies years. To *know* it, change something and
+# see what happens: ablate the head, swap the character, exchange the weights. That is what the next section is about.
 #
 # ## 7 · The hunt
 #
@@ -687,8 +874,8 @@ print(boxes["alder"])
 
 # %% [markdown]
 # What you need is a kit of **probes**: small experiments, each of which asks one question. Two sequences of five
-# tokens and four matrices will serve as input. Beside the right attention stands one whose mistake is no secret, to
-# show what a probe says when something is wrong: it forgets the mask.
+# tokens and four weight matrices will serve as input. Each probe is shown on the right attention. Some are also shown
+# on one whose mistake is no secret: it forgets the mask.
 
 # %%
 torch.manual_seed(11)
@@ -704,13 +891,18 @@ def forgets_the_mask(x, w_q, w_k, w_v, w_o, num_heads):
 
 
 def ask(attention, x=x, num_heads=3, **other):
-    """Call an attention with the matrices above, or with others in their place."""
+    """Call an attention with the weight matrices above, or with others in their place."""
     return attention(x, *(matrices | other).values(), num_heads)
 
 
+def difference(a, b):
+    """The largest difference between two tensors, as text."""
+    return f"{(a - b).abs().max():.2f}" if a.shape == b.shape else f"shape {tuple(a.shape)}"
+
+
 # %% [markdown]
-# **Probe 1, `sums`: what is shared out, and among whom?** Rows of weights sum to one. If something else does, the
-# softmax went along another axis, or something was changed after it.
+# **Probe 1, `sums`: what sums to one?** Rows of weights do. If something else does, look at the axis of the softmax,
+# or at what came after it.
 
 
 # %%
@@ -725,9 +917,9 @@ def sums(attention):
 sums(right)
 
 # %% [markdown]
-# **Probe 2, `influence`: whose change moves which output?** Change one token, and see which outputs move. Repeat for
-# each token. In the table below, row i is output i, and a mark in column j says that it moves with token j. Lesson
-# 04's `leaks_future` looked at the upper right half of this table.
+# **Probe 2, `influence`: which output depends on which token?** Change one token, and see which outputs change.
+# Repeat for each token. Below, row i is output i, and a number in column j says that it changes with token j. Lesson
+# 04's `leaks_future` tests the upper right half of this matrix.
 
 
 # %%
@@ -739,7 +931,7 @@ def influence(attention):
         changed[0, j] += 1.0 + torch.arange(12) / 12
         moved[:, j] = (ask(attention, changed)[0][0] - before).abs().amax(dim=-1) > 1e-5
     for i in range(5):
-        print(f"output {i} moves with token", " ".join(str(j) if moved[i, j] else "-" for j in range(5)))
+        print(f"output {i} changes with token", " ".join(str(j) if moved[i, j] else "-" for j in range(5)))
 
 
 print("right")
@@ -748,29 +940,52 @@ print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, a triangle the other way round, a table
-# that looks torn: each tells a different story. *Torn* means that numbers of one token ended up in another token's
+# The right one is a triangle. A triangle with one more diagonal, a full square, a triangle the other way round, a
+# matrix that looks torn: each has its own cause. *Torn* means that numbers of one token ended up in another token's
 # place.
 #
-# **Probe 3, `company`: does a sequence mind who else is in the batch?** It should come out the same alone and in
-# company. Many a model is only ever tested with a batch of one.
+# **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and
+# together with another one. Many a model is only ever tested with a batch of one. Write the probe: `ask` is all you
+# need. Then test it, because a probe that can't find anything is worthless: `mixes_sequences` adds a little of each
+# sequence to the other.
+#
+# <details><summary>How do I start?</summary>
+#
+# `ask(attention)` gives the output (2, 5, 12) and the weights for both sequences, `ask(attention, x[:1])` for the
+# first alone. Which part of the one should equal which part of the other?
+#
+# </details>
 
 
 # %%
-def company(attention):
-    alone, together = ask(attention, x[:1])[0][0], ask(attention)[0][0]
-    print("the same alone and in a batch:", torch.allclose(alone, together, atol=1e-5))
+def mixes_sequences(x, *others):
+    return right(x + 0.2 * x.flip(0) if len(x) > 1 else x, *others)
 
 
-company(right)
+# %% role="try"
+# Your probe. It should give 0 for `right`, and clearly more for `mixes_sequences`.
+def my_probe(attention):
+    """The largest difference between what the first sequence gives alone and in the batch of two."""
+    return "not written yet"
+
+
+for my_attention in (right, mixes_sequences):
+    print(my_attention.__name__, my_probe(my_attention))
+
+# %%
+predict(
+    "10_company",
+    "What does this probe find on `forgets_the_mask`?",
+    ["nothing: both outputs are the same", "a difference: the batch matters"],
+)
+
 
 # %% [markdown]
-# **Probe 4, `matters`: is everything used, and where?** Exchange one matrix at a time. Query and key matrices should
-# change weights and output; those for value and output should change the output only.
+# **Probe 4, `matters`: which weight matrices matter, and for what?** Exchange one at a time. `w_q` and `w_k` should
+# change weights and output; `w_v` and `w_o` the output only.
 #
-# It has a second life: with a **single token** there is nothing to choose from. Its weight is 1, whatever the scores
-# are, and the output is that token's value, projected. Whatever *then* changes the output is what the value is made
-# of.
+# It has a second use: with a **single token** there is nothing to choose from. Its weight is 1, whatever the scores
+# are, and the output is that token's value, projected. What *then* changes the output is what the value is made of.
 
 
 # %%
@@ -778,9 +993,8 @@ def matters(attention, seq_len=5):
     tokens = x[:1, :seq_len]
     before = ask(attention, tokens)
     for name, matrix in matrices.items():
-        after = ask(attention, tokens, **{name: matrix.flip(0)})
-        output, weights = (not torch.allclose(a, b, atol=1e-5) for a, b in zip(after, before, strict=True))
-        print(f"another {name} changes  output: {output!s:5}  weights: {weights}")
+        output, weights = map(difference, ask(attention, tokens, **{name: matrix.flip(0)}), before)
+        print(f"another {name} changes  the output by {output}  the weights by {weights}")
 
 
 matters(right)
@@ -797,16 +1011,15 @@ matters(right, seq_len=1)
 # %%
 def compared(attention):
     for num_heads in (3, 1):
-        mine, wanted = (ask(one, x[:1], num_heads) for one in (attention, right))
-        same = [a.shape == b.shape and torch.allclose(a, b, atol=1e-5) for a, b in zip(mine, wanted, strict=True)]
-        print(f"num_heads {num_heads}: output right: {same[0]!s:5}  weights right: {same[1]}")
+        output, weights = map(difference, ask(attention, x[:1], num_heads), ask(right, x[:1], num_heads))
+        print(f"num_heads {num_heads}: the output is off by {output}  the weights by {weights}")
 
 
 compared(forgets_the_mask)
 
 # %% [markdown]
-# **Probe 6, `entropies`: too sharp or too flat?** The entropy of the last row, in which everybody is visible, for each
-# head, beside the right one. (No entropy means: not a row that sums to one.)
+# **Probe 6, `entropies`: too sharp or too flat?** The entropy of the last row, in which every token is visible, for
+# each head, beside the right one. (No entropy means: not a row that sums to one.)
 
 
 # %%
@@ -821,9 +1034,28 @@ def entropies(attention):
 entropies(forgets_the_mask)
 
 # %% [markdown]
-# In its last row the one without a mask is right: there, everybody *may* be seen. A probe that finds nothing is an
+# In its last row the one without a mask is right: there, every token *may* be seen. A probe that finds nothing is an
 # answer too.
 #
+# And probe 3? Compare yours with the course's version, `company`.
+
+
+# %% role="answer"
+# The course's version, for comparison.
+def company(attention):
+    differ = difference(ask(attention, x[:1])[0][0], ask(attention)[0][0])
+    print("alone and in a batch, the outputs differ by", differ)
+    return differ
+
+
+for attention in (right, mixes_sequences, forgets_the_mask):
+    print(attention.__name__, end=": ")
+    differ = company(attention)
+compare_guess(
+    "10_company", "nothing: both outputs are the same" if differ == "0.00" else "a difference: the batch matters"
+)
+
+# %% [markdown]
 # ### Exercise 5: `bug_hunt`
 #
 # Difficulty 4 of 5
@@ -839,26 +1071,26 @@ entropies(forgets_the_mask)
 # | `mask-inverted` | the past is hidden, the future visible |
 # | `mask-after-softmax` | the weights are masked, not the scores |
 # | `one-future-token-visible` | the mask is one diagonal too wide |
-# | `diagonal-hidden` | nobody sees itself |
-# | `key-used-as-value` | the keys are mixed, where the values should be |
-# | `no-value-projection` | x is mixed as it is |
+# | `diagonal-hidden` | no token sees itself |
+# | `key-used-as-value` | the weighted sum is taken of the keys, not of the values |
+# | `no-value-projection` | the weighted sum is taken of x itself |
 # | `query-used-as-key` | the queries are compared with themselves |
 # | `view-without-transpose` | split into heads by a view alone |
-# | `merge-without-transpose` | joined by a reshape alone |
+# | `merge-without-transpose` | merged by a reshape alone |
 # | `one-head-only` | `num_heads` is ignored |
 # | `no-output-projection` | w_o isn't applied |
 # | `batch-mixed` | the sequences of a batch get into each other |
 #
 # Run all probes on a box, then read them together. Some boxes give themselves away at once, others need two or three
-# answers. You may write probes of your own. A good test of a suspicion: write the mistake yourself, as
+# answers. You may write more probes of your own. A good test of a suspicion: write the mistake yourself, like
 # `forgets_the_mask` above, and compare.
 #
 # Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
 #
 # <details><summary>I don't know where to start</summary>
 #
-# Take one box and write down, probe by probe, what differs from the right attention. Then go down the list of ids, and
-# ask of each: *would* it have shown that? Cross out all that would not.
+# Take one box and write down, probe by probe, what differs from the right attention. Then go down the list of ids,
+# and ask of each: *would* it have shown that? Cross out all that would not.
 #
 # </details>
 #
@@ -878,9 +1110,9 @@ entropies(forgets_the_mask)
 # %% role="try"
 # Try it: the whole kit on one box. Then change the name.
 my_box = boxes["alder"]
-for my_probe in (sums, influence, company, matters, compared, entropies):
-    print(f"--- {my_probe.__name__}")
-    my_probe(my_box)
+for my_question in (sums, influence, company, matters, compared, entropies):
+    print(f"--- {my_question.__name__}")
+    my_question(my_box)
 print("--- matters, with a single token")
 matters(my_box, seq_len=1)
 
@@ -912,9 +1144,8 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape gave any of them away, and few tables did. What did was a question
-# with two possible answers: *if it were right, then …* You now have a kit that works on other people's attention as
-# well, and on yours.
+# Look back at how you found them. No shape gave any of them away, and few matrices did. What did was a question
+# with two possible answers: *if it were right, then …* Your kit works on other people's attention too, and on yours.
 #
 # ## 8 · Quiz
 #
@@ -929,32 +1160,33 @@ check(bug_hunt, "bug_hunt")
 #    tokens, what does its first row sum to?
 # 3. `entropy` (a number, to two decimals): what is the entropy, in nats, of a row in the middle of `local_pattern(9,
 #    2)`?
-# 4. `rolled` (a number, to two decimals): four tokens, two layers, and in both everybody looks at token 0. How much of
-#    token 3 comes from token 0, by rollout?
+# 4. `rolled` (a number, to two decimals): four tokens, two layers, and in both every token attends to token 0. How
+#    much of token 3 comes from token 0, by rollout?
 # 5. `columns` (a letter): all columns of a causal attention's weights sum to one, its rows don't. What is it?
 #    - a. the mask was forgotten;
 #    - b. the scores were not scaled;
 #    - c. the softmax went over the queries;
 #    - d. the mask came after the softmax.
-# 6. `right_weights` (a letter): the weights are right to the last digit, with any number of heads. The output is wrong,
-#    and with three heads earlier outputs move with later tokens. What do you suspect?
+# 6. `right_weights` (a letter): the weights are right to the last digit, with any number of heads. The output is
+#    wrong, and with three heads earlier outputs change with later tokens. What do you suspect?
 #    - a. heads split by a view alone;
 #    - b. heads merged without a transpose;
 #    - c. scores divided by √d_model;
 #    - d. a mask that shows one token too many.
-# 7. `explains` (a letter): in layer 1, a head gives nine tenths of its weight to the position of the first character.
-#    What do you know?
-#    - a. without this character the answer would have been another one;
+# 7. `explains` (a letter): in layer 1, counted from 0, a head gives nine tenths of its weight to the position of the
+#    first character. What do you know?
+#    - a. without this character the answer would be a different one;
 #    - b. it fetches this character and nearly nothing else;
 #    - c. the head is an important one;
-#    - d. in this head, nine tenths of the mixture are the value vector of that position.
-# 8. `sink` (a letter): a head of a trained model puts nearly all weight on the first token, everywhere. With uniform
-#    weights in their place the model writes the same. Which story fits best?
-#    - a. each row has to sum to one, so it parks its weight where the value adds little;
+#    - d. in this head, nine tenths of the weighted sum come from the value vector of that position.
+# 8. `sink` (a letter): a head of a trained model puts nearly all weight on the first token, everywhere. If it is
+#    ablated, the loss stays as it was. Which story fits best?
+#    - a. each row has to sum to one, so it puts its weight where the value adds little;
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
 #    - d. it has not been trained.
-# 9. `alone` (a letter): an attention is right for a batch of one and wrong for a batch of two. Where do you look first?
+# 9. `alone` (a letter): an attention is right for a batch of one and wrong for a batch of two. Where do you look
+#    first?
 #    - a. at the causal mask;
 #    - b. at the number of heads;
 #    - c. for a sum or a softmax that runs over the batch;
@@ -962,8 +1194,8 @@ check(bug_hunt, "bug_hunt")
 #
 # <details><summary>I don't know how to start with the rollout</summary>
 #
-# Make R for one layer: half of the table, half of the identity. Its last row has two entries. Then follow token 3
-# through the second layer.
+# Make R for one layer. How many entries of its last row are not zero, and what are they? Then follow token 3 through
+# layer 1.
 #
 # </details>
 
@@ -999,9 +1231,9 @@ check(quiz_10, "quiz_10")
 # %% [markdown]
 # ## What you can do now
 #
-# You read tables of attention, by eye and by code, and follow them through layers. You know what a table can't tell,
-# and how to find out instead: change something and watch. And you have named mistakes in attentions whose code you
-# never saw.
+# You read attention weights, by eye and by code, and follow them through layers. You know what they can't tell, and
+# how to find out instead: ablate something and look at the loss. And you have named mistakes in attentions whose code
+# you never saw.
 #
 # **To read next**
 #
@@ -1009,6 +1241,8 @@ check(quiz_10, "quiz_10")
 #   authors.
 # - Clark, Khandelwal, Levy and Manning (2019), *What Does BERT Look At?*, section 3: patterns of 144 heads, the
 #   neighbours and the sinks among them.
+# - Michel, Levy and Neubig (2019), *Are Sixteen Heads Really Better than One?*, section 3: heads of large models,
+#   ablated one at a time and together.
 # - Abnar and Zuidema (2020), *Quantifying Attention Flow in Transformers*, section 3: rollout, and a second way that
 #   takes more care.
 # - Jain and Wallace (2019), *Attention is not Explanation*, and Wiegreffe and Pinter (2019), *Attention is not not
@@ -1016,26 +1250,17 @@ check(quiz_10, "quiz_10")
 # - Kobayashi, Kuribayashi, Yokoi and Inui (2020), *Attention is Not Only a Weight*: how long the vectors are that the
 #   weights multiply.
 # - Xiao, Tian, Chen, Han and Lewis (2024), *Efficient Streaming Language Models with Attention Sinks*, section 3: why
-#   the first token is looked at so much.
+#   so much weight goes to the first token.
 #
-# ## The end of the course
+# ## Two parts of the paper that are left
 #
-# In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
+# The paper trained its model with **label smoothing**. The target is not all 1 on the right token: a tenth of it is
+# spread over the vocabulary. So the model stays a little less sure of itself, its loss never gets to zero, and what
+# it writes gets better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
 #
-# 1. self-attention by hand, with a softmax that doesn't overflow, and rules by which weights are known;
-# 2. learnt projections, and the reason for dividing by √d_k;
-# 3. many heads, as a function and as a module that gives PyTorch's numbers;
-# 4. masks for the future and for padding, and a detector of leaks;
-# 5. LayerNorm, BatchNorm and residuals, which let a stack grow deep;
-# 6. tokens and positions, in four ways;
-# 7. encoder, decoder, and a whole Transformer of them;
-# 8. a training that works, and an eye for three that don't;
-# 9. attention that needs less memory, and goes on from a cache;
-# 10. today, a way of looking inside.
+# And it wrote with **beam search**. Greedy decoding takes the likeliest next token, and can't take it back. A beam of
+# 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the end the
+# likeliest whole wins. A long text has a small probability, so its score is corrected for length.
 #
-# That is nearly all of the paper's architecture, and some of what came after it. The models that people talk to are
-# made of the same parts. They are larger, most of them are decoders alone, and many rotate their queries and keys as
-# in lesson 06; but you would recognise every line.
-#
-# Where to go from here? Take a model whose weights are public and load them into classes that you have written
-# yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.
+# **Next:** in lesson 11 you build what people talk to today, a decoder alone, and make it write. You will recognise
+# every line.

@@ -8,7 +8,7 @@ Its header may say what the lesson is about, for the tables of lessons:
     #     picture: a mask to paint on, scores and weights beside it
 
 `picture` says in words what docs/pictures/NN.png shows. A line `<!-- lessons -->` in a markdown cell is replaced by the
-table of all other lessons.
+table of all other lessons, a line `<!-- letters -->` by that of the course's notation.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ import yaml
 
 from grader.authoring.regions import is_mark
 from grader.errors import CourseError
+from grader.spec.exercise import NOTATION
 
 MARKER = "# %%"
 FROM_LESSON = re.compile(r"lesson_\d\d")
 TITLE = re.compile(r"^# # \d\d · (.+)$", re.MULTILINE)
-TABLE_MARK = "<!-- lessons -->"
+LESSONS_MARK = "<!-- lessons -->"
+LETTERS_MARK = "<!-- letters -->"
 FIELD = re.compile(r"(\w+)=\"?([\w-]+)\"?")
 
 
@@ -125,19 +127,28 @@ def read_folder(folder: Path) -> dict[str, Lesson]:
     lessons: dict[str, Lesson] = {}
     for path in sorted(folder.glob("*.py")):
         lessons[path.stem] = read_lesson(path.stem, path.read_text("utf-8"), list(lessons.values()))
-    return {name: _with_table(lesson, list(lessons.values())) for name, lesson in lessons.items()}
+    return {name: _with_tables(lesson, list(lessons.values())) for name, lesson in lessons.items()}
 
 
-def _with_table(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
-    """A lesson with the table of all others in place of `TABLE_MARK`."""
-    rows = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
-    table = "\n".join(["| lesson | about |", "| --- | --- |", *rows])
-    cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, table)) for cell in lesson.cells]
+def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
+    """A lesson with the table of all others and that of the letters in place of their marks."""
+    others = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
+    tables = {
+        LESSONS_MARK: ["| lesson | about |", "| --- | --- |", *others],
+        LETTERS_MARK: ["| letter | name in code | meaning |", "| --- | --- | --- |", *map(_letter, NOTATION)],
+    }
+    cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, tables)) for cell in lesson.cells]
     return replace(lesson, cells=tuple(cells))
 
 
-def _filled(source: str, table: str) -> str:
-    return "\n".join(table if line == TABLE_MARK else line for line in source.split("\n"))
+def _letter(letter: str) -> str:
+    """The row of a letter: axes are code, Greek letters aren't."""
+    name, meaning = NOTATION[letter]
+    return f"| {f'`{letter}`' if letter.isascii() else letter} | {f'`{name}`' if name else ''} | {meaning} |"
+
+
+def _filled(source: str, tables: Mapping[str, Sequence[str]]) -> str:
+    return "\n".join("\n".join(tables.get(line, [line])) for line in source.split("\n"))
 
 
 def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -143,21 +143,41 @@ class Exercise:
         return f"{self.name}({', '.join(self.signature)})"
 
 
-# The letters of the lessons' docstrings, by the field's names.
-AXES = {
-    "B": "batch",
-    "T": "seq_len",
-    "Tq": "query_len",
-    "Tk": "key_len",
-    "E": "d_model",
-    "H": "num_heads",
-    "D": "head_dim",
-    "S": "key_len",
-    "Ts": "src_len",
-    "Tt": "trg_len",
-    "V": "vocab_size",
-    "Vs": "src_vocab_size",
-    "Vt": "trg_vocab_size",
+class Letter(NamedTuple):
+    """What a letter or symbol stands for: the field's name for it ("" where there is none but the letter)."""
+
+    name: str
+    meaning: str
+
+
+# One notation for lessons, docstrings and reports. Lesson 00 shows it as a table.
+NOTATION = {
+    "...": Letter("", "any number of leading axes, none included"),
+    "B": Letter("batch", "sequences handled together"),
+    "T": Letter("seq_len", "tokens in a sequence"),
+    "Tq": Letter("query_len", "queries, where they differ from the keys in number"),
+    "Tk": Letter("key_len", "keys, where they differ from the queries in number"),
+    "S": Letter("key_len", "the same as Tk, as PyTorch's documentation has it"),
+    "Ts": Letter("src_len", "tokens in a source sequence"),
+    "Tt": Letter("trg_len", "tokens in a target sequence"),
+    "E": Letter("d_model", "width of a token's vector"),
+    "H": Letter("num_heads", "heads"),
+    "Hq": Letter("num_query_heads", "heads of the queries, where keys and values have fewer"),
+    "Hkv": Letter("num_kv_heads", "heads of the keys and values, where they have fewer than the queries"),
+    "D": Letter("head_dim", "width of one head; `d_model = num_heads * head_dim`"),
+    "d_k": Letter("", "width of a query and of a key"),
+    "d_v": Letter("", "width of a value"),
+    "d_ff": Letter("", "width inside a feed-forward layer"),
+    "L": Letter("num_layers", "layers"),
+    "V": Letter("vocab_size", "different tokens"),
+    "Vs": Letter("src_vocab_size", "different tokens of the source"),
+    "Vt": Letter("trg_vocab_size", "different tokens of the target"),
+    "P": Letter("max_length", "rows of a table of positions"),
+    "m": Letter("", "how far a table of relative positions reaches to either side"),
+    "d, N": Letter("", "in formulas of normalisation: how many numbers share a mean"),
+    "γ, β": Letter("gamma, beta", "learnt factor and offset of a normalisation"),
+    "μ, σ²": Letter("mean, var", "mean and variance"),
+    "ε": Letter("eps", "a small number that keeps a divisor away from zero"),
 }
 
 
@@ -195,7 +215,8 @@ def letters(axes: str, leading: tuple[int, ...] = ()) -> list[str]:
 
 def letter_in_words(letter: str) -> str:
     """A letter with the field's name: "Tq (query_len)"; a letter without one stays as it is."""
-    return f"{letter} ({AXES[letter]})" if letter in AXES else letter
+    name = _name(letter)
+    return letter if name == letter else f"{letter} ({name})"
 
 
 def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
@@ -209,6 +230,11 @@ def axes_in_words(axes: str, leading: tuple[int, ...] = ()) -> str:
     found = letters(axes, leading)
     if not found:
         return "a single number, without axes"
-    names = (" * ".join(AXES.get(factor, factor) for factor in letter.split("*")) for letter in found)
+    names = [" * ".join(map(_name, letter.split("*"))) for letter in found]
     said = f"({', '.join(found)}{',' if len(found) == 1 else ''})"
-    return f"{said}: {', '.join(names)}" if set(found) & set(AXES) else said
+    return f"{said}: {', '.join(names)}" if names != found else said
+
+
+def _name(letter: str) -> str:
+    """The field's name for a letter, or the letter."""
+    return NOTATION[letter].name or letter if letter in NOTATION else letter

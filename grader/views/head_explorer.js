@@ -9,7 +9,7 @@ import { Picture, rendering } from "./view.js";
 const SMALL = 96; // the largest side of a small table, in pixels
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
 const STORY =
-  "Arrow keys go from head to head and, in the large table, from cell to cell. Rows look, columns are looked at.";
+  "Arrow keys go from head to head and, in the large table, from cell to cell. Rows are queries, columns are keys.";
 
 class HeadExplorer extends Picture {
   constructor(model, element) {

@@ -54,3 +54,12 @@ def test_a_lesson_gets_the_table_of_all_others(tmp_path: Path):
     lesson = read_folder(tmp_path)["02_more"]
     assert lesson.cells[0].source == "# 02 · More\n\n| lesson | about |\n| --- | --- |\n| 01 Toys | twice a number |"
     assert "twice a number" in lesson.whole  # so that a changed table builds the lesson anew
+
+
+def test_a_lesson_gets_the_table_of_letters(tmp_path: Path):
+    (tmp_path / "01_toy.py").write_text("# %% [markdown]\n# # 01 · Toys\n#\n# <!-- letters -->\n", "utf-8")
+    lines = read_folder(tmp_path)["01_toy"].cells[0].source.splitlines()
+    assert lines[2:4] == ["| letter | name in code | meaning |", "| --- | --- | --- |"]
+    assert "| `E` | `d_model` | width of a token's vector |" in lines
+    assert "| `d_v` |  | width of a value |" in lines
+    assert "| ε | `eps` | a small number that keeps a divisor away from zero |" in lines

@@ -45,12 +45,12 @@ class TestQuiz(QuizTests):
         ("entropy", 2.32, "bits"),
         ("entropy", np.float64(1.39), "both sides"),
         ("rolled", 0.5, "one layer"),
-        ("rolled", 0.25, "keeps of itself"),
+        ("rolled", 0.25, "stays of token 3"),
         ("columns", "d", "smaller"),
         ("right_weights", "a", "made of the heads"),
-        ("explains", "B", "a mixture already"),
+        ("explains", "B", "layer 0 made it"),
         ("sink", "c", "row 0 only"),
-        ("alone", "d", "nothing of a batch"),
+        ("alone", "d", "in any batch"),
     ]
     kinds = [
         ("edge_weight", "1/3", "expected a number"),

@@ -19,7 +19,7 @@ CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` o
 
 
 def with_residual(weights: Tensor) -> Tensor:
-    """Half of a token comes from where it looks, half from itself."""
+    """Half of a token comes from where it attends, half from itself."""
     mixed = (weights + torch.eye(weights.shape[-1], dtype=weights.dtype)) / 2
     return mixed / mixed.sum(-1, keepdim=True)
 
@@ -98,7 +98,7 @@ MISTAKES = (
         "the layers are multiplied in the wrong order.",
         (
             "A product of matrices is read from the right: what happens first is the rightmost factor.",
-            "Which layer works on the tokens first? Walk through two layers by hand.",
+            "Which layer works on the tokens first? Go through two layers by hand.",
         ),
         (_product(with_residual, backwards=True),),
     ),
@@ -106,8 +106,8 @@ MISTAKES = (
         "averaged-instead",
         "the layers are averaged or added up; but one works on what the other has made.",
         (
-            "A token looks at its neighbour in each of two layers. How far can it see after both?",
-            "Layer 1 looks at mixtures that layer 0 made. Which operation applies one mixture to another?",
+            "A token attends to its neighbour in each of two layers. From how far does content arrive after both?",
+            "Layer 1 attends to weighted sums that layer 0 made. Which operation applies one weighted sum to another?",
         ),
         tuple(
             lambda layers, prepare=prepare, mean=mean: prepare(layers).mean(0) if mean else prepare(layers).sum(0)
@@ -187,7 +187,7 @@ MISTAKES = (
         "the weights are transposed: rows and columns are swapped.",
         (
             "Add up the rows of your result. What should they give?",
-            "A row belongs to the token that looks. Does anything in your code swap the two axes?",
+            "A row holds the weights that one token gives. Does anything in your code swap the two axes?",
         ),
         (
             _product(lambda a: with_residual(a.mT.contiguous())),
@@ -208,7 +208,7 @@ MISTAKES = (
         "the columns are made to sum to one, and it should be the rows.",
         (
             "Add up the rows of your result, and the columns. Which should be 1?",
-            "A row belongs to the token that looks. Along which axis does your sum go?",
+            "A row holds the weights that one token gives. Along which axis does your sum go?",
         ),
         (_product(_columns),),
     ),
@@ -235,7 +235,7 @@ MISTAKES = (
         "the layers are multiplied entry by entry.",
         (
             "Add up the rows of your result. What should they give?",
-            "`*` and `prod` multiply entries; a mixture of mixtures is a product of matrices.",
+            "`*` and `prod` multiply entries; a weighted sum of weighted sums is a product of matrices.",
         ),
         (lambda a: with_residual(a).prod(0), lambda a: a.prod(0)),
     ),

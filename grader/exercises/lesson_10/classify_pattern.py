@@ -75,7 +75,7 @@ FOCUSED: Patterns = {
 
 SPREAD: Patterns = {
     "a band of radius 3": partial(local, radius=3),
-    "everybody so far, alike": _causal,
+    "all tokens so far, alike": _causal,
     "itself and the two before": partial(_band, before=2, after=0),
     "both neighbours, not itself": partial(_band, before=1, after=1, self_too=False),
     "uniform for half of the tokens, diagonal for the others": lambda n: torch.cat(
@@ -270,7 +270,7 @@ MISTAKES = (
     ),
     Mistake(
         "uniform-called-local",
-        "uniform weights are called local: the band has all neighbours in it, and everybody else too.",
+        "uniform weights are called local: the band has all neighbours in it, and all other tokens too.",
         (
             "What of a local pattern is not true of a uniform one? Look outside the band.",
             "Test for uniform first; or ask how much weight lies within the band.",
@@ -282,7 +282,7 @@ MISTAKES = (
         'weights are compared exactly, so that a little noise makes everything "other".',
         (
             "Trained heads are never exactly a pattern. How far off may a weight be, with 5 % of anything mixed in?",
-            "`torch.equal` and `==` want every digit. Which functions take a tolerance?",
+            "`torch.equal` and `==` need every digit to agree. Which functions take a tolerance?",
         ),
         recognise=_exact,
     ),
@@ -297,7 +297,7 @@ MISTAKES = (
     ),
     Mistake(
         "never-other",
-        "the likest of the four names is given to everything, even to weights that are like none of them.",
+        "the nearest of the four names is given to everything, even to weights that are like none of them.",
         (
             "Give it random weights, `torch.randn(8, 8).softmax(-1)`. What does it say?",
             'How far is the nearest pattern? Beyond some distance the honest answer is "other".',
@@ -318,7 +318,7 @@ MISTAKES = (
         "the last token is taken for the first.",
         (
             "Give it `first_token_pattern(8)`, then the same flipped. What does it say?",
-            "Which index has the first column?",
+            "Which index does the first column have?",
         ),
         recognise=_last_called_first,
     ),
@@ -327,7 +327,7 @@ MISTAKES = (
         "the pattern of the first token is not found: it is looked for in a row.",
         (
             "Print `first_token_pattern(6)`. Where are the ones, in a row or in a column?",
-            "A row belongs to the token that looks, a column to the one that is looked at.",
+            "Row i holds the weights that token i gives, column j those that token j gets.",
         ),
         recognise=_first_not_found,
     ),
@@ -335,8 +335,8 @@ MISTAKES = (
         "edges-forgotten",
         "local patterns are not found: they are compared with a band whose rows don't all sum to one.",
         (
-            "Print `local_pattern(6, 1)`. Which weights have the first row and the last?",
-            "At the ends a token has fewer neighbours. Does your band know it?",
+            "Print `local_pattern(6, 1)`. What are the weights in the first row and in the last?",
+            "At the ends a token has fewer neighbours. Does your band allow for that?",
         ),
         recognise=_local_not_found,
     ),
@@ -344,8 +344,8 @@ MISTAKES = (
         "band-alone",
         "all weight within the band is called local, whatever its form; local weights are uniform within the band.",
         (
-            "A head that always looks at the token before: what does your function say of it?",
-            "Local means: all neighbours within the radius get the same. Where do you ask that?",
+            "What does your function say of a head that always attends to the token before?",
+            "Local means: all neighbours within the radius get the same. Where does your code test that?",
         ),
         recognise=_band_alone,
     ),

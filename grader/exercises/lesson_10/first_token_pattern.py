@@ -43,10 +43,10 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "first-row-instead",
-            "the first row is filled, not the first column: token 0 attends to everybody.",
+            "the first row is filled, not the first column: token 0 attends to all tokens.",
             (
                 "Add up each row of your matrix. What should it give?",
-                "A row belongs to the token that looks, a column to the one that is looked at.",
+                "Row i holds the weights that token i gives, column j those that token j gets.",
             ),
             (
                 lambda n: first_token(n).mT,
@@ -58,8 +58,8 @@ EXERCISE = Exercise(
             "last-token-instead",
             "the last token gets the weight, not the first.",
             (
-                "Look at row 0 of your matrix. Which token does it look at?",
-                "Which index has the first token, which one has `-1`?",
+                "Look at row 0 of your matrix. Which token does it attend to?",
+                "Which index does the first token have, and which token has the index `-1`?",
             ),
             (lambda n: first_token(n).flip(-1),),
         ),
@@ -67,8 +67,8 @@ EXERCISE = Exercise(
             "diagonal-instead",
             "every token attends to itself.",
             (
-                "Look at row 2 of your matrix. Which token should it look at?",
-                "A row belongs to the token that looks, a column to the one that is looked at.",
+                "Look at row 2 of your matrix. Which token should it attend to?",
+                "Row i holds the weights that token i gives, column j those that token j gets.",
             ),
             (torch.eye,),
         ),
@@ -76,7 +76,7 @@ EXERCISE = Exercise(
             "second-token-instead",
             "the second token gets the weight, not the first.",
             (
-                "Look at row 0 of your matrix. Which token does it look at?",
+                "Look at row 0 of your matrix. Which token does it attend to?",
                 "Columns count from 0.",
             ),
             (lambda n: first_token(n).roll(1, -1),),
@@ -86,13 +86,13 @@ EXERCISE = Exercise(
             "only one row is filled; every token attends.",
             (
                 "Add up each row of your matrix. What should it give?",
-                "How many tokens are there that look, and how many are looked at?",
+                "How many tokens attend to the first one?",
             ),
             tuple(lambda n, row=row: first_token(n) * (torch.arange(n) == row % n)[:, None] for row in (0, -1)),
         ),
         Mistake(
             "first-row-empty",
-            "the first token attends to nobody; it should attend to itself.",
+            "the first token attends to no token; it should attend to itself.",
             (
                 "Add up each row of your matrix. What should it give?",
                 "Where does your slice of the rows begin?",
@@ -104,13 +104,13 @@ EXERCISE = Exercise(
             "the column sums to one, and it should be each row.",
             (
                 "Add up each row of your matrix. What should it give?",
-                "Every token has a whole 1 to share out. Between how many tokens does it share it?",
+                "Every token has a whole 1 to share out. Among how many tokens does it share this 1?",
             ),
             (lambda n: first_token(n) / n,),
         ),
         Mistake(
             "softmax-of-weights",
-            "ones and zeros go through a softmax, which leaves nobody with zero.",
+            "ones and zeros go through a softmax, which leaves no entry at zero.",
             (
                 "What is the softmax of [1, 0, 0]? Look at the other tokens' weights.",
                 "These are the weights already, not the scores.",
@@ -119,10 +119,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "others-get-weight-too",
-            "besides the first token somebody else gets a weight.",
+            "besides the first token another one gets a weight.",
             (
                 "Add up each row of your matrix. What should it give?",
-                "Print your matrix. How many entries of a row should be other than zero?",
+                "Print your matrix. How many entries of a row should differ from zero?",
             ),
             (
                 lambda n: torch.maximum(first_token(n), torch.eye(n)),

@@ -57,7 +57,7 @@ def _near(seq_len: int, radius: int) -> Tensor:
 
 
 def _around(seq_len: int, radius: int) -> Tensor:
-    """As if the last token stood before the first."""
+    """As if the last token came before the first."""
     distance = _distances(seq_len).abs()
     return (torch.minimum(distance, seq_len - distance) <= radius).double()
 
@@ -124,7 +124,7 @@ EXERCISE = Exercise(
         parts.shape(FEW),
         parts.values("shares out each row among the token and its neighbours", 3, FEW),
         parts.values("works for a wider radius", 2, FEW, WIDE),
-        parts.values("works at the extremes: radius 0, one token, everybody near", 1, FEW, *REST),
+        parts.values("works at the extremes: radius 0, one token, all tokens near", 1, FEW, *REST),
         default_dtype(FEW),
     ),
     mistakes=(
@@ -133,7 +133,7 @@ EXERCISE = Exercise(
             "every neighbour gets the same share everywhere, so the rows don't all sum to one.",
             (
                 "Print the sums of the rows. Which ones differ, and what is different about these tokens?",
-                "How many neighbours has the first token? The share depends on the row.",
+                "How many neighbours does the first token have? The share depends on the row.",
             ),
             (_by(_near, _full), _by(_near, lambda _: 3.0)),
         ),
@@ -221,9 +221,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "band-open",
-            "the band has an end on one side only; on the other side everybody is in it.",
+            "the band has an end on one side only; on the other side every token is in it.",
             (
-                "Look at a row in the middle. How many neighbours has it on the left, how many on the right?",
+                "Look at a row in the middle. How many neighbours does it have on the left, how many on the right?",
                 "`tril` cuts off one corner. Which one is still there?",
             ),
             tuple(
@@ -253,8 +253,8 @@ EXERCISE = Exercise(
             "one-side-only",
             "only tokens on one side are in the band.",
             (
-                "Look at a row in the middle. How many neighbours has it on the left, how many on the right?",
-                "A distance has a sign. Which sign has a neighbour on the left?",
+                "Look at a row in the middle. How many neighbours does it have on the left, how many on the right?",
+                "A distance has a sign. Which sign does a neighbour on the left have?",
             ),
             tuple(
                 form(side)
@@ -302,8 +302,8 @@ EXERCISE = Exercise(
             "nearer-counts-more",
             "nearer neighbours get more than those at the edge of the radius.",
             (
-                "Print a row in the middle. Are its entries other than zero all the same?",
-                "Uniform means: everybody within the radius gets the same.",
+                "Print a row in the middle. Are all entries that differ from zero the same?",
+                "Uniform means: every token within the radius gets the same.",
             ),
             (
                 _rows_to_one(lambda n, r: (r + 1 - _distances(n).abs()).clamp(min=0).double()),

@@ -35,10 +35,10 @@ QUESTIONS = (
         lambda: float(local(7, 2)[0, 0]),
         "Which tokens are within radius 2 of the first one? They share 1 among them.",
         {
-            0.2: "That is the share in the middle. How many neighbours has the first token?",
+            0.2: "That is the share in the middle. How many neighbours does the first token have?",
             0.25: "That is the second row.",
             0.5: "That would be radius 1.",
-            1.0: "It looks at others as well.",
+            1.0: "It attends to others as well.",
         },
     ),
     _decimals(
@@ -54,7 +54,7 @@ QUESTIONS = (
     _decimals(
         "entropy",
         lambda: math.log(5),
-        "A uniform row over n keys has the entropy ln n. How many keys has this row?",
+        "A uniform row over n keys has the entropy ln n. How many keys does this row have?",
         {
             5.0: "That is the number of keys. The entropy is its logarithm.",
             2.3219: "Those are bits. The course counts in nats.",
@@ -67,24 +67,24 @@ QUESTIONS = (
     _decimals(
         "rolled",
         _two_first_layers,
-        "After one layer token 3 has one half from token 0. What of the other half, in the second layer?",
+        "After one layer token 3 has one half from token 0. What happens to the other half in layer 1?",
         {
             0.5: "That is one layer.",
             1.0: "The residual keeps a part of token 3 itself.",
-            0.25: "That is what token 3 keeps of itself.",
-            0.0: "What does every token look at?",
-            0.375: "Token 0 looks at itself: what has arrived there stays. Go through the two layers once more.",
+            0.25: "That is what stays of token 3 itself.",
+            0.0: "What does every token attend to?",
+            0.375: "Token 0 attends to itself: what has arrived there stays. Go through the two layers once more.",
         },
     ),
     choice(
         "columns",
         "abcd",
         "f4557bed728d",
-        "The sums tell along which axis something was made to sum to one.",
+        "Along which axis do the weights sum to one, and what makes them do so?",
         wrong={
-            "a": "A hidden future takes nothing from the columns' sums and nothing from the rows'.",
+            "a": "Without a mask every row sums to one. Do these?",
             "b": "Scaling comes before the softmax. What does the softmax make of rows, whatever they were?",
-            "d": "A mask after the softmax makes rows smaller. Would it make all columns sum to exactly one?",
+            "d": "A mask after the softmax makes rows smaller. Would it make all columns sum to one?",
         },
     ),
     choice(
@@ -102,10 +102,10 @@ QUESTIONS = (
         "explains",
         "abcd",
         "201570fd8de9",
-        "Think of section 6: equal values, uniform weights put in their place, what the residual carries.",
+        "Think of section 6: equal values, ablated heads, what the residual stream holds.",
         wrong={
-            "a": "There were weights that could be exchanged for others, and the answer stayed.",
-            "b": "A token's vector after the first layer is a mixture already.",
+            "a": "In section 6 a head gave nearly all its weight to the 6. What happened without it?",
+            "b": "What layer 1 attends to is a weighted sum already: layer 0 made it.",
             "c": "Every row of every head sums to one, whatever the head is good for.",
         },
     ),
@@ -113,22 +113,22 @@ QUESTIONS = (
         "sink",
         "abcd",
         "6a3d7e9bd776",
-        "A row must sum to one. What can a head do when there is nothing for it to look at?",
+        "A row must sum to one. What can a head do when there is nothing for it to fetch?",
         wrong={
-            "b": "The weight says where the head looks. What does it fetch there?",
+            "b": "The weight says where the head attends. What does it fetch there?",
             "c": "A causal mask leaves no choice in row 0 only.",
-            "d": "What would the gradient say to such a head in training? It was trained, and it stayed so.",
+            "d": "It was trained, and training left it like this.",
         },
     ),
     choice(
         "alone",
         "abcd",
         "afd853aa2c76",
-        "What is different for a sequence in a batch? Only its company.",
+        "What is different for a sequence in a batch? Only that there are others.",
         wrong={
-            "a": "The mask is the same, whoever else is there.",
-            "b": "Each sequence has its own heads, in company and alone.",
-            "d": "Scaling knows nothing of a batch.",
+            "a": "The mask is the same in any batch.",
+            "b": "The number of heads is the same in any batch.",
+            "d": "The divisor is the same in any batch.",
         },
     ),
 )
