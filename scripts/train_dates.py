@@ -44,7 +44,7 @@ def main() -> int:
 
     lesson = run_lesson(until="share")
     model, share = lesson["translator"], lesson["share"]
-    print(f"{100 * share:.1f} % of {len(lesson['held_out'])} held-out dates exactly right")
+    print(f"{100 * share:.1f} % of {len(lesson['test_pairs'])} test dates exactly right")
     if share < 0.99:
         return 1
     vocabularies = {"src_vocab_size": len(lesson["SOURCE"]), "trg_vocab_size": len(lesson["TARGET"])}
