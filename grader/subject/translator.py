@@ -48,11 +48,11 @@ FORWARD, BACKWARD, STEP, STEP_WITHOUT_GRADIENTS = range(4)
 
 
 class Trainee(nn.Module):
-    """`model(src, trg)` gives logits (B, T, V), of the tokens of src that aren't padding and of trg up to each position.
+    """`model(src, trg)` gives logits (B, T, V), from src without its padding and from trg up to each position.
 
-    `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum of
-    its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in which
-    order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
+    `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum
+    of its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in
+    which order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:

@@ -74,9 +74,7 @@ class TrainingMonitor extends Picture {
     this.written.hidden = lines.length === 0;
     const rows = lines.map(([step, text]) => {
       const characters = [...text].map((character, at) =>
-        character === answer[at]
-          ? character
-          : make("span", { class: "att-wrong", title: "wrong", text: character }),
+        character === answer[at] ? character : make("span", { class: "att-wrong", title: "wrong", text: character }),
       );
       const cell = make("td", {}, ...characters, text.length < answer.length ? "…" : "");
       return make("tr", {}, make("th", { scope: "row", text: `step ${step}` }), cell);

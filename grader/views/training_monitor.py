@@ -1,4 +1,4 @@
-"""Follows a training while it runs: progress, the loss of every step, now and then a score and what the model writes."""
+"""Follows a training while it runs: progress, the loss of each step, now and then a score and what the model writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 0.2  # between two messages to the browser: the training should not wa
 
 class TrainingMonitor(View):
     """Progress, loss and score of a training of `steps` steps. `score` says what is counted, for example "held-out
-    dates right"; scores are shares from 0 to 1. `watched` is one example, what the model reads and what it should write.
+    dates right"; scores are shares from 0 to 1. `watched` is one example: what the model reads, what it should write.
 
     >>> monitor = TrainingMonitor(100, score="dates right", watched=("May 2024", "2024-05"))
     >>> monitor.show([2.5, 2.0, 1.5], {2: 0.25}, {0: "7777", 2: "2020-05"}, now=True)
@@ -39,9 +39,7 @@ class TrainingMonitor(View):
     written: traitlets.List[list[object]] = traitlets.List(traitlets.List()).tag(sync=True)  # step and text, by step
     curves = traitlets.Bytes().tag(sync=True)  # losses (1, n); scores (k, 2): step and share
 
-    def __init__(
-        self, steps: int, score: str = "held-out dates right", watched: tuple[str, str] | None = None
-    ) -> None:
+    def __init__(self, steps: int, score: str = "held-out dates right", watched: tuple[str, str] | None = None) -> None:
         if steps < 1:
             raise ValueError(f"steps: got {steps}, expected a number above zero")
         super().__init__(steps=steps, score=score, watched=list(watched or ()))

@@ -39,9 +39,6 @@ LINES = [
     "at least 99 % right: True\nthe same as with teacher forcing: True",
     "eval  mode: twice the same: True, at least 99 % right: True",
     "train mode: twice the same: False, at least 99 % right: False",
-    "no shift         reports less than the right code: True, writes more dates: False",
-    "padding counted  reports less than the right code: True, writes more dates: False",
-    "mask forgotten   reports less than the right code: True, writes more dates: False",
     "the same logits: True",
 ]
 
@@ -87,15 +84,17 @@ def test_table_of_bugs_says_what_the_prose_says(text):
     }
     assert len(rows) == 4
     reports, honest, forced, writes = ({name: row[i] for name, row in rows.items()} for i in range(4))
-    assert max(reports, key=reports.__getitem__) == "right"
+    assert 0.5 < reports["right"] / honest["right"] < 2
+    assert reports["no shift"] < reports["right"]
+    assert reports["mask forgotten"] < reports["right"]
     assert writes["right"] >= 80
     assert not writes["no shift"]
     assert not writes["mask forgotten"]
     assert reports["no shift"] < 0.1 < 2.64 < honest["no shift"]
     assert honest["mask forgotten"] < 0.1
     assert forced["mask forgotten"] > 99
-    assert 2 * reports["padding counted"] < honest["padding counted"]
-    assert 1.5 * reports["padding counted"] < reports["right"]
+    assert 3 * reports["padding counted"] < honest["padding counted"]
+    assert writes["padding counted"] < 50
 
 
 def test_no_held_out_answer_is_trained_on_and_lengths_differ(lesson):

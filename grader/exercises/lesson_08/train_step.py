@@ -17,10 +17,10 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON, close, plain_number
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
 from grader.subject import Given, Outcome, Request
-from grader.subject.translator import BACKWARD, FORWARD, STEP, STEP_WITHOUT_GRADIENTS, Trainee
+from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Trainee
 from grader.tolerance import Tolerance
 
 NAME = "train_step"
@@ -84,6 +84,17 @@ def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -
     return Run(name, data, tuple(batches))
 
 
+def _cases(draw: Draw) -> list[Case]:
+    """What the first call of each run gets. No output of one call is compared: `observed` has both calls."""
+    return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
+
+
+def _arguments(run: Run, call: int) -> dict[str, Any]:
+    here, (src, trg) = {"handle": run.name}, run.batches[call]
+    model, optimizer = Given("built", here), Given("optimizer", here)
+    return {"model": model, "optimizer": optimizer, "src": src, "trg": trg, "pad_idx": run.pad_idx}
+
+
 # --- the student's ----------------------------------------------------------------------------------------------------
 
 
@@ -94,11 +105,9 @@ def observed(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Fin
 
 def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding | None]:
     session.ask(Request("build", handle=run.name, args=(Given("trainee", run.data),)))
-    here = {"handle": run.name}
     seen: list[Observed] = []
-    for src, trg in run.batches:
-        args = (Given("built", here), Given("optimizer", here), src, trg, run.pad_idx)
-        outcome = session.ask(Request("call", NAME, args))
+    for call in range(len(run.batches)):
+        outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
         state = session.ask(Request("state", f"@{run.name}")) if outcome.ok else outcome
         finding = compare.run_error(state, session.exercise)
         if finding is not None:
@@ -353,6 +362,7 @@ EXERCISE = Exercise(
     lesson=LESSON,
     points=4,
     signature=("model", "optimizer", "src", "trg", "pad_idx"),
+    cases=_cases,
     parts=(
         Part("returns the loss before the step", 2, _returns(USUAL, 0)),
         Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
