@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from grader.authoring.lesson import read_folder
 from grader.authoring.model_solutions import model_solution
+from grader.exercises.registry import exercises
 from scripts.train_dates import LESSON, SIZES, run_lesson
 from tests.lessons.printed import labelled, printed_text
 
@@ -28,7 +29,7 @@ LINES = [
     "should say         2      0      2      4      -      0      2  <eos>",
     "probability of the right token 0.500: loss 0.69",
     "mean over the 7 real ones: 2.44   over all 10: 1.71",
-    "to learn from: 71216  to watch: 200  to test: 800",
+    "to learn from: 71216  to watch: 200  to test: 797",
     "[0.0001, 0.002, 0.004, 0.00201, 2e-05]",
     "step      1: 1.75e-07",
     "step   4000: 6.99e-04",
@@ -37,8 +38,7 @@ LINES = [
     "loss below 1.5: True",
     "test dates exactly right: at least 99 %: True",
     "at least 99 % right: True\nthe same as with teacher forcing: True",
-    "eval  mode: twice the same: True, at least 99 % right: True",
-    "train mode: twice the same: False, at least 99 % right: False",
+    "train mode, mean:   1.0",
     "the same logits: True",
 ]
 
@@ -75,6 +75,15 @@ def test_losses_of_the_small_example_are_pytorchs(text):
     torch.testing.assert_close(torch.tensor(numbers), expected, atol=1e-4, rtol=0)
 
 
+def test_dropout_in_train_mode_changes_the_logits_and_costs_dates(text):
+    modes = dict(re.findall(r"^(eval|train) +mode: ([\d.]+ % right; .* [\d.]+) apart$", text, re.MULTILINE))
+    (share, apart), (noisy, noise) = ([float(n) for n in re.findall(r"[\d.]+", modes[m])] for m in ("eval", "train"))
+    assert share >= 99
+    assert apart == 0
+    assert noisy < share
+    assert noise > 0.5
+
+
 def test_table_of_bugs_says_what_the_prose_says(text):
     rows = {
         name: [float(number) for number in numbers]
@@ -99,8 +108,9 @@ def test_table_of_bugs_says_what_the_prose_says(text):
 
 def test_no_held_out_answer_is_trained_on_and_lengths_differ(lesson):
     answers = {answer for _, answer in lesson["held_out"]}
-    assert len(lesson["held_out"]) == len(lesson["watch_pairs"]) + len(lesson["test_pairs"]) == 1000
-    assert not set(lesson["watch_pairs"]) & set(lesson["test_pairs"])
+    assert len(lesson["held_out"]) == 1000
+    assert set(lesson["watch_pairs"]) | set(lesson["test_pairs"]) <= set(lesson["held_out"])
+    assert not {answer for _, answer in lesson["watch_pairs"]} & {answer for _, answer in lesson["test_pairs"]}
     assert not answers & {answer for _, answer in lesson["train_pairs"]}
     assert {len(answer) for answer in answers} == {7, 10}
     assert "2000-02-29" in answers | {answer for _, answer in lesson["train_pairs"]}
@@ -188,9 +198,8 @@ def test_your_own_notebook_of_lesson_07_takes_the_place_of_the_courses_model(les
 
 
 def test_the_model_solution_in_a_loop_of_a_learners_trains(lesson):
-    solutions = {"torch": torch, "F": torch.nn.functional, "Tensor": torch.Tensor, "nn": torch.nn}
-    for name in ("shift_target", "sequence_loss", "train_step"):
-        exec(model_solution(name), solutions)
+    solutions: dict[str, Any] = {}
+    exec(model_solution(exercises()["train_step"]), solutions)
     model = lesson["new_model"](1)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     sources, targets = lesson["train_data"][0], torch.cat([lesson["train_data"][1][:, :1], lesson["train_data"][2]], 1)
