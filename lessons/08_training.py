@@ -750,7 +750,8 @@ print("loss below 1.5:", first_run.losses[39] < 1.5)
 # %% role="answer"
 if 40 in first_run.shares:
     in_words = {0.1: "hardly any", 0.5: "about one third", 0.8: "about two thirds", 1.1: "nearly all"}
-    compare_guess("08_forty", next(words for most, words in in_words.items() if first_run.shares[40] < most))
+    right = first_run.shares[40]
+    compare_guess("08_forty", next(words for most, words in in_words.items() if right < most))
 
 # %% [markdown]
 # The warm-up is over. The loss is a long way below 2.64, many digits are right, and hardly a date is: all eleven tokens
@@ -1072,10 +1073,10 @@ for mode in ("eval", "train"):
     print(f"{mode:5} mode: {100 * right:.0f} % right; the logits of two calls are up to {apart:.1f} apart")
 
 # %% [markdown]
-# In train mode the logits differ on every call, and more dates are wrong: more than after a training with dropout, which
-# these weights have never met. To forget `model.eval()` before
-# a model is used is one of the most common slips there is, and nothing warns you. The other one is to forget
-# `model.train()` afterwards, and that is why your `greedy_decode` had to put the mode back.
+# In train mode the logits differ on every call, and more dates are wrong: more than after a training with dropout,
+# which these weights have never met. To forget `model.eval()` before a model is used is one of the most common slips
+# there is, and nothing warns you. The other one is to forget `model.train()` afterwards, and that is why your
+# `greedy_decode` had to put the mode back.
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of
 # them, most only once. A model that hardly sees anything twice has little to learn by heart. With little data it is

@@ -74,7 +74,7 @@ class Trainee(nn.Module):
         seen = read.sum(1, keepdim=True) + written.cumsum(1) / 2 + written
         logits = self.dropout(torch.tanh(seen)) @ self.output.T
         if logits.requires_grad:
-            logits = _Noticed.apply(logits, self)  # type: ignore[no-untyped-call]
+            logits = _Noticed.apply(logits, self)
         return logits
 
     def note(self, event: int) -> None:
@@ -132,7 +132,7 @@ class Descent(torch.optim.Optimizer):
         for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
             parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """As torch's."""
         loss = None
         if closure is not None:

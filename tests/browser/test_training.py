@@ -90,7 +90,7 @@ def test_the_monitor_can_be_read_as_a_table(monitor):
     expect(table.get_by_role("rowheader")).to_have_text(["10", "20", "30"])
     expect(table.get_by_role("cell")).to_have_text(["0.28", "25 %", "0.03", "50 %", "0.0032", "75 %"])
     monitor.page.keyboard.press("Enter")
-    expect(monitor.get_by_role("table")).to_be_hidden()
+    expect(table).to_be_hidden()
 
 
 def test_the_monitor_draws_curves(monitor):

@@ -67,7 +67,7 @@ def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -
     sizes = draw.sizes("Vs", "Vt", "E", "B", "Ts", "T")
     source, target, width = sizes["Vs"] + 9, sizes["Vt"] + 8, sizes["E"] + 4
     shapes = {"source": (source, width), "target": (target, width), "output": (target, width)}
-    data = {place: draw.normal(shape) for place, shape in shapes.items()}
+    data: dict[str, Any] = {place: draw.normal(shape) for place, shape in shapes.items()}
     data |= {"training": training, "momentum": momentum, "pad_idx": pad_idx, "rate": 0.5}
     batches = []
     for batch in (sizes["B"] + 1, sizes["B"] + 2):
@@ -164,7 +164,7 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
         with torch.no_grad():
             for name, parameter in parameters.items():
                 moved[name] = run.data["momentum"] * moved[name] + total[name]
-                parameter -= run.data["rate"] * moved[name]
+                parameter.sub_(run.data["rate"] * moved[name])
         kept = total
         returned = _loss(model, src, trg, run, way) if way.loss_after else loss
         seen.append(Observed(returned.item(), {name: p.detach().clone() for name, p in parameters.items()}))
