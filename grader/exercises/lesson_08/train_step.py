@@ -23,6 +23,8 @@ from grader.subject import Given, Outcome, Request
 from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Trainee
 from grader.tolerance import Tolerance
 
+Judge = Callable[[Session], Finding | None]
+
 NAME = "train_step"
 BOS, EOS = 1, 2
 USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
@@ -206,7 +208,7 @@ def _right(session: Session, run: Run) -> tuple[Observed, ...]:
     return session.once(("right", run.name), lambda: simulated(run, Way()))
 
 
-def _returns(name: str, call: int) -> Callable[[Session], Finding | None]:
+def _returns(name: str, call: int) -> Judge:
     """The loss before the step, as a number."""
 
     def judge(session: Session) -> Finding | None:
@@ -229,7 +231,7 @@ def _returns(name: str, call: int) -> Callable[[Session], Finding | None]:
     return judge
 
 
-def _changes(name: str, call: int) -> Callable[[Session], Finding | None]:
+def _changes(name: str, call: int) -> Judge:
     """The parameters after a call."""
 
     def judge(session: Session) -> Finding | None:
@@ -247,12 +249,22 @@ def _changes(name: str, call: int) -> Callable[[Session], Finding | None]:
     return judge
 
 
-def _learns(name: str) -> Callable[[Session], Finding | None]:
+def _learns(name: str) -> Judge:
     """The parameters after both calls."""
     return lambda session: next((found for call in (0, 1) if (found := _changes(name, call)(session))), None)
 
 
-def _after_values(judge: Callable[[Session], Finding | None]) -> Callable[[Session], Finding | None]:
+def _once(earlier: Judge, later: Judge) -> Judge:
+    """Judged once an earlier part passes: the same fault isn't told twice."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = later(session)
+        return not_judged("values-first") if finding is not None and earlier(session) is not None else finding
+
+    return judge
+
+
+def _after_values(judge: Judge) -> Judge:
     """Judged once the model learns as it should: a function that does nothing would pass."""
 
     def later(session: Session) -> Finding | None:
@@ -366,9 +378,9 @@ EXERCISE = Exercise(
     parts=(
         Part("returns the loss before the step", 2, _returns(USUAL, 0)),
         Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
-        Part("starts the second step from nothing", 2, _changes(USUAL, 1)),
-        Part("trains in train mode", 2, _learns(FROM_EVAL)),
-        Part("leaves out padding, whatever its id", 1, _learns(OTHER)),
+        Part("starts the second step from nothing", 2, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
+        Part("trains in train mode", 2, _once(_learns(USUAL), _learns(FROM_EVAL))),
+        Part("leaves out padding, whatever its id", 1, _once(_learns(USUAL), _learns(OTHER))),
         Part("leaves the model in the mode it was in", 1.5, _after_values(_keeps_mode), compares_values=False),
         Part("holds no graph after the call", 0.5, _after_values(_lets_go), compares_values=False),
         Part("leaves `src` and `trg` as they were", 0.5, _after_values(_leaves_ids), compares_values=False),
