@@ -1,7 +1,8 @@
-"""Lesson 08's training: seconds to 99 % over five seeds, and its model beside the same one built from `nn.Transformer`.
+"""Lesson 08's training: seconds to 99 % and the final loss over five seeds, beside what a model could say that doesn't
+read the source; and its model beside the same one built from `nn.Transformer`.
 
-Everything that is measured is made by the lesson's own cells. Seconds are those of the steps; judging held-out dates
-every 20 steps is not counted. Processor seconds stand beside them, since other programs make the clock run on.
+Everything that is measured is made by the lesson's own cells. Seconds are those of the steps; judging the test dates
+every 20 steps is not counted. Processor seconds are printed beside them, since other programs make the clock run on.
 An argument sets the number of threads.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import statistics
 import sys
 import time
@@ -29,7 +31,7 @@ ROUNDS = 25
 
 
 class FromPyTorch(nn.Module):
-    """The lesson's model with `nn.Transformer` inside: post-norm, ReLU, no norm behind the last layers."""
+    """The lesson's model with `nn.Transformer` inside: post-norm, ReLU, no norm after the last layers."""
 
     def __init__(self, lesson: dict[str, Any]) -> None:
         super().__init__()
@@ -63,8 +65,8 @@ class FromPyTorch(nn.Module):
         )
 
 
-def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float]:
-    """Seconds and processor seconds until 99 %, the step, seconds of the whole run, the share at its end."""
+def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, float, float]:
+    """Seconds and processor seconds until 99 %, the step, seconds of the whole run, share and loss at its end."""
     training = lesson["Training"](lesson["new_model"](seed), seed=seed)
     clock = work = 0.0
     reached = (float("inf"), float("inf"), 0)
@@ -77,7 +79,27 @@ def to_99(lesson: dict[str, Any], seed: int) -> tuple[float, float, int, float, 
         share = lesson["share_right"](training.model, lesson["test_data"])
         if share >= 0.99 and not reached[2]:
             reached = (clock, work, training.done)
-    return *reached, clock, share
+    return *reached, clock, share, test_loss(lesson, training.model)
+
+
+@torch.no_grad()
+def test_loss(lesson: dict[str, Any], model: nn.Module) -> float:
+    """The loss on the test dates."""
+    src, given, wanted = lesson["test_data"]
+    return float(lesson["mean_loss"](model.eval()(src, given), wanted))
+
+
+def baselines(lesson: dict[str, Any]) -> dict[str, float]:
+    """The loss on the test dates of what never reads the source: all tokens alike, or as often as they are at each
+    position of the training answers."""
+    tokens, learnt, wanted = len(lesson["TARGET"]), lesson["train_data"][2], lesson["test_data"][2]
+    counts = torch.stack([torch.bincount(column, minlength=tokens) for column in learnt.T]).double() + 1
+    counts[:, lesson["PAD"]] = 0
+    often = (counts / counts.sum(dim=1, keepdim=True)).log().expand(len(wanted), -1, -1)
+    return {
+        "every token alike": math.log(tokens),
+        "as often as at that position": float(lesson["mean_loss"](often, wanted)),
+    }
 
 
 def side_by_side(*actions: Callable[[], object]) -> list[float]:
@@ -112,21 +134,29 @@ def compare(lesson: dict[str, Any]) -> None:
         print(f"{title:26}{ours:12.1f}{theirs:16.1f}{ours / theirs:8.2f}")
 
 
-def main() -> None:
-    """Print both tables."""
-    torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # the lesson takes one
+def dates() -> None:
+    """Lesson 08: both tables."""
     with contextlib.redirect_stdout(io.StringIO()):
         lesson = run_lesson(until="exact_match", training=False)
-    print(f"{'seed':>4}{'to 99 %, s':>12}{'processor s':>13}{'at step':>9}{'whole run, s':>14}{'right at the end':>18}")
+    columns = ("to 99 %, s", "processor s", "at step", "whole run, s", "right at the end", "loss")
+    print("seed" + "".join(f"{column:>{len(column) + 3}}" for column in columns))
     found = []
     for seed in SEEDS:
         found.append(to_99(lesson, seed))
-        clock, work, step, whole, share = found[-1]
-        print(f"{seed:4}{clock:12.1f}{work:13.1f}{step:9}{whole:14.1f}{share:18.1%}", flush=True)
+        clock, work, step, whole, share, loss = found[-1]
+        print(f"{seed:4}{clock:13.1f}{work:14.1f}{step:10}{whole:15.1f}{share:19.1%}{loss:7.4f}", flush=True)
     seconds, worked = ([one[i] for one in found] for i in (0, 1))
     print(f"seconds to 99 %: median {statistics.median(seconds):.1f}, worst {max(seconds):.1f}")
     print(f"processor seconds to 99 %: median {statistics.median(worked):.1f}, worst {max(worked):.1f}")
+    for baseline, loss in baselines(lesson).items():
+        print(f"loss without reading the source, {baseline}: {loss:.2f}")
     compare(lesson)
+
+
+def main() -> None:
+    """Print what was measured, lesson by lesson."""
+    torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # the lesson takes one
+    dates()
 
 
 if __name__ == "__main__":

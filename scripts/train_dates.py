@@ -27,9 +27,9 @@ SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout":
 
 def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
     """The names that the lesson's cells bind, up to and with the first that binds `until`. Left out are checks, what
-    only draws, what calls a student's exercise and, without `training`, what trains."""
+    only draws or answers a prediction, what calls a student's exercise and, without `training`, what trains."""
     namespace: dict[str, Any] = {"__name__": "lesson_08"}
-    left_out = ["check", "try", "draw", *([] if training else ["train"])]
+    left_out = ["check", "try", "draw", "answer", *([] if training else ["train"])]
     for cell in read_folder(LESSON.parent)[LESSON.stem].cells:
         if cell.is_code and cell.role not in left_out:
             exec(compile(cell.source, str(LESSON), "exec"), namespace)
@@ -44,7 +44,7 @@ def main() -> int:
 
     lesson = run_lesson(until="share")
     model, share = lesson["translator"], lesson["share"]
-    print(f"{100 * share:.1f} % of {len(lesson['held_out'])} held-out dates exactly right")
+    print(f"{100 * share:.1f} % of {len(lesson['test_pairs'])} test dates exactly right")
     if share < 0.99:
         return 1
     vocabularies = {"src_vocab_size": len(lesson["SOURCE"]), "trg_vocab_size": len(lesson["TARGET"])}

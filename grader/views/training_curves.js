@@ -40,3 +40,9 @@ export function chosenRows(count, most) {
 export function lossInDigits(loss) {
   return Number.isFinite(loss) ? String(Number(loss.toPrecision(2))) : "not a number";
 }
+
+/** What was written whenever it became another, as [step, text]: the first, and the last ones. */
+export function changes(written, most = 9) {
+  const found = written.filter(([, text], at) => at === 0 || text !== written[at - 1][1]);
+  return found.length <= most ? found : [found[0], ...found.slice(1 - most)];
+}

@@ -1,8 +1,8 @@
-// Follows a training while it runs: a progress bar, the loss of each step and a score now and then.
+// Follows a training while it runs: a progress bar, the loss of each step, now and then a score and what is written.
 
 import { make, textTable } from "./frame.js";
 import { unpack } from "./numbers.js";
-import { between, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "./training_curves.js";
+import { between, changes, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "./training_curves.js";
 import { Picture, rendering } from "./view.js";
 
 const HEIGHT = 170;
@@ -37,6 +37,7 @@ class TrainingMonitor extends Picture {
       this.bar,
     );
     this.steps = make("p", { class: "att-steps-done" });
+    this.written = make("table", { class: "att-written-so-far" });
     const score = this.model.get("score");
     this.charts = ["Loss, each line a tenth of the one above", `Share of ${score}`].map((title) => {
       const canvas = make("canvas", { "aria-hidden": "true" });
@@ -45,7 +46,7 @@ class TrainingMonitor extends Picture {
     });
     this.figure.classList.add("att-charts");
     this.figure.append(...this.charts.map(({ element }) => element));
-    this.lay(this.progress, this.steps, this.figure, this.tables, this.foot);
+    this.lay(this.progress, this.steps, this.written, this.figure, this.tables, this.foot);
   }
 
   /** Announces the summary when there is a new score, not at every step. */
@@ -63,6 +64,23 @@ class TrainingMonitor extends Picture {
     this.progress.setAttribute("aria-valuenow", done);
     this.bar.style.width = `${(100 * done) / total}%`;
     this.steps.textContent = `${done} of ${total} steps`;
+    this.#writeLines();
+  }
+
+  /** What the model wrote for the watched example, whenever it became another; wrong characters are underlined. */
+  #writeLines() {
+    const [source, answer] = this.model.get("watched");
+    const lines = source ? changes(this.model.get("written")) : [];
+    this.written.hidden = lines.length === 0;
+    const rows = lines.map(([step, text]) => {
+      const characters = [...text].map((character, at) =>
+        character === answer[at] ? character : make("span", { class: "att-wrong", title: "wrong", text: character }),
+      );
+      const cell = make("td", {}, ...characters, text.length < answer.length ? "…" : "");
+      return make("tr", {}, make("th", { scope: "row", text: `step ${step}` }), cell);
+    });
+    const caption = make("caption", { text: `“${source}”, as the model writes it; wrong characters are underlined` });
+    this.written.replaceChildren(caption, ...rows);
   }
 
   drawFigure(_shown, style) {

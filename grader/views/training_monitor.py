@@ -1,4 +1,4 @@
-"""Follows a training while it runs: progress, the loss of every step, a score now and then."""
+"""Follows a training while it runs: progress, the loss of each step, now and then a score and what the model writes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SECONDS = 0.2  # between two messages to the browser: the training should not wa
 
 class TrainingMonitor(View):
     """Progress, loss and score of a training of `steps` steps. `score` says what is counted, for example "held-out
-    dates right"; scores are shares from 0 to 1.
+    dates right"; scores are shares from 0 to 1. `watched` is one example: what the model reads, what it should write.
 
-    >>> monitor = TrainingMonitor(100, score="dates right")
-    >>> monitor.show([2.5, 2.0, 1.5], {2: 0.25}, now=True)
+    >>> monitor = TrainingMonitor(100, score="dates right", watched=("May 2024", "2024-05"))
+    >>> monitor.show([2.5, 2.0, 1.5], {2: 0.25}, {0: "7777", 2: "2020-05"}, now=True)
     >>> monitor
-    Training monitor, step 3 of 100: loss 1.5, 25 % of dates right.
+    Training monitor, step 3 of 100: loss 1.5, 25 % of dates right. It writes "May 2024" as "2020-05".
     """
 
     _esm = module("training_monitor.js")
@@ -35,18 +35,26 @@ class TrainingMonitor(View):
     steps = traitlets.Int().tag(sync=True)
     score = traitlets.Unicode().tag(sync=True)
     layout_of_curves = traitlets.Dict().tag(sync=True)
+    watched: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    written: traitlets.List[list[object]] = traitlets.List(traitlets.List()).tag(sync=True)  # step and text, by step
     curves = traitlets.Bytes().tag(sync=True)  # losses (1, n); scores (k, 2): step and share
 
-    def __init__(self, steps: int, score: str = "held-out dates right") -> None:
+    def __init__(self, steps: int, score: str = "held-out dates right", watched: tuple[str, str] | None = None) -> None:
         if steps < 1:
             raise ValueError(f"steps: got {steps}, expected a number above zero")
-        super().__init__(steps=steps, score=score)
+        super().__init__(steps=steps, score=score, watched=list(watched or ()))
         self._shown_at = -math.inf
         self.show([], {}, now=True)
 
-    def show(self, losses: Sequence[float], shares: Mapping[int, float], now: bool = False) -> None:
-        """Show all losses so far, and the shares by step. Called at every step, it updates the browser a few times a
-        second, or at once with `now`."""
+    def show(
+        self,
+        losses: Sequence[float],
+        shares: Mapping[int, float],
+        written: Mapping[int, str] | None = None,
+        now: bool = False,
+    ) -> None:
+        """Show all losses so far, and by step the shares and what was written. Called at every step, it updates the
+        browser a few times a second, or at once with `now`."""
         if not now and time.monotonic() - self._shown_at < SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -54,26 +62,45 @@ class TrainingMonitor(View):
         scores = torch.tensor(list(shares.items()), dtype=torch.float32).reshape(-1, 2)
         layout, buffer = pack({"losses": torch.tensor([list(losses)], dtype=torch.float32), "scores": scores})
         with self.hold_sync():
+            self.written = [[step, text] for step, text in (written or {}).items()]
             self.layout_of_curves, self.curves = layout, buffer
             self.summary = self._in_words(losses, shares)
 
     def picture(self) -> Figure | None:
-        """The loss and the score over the steps so far; None before the first step."""
+        """The loss and the score over the steps so far, and what was written; None before the first step."""
         losses, scores = self._losses, self._shares
         if not losses:
             return None
-        figure = sheet(8.4, 3.0)
-        left, right = figure.subplots(1, 2)
+        written = changes(self.written)
+        figure = sheet(11.2 if written else 8.4, 3.0)
+        left, right, *text = figure.subplots(1, 3 if written else 2)
         left.plot(range(1, len(losses) + 1), losses)
         left.set_yscale("log")
         left.yaxis.set_major_formatter("{x:g}")
         left.set(title="loss", xlabel="step", xlim=(0, self.steps))
         right.plot(list(scores), [100 * share for share in scores.values()], marker="o")
         right.set(title=f"{self.score}, %", xlabel="step", xlim=(0, self.steps), ylim=(0, 102))
+        for axes in text:
+            axes.axis("off")
+            axes.set(title=f"{self.watched[0]}, as it writes it", ylim=(len(written) + 0.5, -0.5), xlim=(0, 1))
+            for row, (step, what) in enumerate(written):
+                axes.text(0.1, row, f"step {step}")
+                axes.text(0.5, row, what or "(nothing)", family="monospace")
         return figure
 
     def _in_words(self, losses: Sequence[float], shares: Mapping[int, float]) -> str:
         numbers = [f"loss {losses[-1]:.2g}"] if losses else []
         numbers += [f"{100 * shares[max(shares)]:.0f} % of {self.score}"] if shares else []
         so_far = f": {', '.join(numbers)}" if numbers else ", nothing to show yet"
-        return f"Training monitor, step {len(losses)} of {self.steps}{so_far}."
+        writes = f' It writes "{self.watched[0]}" as "{self.written[-1][1]}".' if self.written and self.watched else ""
+        return f"Training monitor, step {len(losses)} of {self.steps}{so_far}.{writes}"
+
+
+def changes(written: Sequence[Sequence[object]], most: int = 9) -> list[tuple[object, object]]:
+    """What was written whenever it became another, with its step: the first, and the last ones.
+
+    >>> changes([[0, "77"], [20, "20"], [40, "20"], [60, "24"]], most=2)
+    [(0, '77'), (60, '24')]
+    """
+    found = [(step, text) for at, (step, text) in enumerate(written) if at == 0 or text != written[at - 1][1]]
+    return found if len(found) <= most else [found[0], *found[1 - most :]]

@@ -11,16 +11,16 @@ from tools.lab import Lab, Notebook, application, choose, press
 MONITOR = """
 import time
 from grader.views import TrainingMonitor
-monitor = TrainingMonitor(40)
+monitor = TrainingMonitor(40, watched=("May 2024", "2024-05"))
 monitor
 """
 LIVE = """
-losses, shares = [], {0: 0.0}
+losses, shares, written = [], {0: 0.0}, {0: "7777777777"}
 for step in range(1, 31):
     losses.append(2.6 * 0.8**step)
     if step % 10 == 0:
-        shares[step] = step / 40
-    monitor.show(losses, shares, now=True)
+        shares[step], written[step] = step / 40, {10: "2020", 20: "2020", 30: "2024-05"}[step]
+    monitor.show(losses, shares, written, now=True)
     time.sleep(0.02)
 """
 VIEW = """
@@ -51,7 +51,7 @@ def notebook(page: Page, lab: Lab) -> Notebook:
 
 @pytest.fixture(scope="module")
 def monitor(notebook: Notebook) -> Locator:
-    view = notebook.cell("TrainingMonitor(40)").locator(".att-view")
+    view = notebook.cell("TrainingMonitor(40, ").locator(".att-view")
     view.wait_for()
     return view
 
@@ -68,10 +68,19 @@ def test_the_monitor_follows_a_training_that_runs_below_it(monitor, shot):
     monitor.scroll_into_view_if_needed()
     expect(monitor.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "30")
     expect(monitor.locator(".att-steps-done")).to_have_text("30 of 40 steps")
-    told = "Training monitor, step 30 of 40: loss 0.0032, 75 % of held-out dates right."
+    told = "Training monitor, step 30 of 40: loss 0.0032, 75 % of held-out dates right. "
+    told += 'It writes "May 2024" as "2024-05".'
     expect(monitor.locator(".att-summary")).to_have_text(told)
     expect(monitor.locator("[aria-live]")).to_have_text(told)
     shot(monitor, "training-monitor-light")
+
+
+def test_the_monitor_shows_a_date_being_written_with_what_is_wrong_underlined(monitor):
+    written = monitor.get_by_role("table", name="“May 2024”, as the model writes it")
+    expect(written.get_by_role("rowheader")).to_have_text(["step 0", "step 10", "step 30"])
+    expect(written.get_by_role("cell")).to_have_text(["7777777777", "2020…", "2024-05"])
+    assert "".join(written.locator("tr").nth(1).locator(".att-wrong").all_inner_texts()) == "0"
+    expect(written.locator("tr").nth(2).locator(".att-wrong")).to_have_count(0)
 
 
 def test_the_monitor_can_be_read_as_a_table(monitor):
@@ -81,7 +90,7 @@ def test_the_monitor_can_be_read_as_a_table(monitor):
     expect(table.get_by_role("rowheader")).to_have_text(["10", "20", "30"])
     expect(table.get_by_role("cell")).to_have_text(["0.28", "25 %", "0.03", "50 %", "0.0032", "75 %"])
     monitor.page.keyboard.press("Enter")
-    expect(monitor.get_by_role("table")).to_be_hidden()
+    expect(table).to_be_hidden()
 
 
 def test_the_monitor_draws_curves(monitor):

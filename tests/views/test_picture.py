@@ -16,8 +16,8 @@ EYE = torch.eye(3)
 
 
 def monitor() -> views.TrainingMonitor:
-    shown = views.TrainingMonitor(10)
-    shown.show([2.0, 1.0, 0.5], {0: 0.0, 3: 0.25}, now=True)
+    shown = views.TrainingMonitor(10, watched=("May 2024", "2024-05"))
+    shown.show([2.0, 1.0, 0.5], {0: 0.0, 3: 0.25}, {0: "", 3: "2020"}, now=True)
     return shown
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from grader.views import TrainingMonitor
+from grader.views.training_monitor import changes
 
 
 def curves(monitor: TrainingMonitor) -> tuple[list[float], list[list[float]]]:
@@ -45,3 +46,26 @@ def test_a_training_that_calls_it_at_every_step_does_not_wait_for_the_browser(mo
 def test_a_training_without_steps_is_refused():
     with pytest.raises(ValueError, match="steps: got 0"):
         TrainingMonitor(0)
+
+
+def test_it_shows_one_example_being_written():
+    monitor = TrainingMonitor(10, watched=("May 2024", "2024-05"))
+    assert repr(monitor) == "Training monitor, step 0 of 10, nothing to show yet."
+    monitor.show([2.5, 2.0], {}, {0: "77", 1: "2020", 2: "2024-05"}, now=True)
+    assert monitor.watched == ["May 2024", "2024-05"]
+    assert monitor.written == [[0, "77"], [1, "2020"], [2, "2024-05"]]
+    assert repr(monitor).endswith('loss 2. It writes "May 2024" as "2024-05".')
+
+
+def test_its_picture_has_what_was_written_whenever_it_became_another():
+    monitor = TrainingMonitor(100, watched=("May 2024", "2024-05"))
+    monitor.show([2.5], {0: 0.0}, {0: "77", 20: "2020", 40: "2020", 60: "2024-05"}, now=True)
+    figure = monitor.picture()
+    assert figure is not None
+    words = [text.get_text() for text in figure.axes[-1].texts]
+    assert words == ["step 0", "77", "step 20", "2020", "step 60", "2024-05"]
+
+
+def test_of_many_changes_the_first_and_the_last_are_shown():
+    written = [[step, str(step)] for step in range(20)]
+    assert changes(written) == [(0, "0"), *((step, str(step)) for step in range(12, 20))]

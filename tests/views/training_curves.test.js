@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   between,
+  changes,
   chosenRows,
   decades,
   lossInDigits,
@@ -33,4 +34,35 @@ test("of many rows some are chosen, the last one among them", () => {
   assert.deepEqual(chosenRows(3, 24), [0, 1, 2]);
   assert.deepEqual(chosenRows(10, 4), [2, 5, 8, 9]);
   assert.deepEqual(chosenRows(0, 4), []);
+});
+
+test("what was written is shown whenever it became another, the first and the last ones", () => {
+  assert.deepEqual(
+    changes([
+      [0, "77"],
+      [20, "20"],
+      [40, "20"],
+      [60, "24"],
+    ]),
+    [
+      [0, "77"],
+      [20, "20"],
+      [60, "24"],
+    ],
+  );
+  assert.deepEqual(
+    changes(
+      [
+        [0, "a"],
+        [1, "b"],
+        [2, "c"],
+      ],
+      2,
+    ),
+    [
+      [0, "a"],
+      [2, "c"],
+    ],
+  );
+  assert.deepEqual(changes([]), []);
 });

@@ -4,6 +4,7 @@ NAMES = (
     "shift_target",
     "sequence_loss",
     "noam_rate",
+    "train_step",
     "greedy_decode",
     "exact_match",
     "quiz_08",

@@ -1,0 +1,553 @@
+"""`train_step`: one step of training, with teacher forcing (Vaswani et al. 2017, sections 3.1 and 5.3).
+
+The model is a small one that the subject builds, and its optimiser is gradient descent with momentum
+(`grader.subject.translator`). Every run calls the student's function twice on the same model. What it returns, the
+parameters, the mode and the order of events are compared with a simulation of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import LESSON, close, plain_number
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+from grader.subject import Given, Outcome, Request
+from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Trainee
+from grader.tolerance import Tolerance
+
+Judge = Callable[[Session], Finding | None]
+
+NAME = "train_step"
+BOS, EOS = 1, 2
+USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
+CLOSE = Tolerance(relative=1e-4, absolute=1e-6)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model that is built once and trained with two batches."""
+
+    name: str
+    data: Mapping[str, Any]
+    batches: tuple[tuple[Tensor, Tensor], ...]
+
+    @property
+    def pad_idx(self) -> int:
+        return int(self.data["pad_idx"])
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one call gave: what it returned, the parameters and the mode after it, all events so far."""
+
+    returned: Any
+    parameters: Mapping[str, Tensor]
+    training: bool = True
+    graph_held: bool = False
+    arguments_changed: bool = False
+    events: tuple[int, ...] = ()
+
+
+def runs(draw: Draw) -> tuple[Run, ...]:
+    """Three runs, on models and batches of their own."""
+    return (
+        _run(draw, USUAL, training=True, momentum=0.0, pad_idx=0),
+        _run(draw, FROM_EVAL, training=False, momentum=0.0, pad_idx=0),
+        _run(draw, OTHER, training=True, momentum=0.5, pad_idx=3),
+    )
+
+
+def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -> Run:
+    sizes = draw.sizes("Vs", "Vt", "E", "B", "Ts", "T")
+    source, target, width = sizes["Vs"] + 9, sizes["Vt"] + 8, sizes["E"] + 4
+    shapes = {"source": (source, width), "target": (target, width), "output": (target, width)}
+    data: dict[str, Any] = {place: draw.normal(shape) for place, shape in shapes.items()}
+    data |= {"training": training, "momentum": momentum, "pad_idx": pad_idx, "rate": 0.5}
+    batches = []
+    for batch in (sizes["B"] + 1, sizes["B"] + 2):
+        src = draw.integers((batch, sizes["Ts"] + 3), 4, source)
+        trg = draw.integers((batch, sizes["T"] + 4), 4, target)
+        trg[:, 0] = BOS
+        for row in range(batch):
+            src[row, src.shape[1] - row % 3 :] = pad_idx
+            last = trg.shape[1] - 1 - row % 4
+            trg[row, last], trg[row, last + 1 :] = EOS, pad_idx
+        if pad_idx != 0:  # an ordinary token there
+            src[0, 0] = trg[0, 2] = 0
+        batches.append((src, trg))
+    return Run(name, data, tuple(batches))
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """What the first call of each run gets. No output of one call is compared: `observed` has both calls."""
+    return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
+
+
+def _arguments(run: Run, call: int) -> dict[str, Any]:
+    here, (src, trg) = {"handle": run.name}, run.batches[call]
+    model, optimizer = Given("built", here), Given("optimizer", here)
+    return {"model": model, "optimizer": optimizer, "src": src, "trg": trg, "pad_idx": run.pad_idx}
+
+
+# --- the student's ----------------------------------------------------------------------------------------------------
+
+
+def observed(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
+    """By name: every run, what the student's function did call by call, and why it went no further."""
+    return session.once("runs", lambda: {run.name: (run, *_observe(session, run)) for run in runs(session.draw)})
+
+
+def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding | None]:
+    session.ask(Request("build", handle=run.name, args=(Given("trainee", run.data),)))
+    seen: list[Observed] = []
+    for call in range(len(run.batches)):
+        outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
+        state = session.ask(Request("state", f"@{run.name}")) if outcome.ok else outcome
+        finding = compare.run_error(state, session.exercise)
+        if finding is not None:
+            return tuple(seen), finding
+        seen.append(_facts(outcome, state))
+    return tuple(seen), None
+
+
+def _facts(outcome: Outcome, state: Outcome) -> Observed:
+    events = state.value["buffers"].get("events")
+    return Observed(
+        outcome.value,
+        {name: tensor for name, tensor in state.value["parameters"].items() if isinstance(tensor, Tensor)},
+        state.value["training"],
+        0 in outcome.changed,
+        any(place > 1 for place in outcome.changed),
+        tuple(events.tolist()) if isinstance(events, Tensor) else (),
+    )
+
+
+# --- what is right, and what is wrong on purpose ----------------------------------------------------------------------
+
+Cut = Literal["all", "input", "labels"]
+CUTS: Mapping[str, slice] = {"all": slice(None), "input": slice(None, -1), "labels": slice(1, None)}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to train: the right one unless told otherwise. `padding`: what is left out of the loss, None for nothing.
+    `loss_after`: the loss is that of the parameters after the step. `mode`: None for the model's own."""
+
+    given: Cut = "input"
+    wanted: Cut = "labels"
+    padding: Literal["pad_idx", "zero"] | None = "pad_idx"
+    from_nothing: bool = True
+    loss_after: bool = False
+    summed: bool = False
+    mode: bool | None = True
+
+
+def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
+    """Losses and parameters, in float64, one batch at a time."""
+    data = {k: v.double() if isinstance(v, Tensor) else v for k, v in run.data.items()}
+    model = Trainee(data)
+    model.train(model.training if way.mode is None else way.mode)
+    parameters = dict(model.named_parameters())
+    kept = {name: torch.zeros_like(p) for name, p in parameters.items()}
+    moved = {name: torch.zeros_like(p) for name, p in parameters.items()}
+    seen = []
+    for src, trg in run.batches:
+        loss = _loss(model, src, trg, run, way)
+        fresh = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True))
+        total = fresh if way.from_nothing else {name: kept[name] + fresh[name] for name in fresh}
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                moved[name] = run.data["momentum"] * moved[name] + total[name]
+                parameter.sub_(run.data["rate"] * moved[name])
+        kept = total
+        returned = _loss(model, src, trg, run, way) if way.loss_after else loss
+        seen.append(Observed(returned.item(), {name: p.detach().clone() for name, p in parameters.items()}))
+    return tuple(seen)
+
+
+def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tensor:
+    """The mean of minus the logarithm of each label's probability."""
+    labels = trg[:, CUTS[way.wanted]]
+    logs = model(src, trg[:, CUTS[way.given]]).log_softmax(-1)
+    each = -logs.gather(-1, labels[..., None])[..., 0]
+    counted = torch.ones_like(each)
+    if way.padding is not None:
+        counted = (labels != (run.pad_idx if way.padding == "pad_idx" else 0)).double()
+    total = (each * counted).sum()
+    return total if way.summed else total / counted.sum()
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+def number(value: object) -> float | None:
+    """The loss as it was returned, from a tensor too."""
+    if isinstance(value, Tensor) and value.numel() == 1:
+        return float(value)
+    return plain_number(value)
+
+
+def _same_parameters(got: Observed, expected: Observed) -> bool:
+    return all(
+        name in got.parameters
+        and got.parameters[name].shape == right.shape
+        and CLOSE.all_close(got.parameters[name].double(), right)
+        for name, right in expected.parameters.items()
+    )
+
+
+def _right(session: Session, run: Run) -> tuple[Observed, ...]:
+    return session.once(("right", run.name), lambda: simulated(run, Way()))
+
+
+def _returns(name: str, call: int) -> Judge:
+    """The loss before the step, as a number."""
+
+    def judge(session: Session) -> Finding | None:
+        run, seen, finding = observed(session)[name]
+        if len(seen) <= call:
+            return finding
+        got, right = seen[call].returned, _right(session, run)[call].returned
+        if got is None:
+            return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+        if plain_number(got) is None:
+            tensor = isinstance(got, Tensor) and got.numel() == 1
+            found = "a tensor with one number" if tensor else compare.in_words(got)
+            tip = " `.item()` takes the number out of a tensor." if tensor else ""
+            return Finding("wrong-type", f"`{NAME}` returned {found}, expected a plain number (float).{tip}")
+        if not close(plain_number(got), right):
+            words = compare.apart(float(got), right)
+            return Finding("wrong-values", f"`{NAME}` returned {words[0]}, expected {words[1]}, the loss ({name}).")
+        return None
+
+    return judge
+
+
+def _changes(name: str, call: int) -> Judge:
+    """The parameters after a call."""
+
+    def judge(session: Session) -> Finding | None:
+        run, seen, finding = observed(session)[name]
+        if len(seen) <= call:
+            return finding
+        which = ("first", "second")[call]
+        if _same_parameters(seen[call], _right(session, run)[call]):
+            return None
+        before = seen[call - 1].parameters if call else run.data
+        if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
+            return Finding("wrong-parameters", f"After the {which} call no parameter has changed ({name}).")
+        return Finding("wrong-parameters", f"After the {which} call the parameters are not the expected ones ({name}).")
+
+    return judge
+
+
+def _learns(name: str) -> Judge:
+    """The parameters after both calls."""
+    return lambda session: next((found for call in (0, 1) if (found := _changes(name, call)(session))), None)
+
+
+def _once(earlier: Judge, later: Judge) -> Judge:
+    """Judged once an earlier part passes: the same fault isn't told twice."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = later(session)
+        return not_judged("values-first") if finding is not None and earlier(session) is not None else finding
+
+    return judge
+
+
+def _after_values(judge: Judge) -> Judge:
+    """Judged once the model learns as it should: a function that does nothing would pass."""
+
+    def later(session: Session) -> Finding | None:
+        _, _, finding = observed(session)[USUAL]
+        if finding is not None:
+            return finding
+        return judge(session) if _learns(USUAL)(session) is None else not_judged("values-first")
+
+    return later
+
+
+def _keeps_mode(session: Session) -> Finding | None:
+    for run, seen, finding in observed(session).values():
+        if finding is not None:
+            return finding
+        for call in seen:
+            if call.training is not bool(run.data["training"]):
+                was, now = (("eval", "train")[mode] for mode in (bool(run.data["training"]), call.training))
+                return Finding("changes-mode", f"The model came in {was} mode and is in {now} mode after the call.")
+    return None
+
+
+def _lets_go(session: Session) -> Finding | None:
+    if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
+        message = "After the call the graph of the loss is still held: the memory of every step would stay taken."
+        return Finding("graph-held", message)
+    return None
+
+
+def _leaves_ids(session: Session) -> Finding | None:
+    if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
+        return Finding("changes-argument", f"`{NAME}` changed `src` or `trg` in place: make a new tensor instead.")
+    return None
+
+
+# --- recognised -------------------------------------------------------------------------------------------------------
+
+
+def trained(*ways: Way) -> Callable[[Session], bool]:
+    """Whether losses and parameters of all runs are right or those of one way, and one at least is only the way's."""
+
+    def recognise(session: Session) -> bool:
+        found = list(observed(session).values())
+        return all(seen for _, seen, _ in found) and any(_explains(session, way) for way in ways)
+
+    return recognise
+
+
+def _explains(session: Session, way: Way) -> bool:
+    differs = False
+    for run, seen, _ in observed(session).values():
+        for got, wrong, right in zip(seen, simulated(run, way), _right(session, run), strict=False):
+            fits = _same_parameters(got, wrong) and close(number(got.returned), wrong.returned)
+            good = _same_parameters(got, right) and close(number(got.returned), right.returned)
+            if not fits and not good:
+                return False
+            differs = differs or not good
+    return differs
+
+
+def _happened(*accepted: tuple[int, ...]) -> Callable[[Session], bool]:
+    """Whether the events of the first call were one of these, and the parameters are wrong."""
+
+    def recognise(session: Session) -> bool:
+        run, seen, _ = observed(session)[USUAL]
+        return bool(seen) and seen[0].events in accepted and not _same_parameters(seen[0], _right(session, run)[0])
+
+    return recognise
+
+
+def _order(session: Session) -> bool:
+    """A step before the gradients were there, in the first call."""
+    _, seen, _ = observed(session)[USUAL]
+    events = seen[0].events if seen else ()
+    return STEP_WITHOUT_GRADIENTS in events and BACKWARD in events[events.index(STEP_WITHOUT_GRADIENTS) :]
+
+
+def _mode_left(training: bool) -> Callable[[Session], bool]:
+    """A model that came in the other mode goes out in this one, and all else is right."""
+
+    def recognise(session: Session) -> bool:
+        found = observed(session).values()
+        left = [run for run, seen, _ in found if any(call.training is not bool(run.data["training"]) for call in seen)]
+        return bool(left) and all(bool(run.data["training"]) is not training for run in left)
+
+    return recognise
+
+
+def _holds_graph(session: Session) -> bool:
+    """What is returned is a tensor, or the graph is held in another way."""
+    seen = observed(session)[USUAL][1]
+    return bool(seen) and seen[0].graph_held
+
+
+def _no_gradients(session: Session) -> bool:
+    return any("does not require grad" in raised.message for raised in session.raised)
+
+
+def _graph_freed(session: Session) -> bool:
+    return any("backward through the graph a second time" in raised.message for raised in session.raised)
+
+
+UNSHIFTED = tuple(Way(given=cut, wanted=cut) for cut in ("all", "input", "labels"))
+
+EXERCISE = Exercise(
+    name=NAME,
+    lesson=LESSON,
+    points=4,
+    signature=("model", "optimizer", "src", "trg", "pad_idx"),
+    cases=_cases,
+    parts=(
+        Part("returns the loss before the step", 2, _returns(USUAL, 0)),
+        Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
+        Part("starts the second step from nothing", 2, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
+        Part("trains in train mode", 2, _once(_learns(USUAL), _learns(FROM_EVAL))),
+        Part("leaves out padding, whatever its id", 1, _once(_learns(USUAL), _learns(OTHER))),
+        Part("leaves the model in the mode it was in", 1.5, _after_values(_keeps_mode), compares_values=False),
+        Part("holds no graph after the call", 0.5, _after_values(_lets_go), compares_values=False),
+        Part("leaves `src` and `trg` as they were", 0.5, _after_values(_leaves_ids), compares_values=False),
+    ),
+    mistakes=(
+        Mistake(
+            "gradients-off",
+            "the loss has no gradients: they were switched off while the model ran, or the loss was cut off from it.",
+            (
+                "Print `loss.requires_grad`. When is it False?",
+                "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to the loss.",
+            ),
+            recognise=_no_gradients,
+        ),
+        Mistake(
+            "backward-twice",
+            "`backward` is called twice on the same loss.",
+            (
+                "How often should the gradients be computed in one step?",
+                "After `backward` what it needs is freed. Look for a second call, in a function that you call perhaps.",
+            ),
+            recognise=_graph_freed,
+        ),
+        Mistake(
+            "step-before-backward",
+            "the optimiser takes its step before the gradients of this batch are computed.",
+            (
+                "Print a parameter's `.grad` just above the line with `optimizer.step()`, in the first call.",
+                "What does the optimiser need to know to change a parameter? Which line computes that?",
+            ),
+            recognise=_order,
+        ),
+        Mistake(
+            "gradients-cleared-too-late",
+            "the gradients are cleared after they were computed and before the step: the optimiser finds none.",
+            (
+                "Print a parameter's `.grad` just above the line with `optimizer.step()`.",
+                "Between which two lines are the gradients needed? Clear them outside of that stretch.",
+            ),
+            recognise=_happened((FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS)),
+        ),
+        Mistake(
+            "step-forgotten",
+            "gradients are computed, and no parameter changes: the optimiser never takes its step.",
+            (
+                "Print one parameter before and after the call. Does it change?",
+                "`backward` only fills in `.grad`. Whose task is it to change the parameters?",
+            ),
+            recognise=_happened((FORWARD, BACKWARD)),
+        ),
+        Mistake(
+            "backward-forgotten",
+            "the gradients are never computed, so no parameter changes.",
+            (
+                "Print a parameter's `.grad` after the call.",
+                "The optimiser reads `.grad`. Which call on the loss fills it in?",
+            ),
+            recognise=_happened((FORWARD, STEP_WITHOUT_GRADIENTS), (FORWARD,)),
+        ),
+        Mistake(
+            "target-not-shifted",
+            "the label of a position is the token that the decoder is given there: it only has to copy.",
+            (
+                "Print what you give to the model and what the loss compares with, one below the other.",
+                "Exercise 1 makes both from the target. Where does each of the two go?",
+            ),
+            recognise=trained(*UNSHIFTED),
+        ),
+        Mistake(
+            "shifted-backwards",
+            "the decoder is given the labels, and should say its input: the two are exchanged.",
+            (
+                "In which order does `shift_target` return its two tensors?",
+                "Which of the two begins with bos, and who gets that one?",
+            ),
+            recognise=trained(Way(given="labels", wanted="input")),
+        ),
+        Mistake(
+            "gradients-add-up",
+            "the first step is right; in the second, the gradients of the first are added to the new ones.",
+            (
+                "Call it twice, and print a parameter's `.grad` after each call.",
+                "`backward` adds to what is in `.grad`. Who empties it between two steps?",
+            ),
+            recognise=trained(Way(from_nothing=False)),
+        ),
+        Mistake(
+            "loss-after-the-step",
+            "the step is right, and the loss that is returned is computed again after it.",
+            (
+                "Which parameters does the loss belong to that you return: those before the step or those after it?",
+                "The loss is known before the step. Keep it.",
+            ),
+            recognise=trained(Way(loss_after=True)),
+        ),
+        Mistake(
+            "pad-idx-ignored",
+            "it takes 0 for the padding, whatever `pad_idx` says.",
+            (
+                "Is each of the five arguments used?",
+                "Call it with another `pad_idx`. Which line should notice?",
+            ),
+            recognise=trained(Way(padding="zero")),
+        ),
+        Mistake(
+            "padding-counted",
+            "padding counts in the loss.",
+            (
+                "Append ten columns of padding to the target. Does your loss change?",
+                "What are the three arguments of `sequence_loss`?",
+            ),
+            recognise=trained(Way(padding=None)),
+        ),
+        Mistake(
+            "summed",
+            "the loss is a sum: a batch with more tokens makes a larger step.",
+            (
+                "Give it the same batch twice, one below the other. Should the loss change?",
+                "Exercise 2 has the loss that is wanted: a mean over the labels.",
+            ),
+            recognise=trained(Way(summed=True)),
+        ),
+        Mistake(
+            "mode-not-switched",
+            "a model that comes in eval mode is trained in eval mode: without dropout.",
+            (
+                "Print `model.training` just above the line that calls the model.",
+                "A module has a method that switches it, and everything inside it, to train mode.",
+            ),
+            recognise=trained(Way(mode=None)),
+        ),
+        Mistake(
+            "trains-in-eval-mode",
+            "the model runs in eval mode while it learns: dropout is off.",
+            (
+                "Print `model.training` just above the line that calls the model.",
+                "In which of the two modes does dropout work? Which one is wanted here?",
+            ),
+            recognise=trained(Way(mode=False)),
+        ),
+        Mistake(
+            "left-in-train-mode",
+            "a model that came in eval mode goes out in train mode.",
+            (
+                "Print `model.training` before and after the call.",
+                "Note the mode before you switch it, and put back at the end what you noted.",
+            ),
+            recognise=_mode_left(True),
+        ),
+        Mistake(
+            "left-in-eval-mode",
+            "a model that came in train mode goes out in eval mode: the rest of a training would go without dropout.",
+            (
+                "Print `model.training` before and after the call.",
+                "Which mode do you go back to: a fixed one, or the one that the model came in?",
+            ),
+            recognise=_mode_left(False),
+        ),
+        Mistake(
+            "keeps-the-graph",
+            "the graph of the loss is kept after the call, so the memory of every step stays taken.",
+            (
+                "What is the type of the value that you return? What hangs on it?",
+                "A plain number holds nothing else. Who keeps losses for a curve needs no more than that.",
+            ),
+            recognise=_holds_graph,
+        ),
+    ),
+    builds_on=("shift_target", "sequence_loss"),
+)

@@ -1,0 +1,626 @@
+# %% prelude
+import torch
+import torch.nn.functional as F
+
+
+def shift_target(trg):
+    return trg[:, :-1], trg[:, 1:]
+
+
+def sequence_loss(logits, labels, pad_idx):
+    total = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=pad_idx, reduction="sum")
+    return total / (labels != pad_idx).sum().clamp(min=1)
+
+
+# %% right: the own pieces
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src, decoder_input), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return loss.item()
+
+
+# %% right: try and finally, gradients emptied after the step, the source cut to its longest row
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    try:
+        model.train(True)
+        width = int((src != pad_idx).sum(1).max())
+        logits = model(src=src[:, :width], trg=trg[:, :-1])
+        loss = F.cross_entropy(logits.transpose(1, 2), trg[:, 1:], ignore_index=pad_idx)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+        return float(loss)
+    finally:
+        model.train(mode)
+
+
+# %% right: a closure
+def train_step(model, optimizer, src, trg, pad_idx):
+    before = model.training
+    model.train()
+
+    def closure():
+        optimizer.zero_grad(set_to_none=False)
+        loss = sequence_loss(model(src, trg[:, :-1]), trg[:, 1:], pad_idx)
+        loss.backward()
+        return loss
+
+    loss = optimizer.step(closure)
+    if not before:
+        model.eval()
+    return loss.detach().cpu().numpy().item()
+
+
+# %% right: gradients by hand
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    for p in model.parameters():
+        p.grad = None
+    given, wanted = shift_target(trg)
+    probabilities = model(src, given).softmax(-1)
+    right = probabilities.gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
+    real = wanted != pad_idx
+    loss = -(right[real].log()).mean()
+    parameters = list(model.parameters())
+    for p, g in zip(parameters, torch.autograd.grad(loss, parameters)):
+        p.grad = g
+    optimizer.step()
+    model.train(mode)
+    return loss.tolist()
+
+
+# %% right: the optimiser's groups, the model emptied at the end
+def train_step(model, optimizer, src, trg, pad_idx):
+    assert isinstance(optimizer, torch.optim.Optimizer)
+    mode = model.training
+    model.train()
+    with torch.enable_grad():
+        logits = model(src, trg[:, : trg.shape[1] - 1])
+        labels = trg.roll(-1, 1)[:, :-1]
+        loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            if p.grad is not None:
+                p.grad.zero_()
+    model.zero_grad()
+    model.train(mode)
+    value = round(loss.item(), 7)
+    return value
+
+
+# %% right: row by row, the gradients add up on purpose
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    count, total = int((trg[:, 1:] != pad_idx).sum()), 0.0
+    for s, t in zip(src, trg):
+        part = F.cross_entropy(model(s[None], t[None, :-1])[0], t[1:], ignore_index=pad_idx, reduction="sum") / count
+        part.backward()
+        total += part.item()
+    optimizer.step()
+    model.train(mode)
+    return total
+
+
+# %% wrong gradients-add-up: no zero_grad
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong gradients-add-up: another module is emptied
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    model.dropout.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return float(loss)
+
+
+# %% wrong step-forgotten: no step
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong step-forgotten: the method is named, not called
+def train_step(model, optimizer, src, trg, pad_idx):
+    optimizer.zero_grad()
+    mode = model.training
+    model.train()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step
+    model.train(mode)
+    return float(loss)
+
+
+# %% wrong step-before-backward: step, then backward
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.backward()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong step-before-backward: step at the very beginning
+def train_step(model, optimizer, src, trg, pad_idx):
+    optimizer.zero_grad()
+    optimizer.step()
+    mode = model.training
+    model.train()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    model.train(mode)
+    return float(loss)
+
+
+# %% wrong gradients-cleared-too-late: between backward and step
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong gradients-cleared-too-late: set to zero
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    for p in model.parameters():
+        p.grad.zero_()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong backward-forgotten: step without backward
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong backward-forgotten: neither of the two
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong target-not-shifted: the input is what it should say
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, _ = shift_target(trg)
+    loss = sequence_loss(model(src, given), given, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong target-not-shifted: all of the target, twice
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg).mT, trg, ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong shifted-backwards: exchanged
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    labels, given = shift_target(trg)
+    loss = sequence_loss(model(src, given), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong shifted-backwards: by slices
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, 1:]).mT, trg[:, :-1], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong left-in-train-mode: never put back
+def train_step(model, optimizer, src, trg, pad_idx):
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+# %% wrong left-in-train-mode: noted too late
+def train_step(model, optimizer, src, trg, pad_idx):
+    model.train()
+    mode = model.training
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return float(loss)
+
+
+# %% wrong left-in-eval-mode: always eval at the end
+def train_step(model, optimizer, src, trg, pad_idx):
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.eval()
+    return loss.item()
+
+
+# %% wrong left-in-eval-mode: train(False)
+def train_step(model, optimizer, src, trg, pad_idx):
+    model.train(True)
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(False)
+    return float(loss)
+
+
+# %% wrong mode-not-switched: in the mode that it is in
+def train_step(model, optimizer, src, trg, pad_idx):
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+# %% wrong mode-not-switched: switched after the model has run
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    model.train()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong trains-in-eval-mode: as for decoding
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.eval()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong trains-in-eval-mode: train(False)
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train(False)
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong keeps-the-graph: the loss itself
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss
+
+
+# %% wrong keeps-the-graph: kept in a list
+losses_so_far = []
+
+
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    losses_so_far.append(loss)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong wrong-type: a tensor without a graph
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.detach()
+
+
+# %% wrong loss-after-the-step: computed twice
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    with torch.no_grad():
+        after = sequence_loss(model(src, given), wanted, pad_idx)
+    model.train(mode)
+    return after.item()
+
+
+# %% wrong loss-after-the-step: with a function inside
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+
+    def loss():
+        return F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+
+    loss().backward()
+    optimizer.step()
+    value = float(loss())
+    model.train(mode)
+    return value
+
+
+# %% wrong padding-counted: no ignore_index
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:])
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong padding-counted: a padding that never occurs
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, -1)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong pad-idx-ignored: 0
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, 0)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong pad-idx-ignored: by a comparison
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    real = wanted > 0
+    loss = F.cross_entropy(model(src, given)[real], wanted[real])
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong summed: reduction
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx, reduction="sum")
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong summed: multiplied again
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx) * (wanted != pad_idx).sum()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong gradients-off: no_grad around the model
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    with torch.no_grad():
+        logits = model(src, given)
+    loss = sequence_loss(logits, wanted, pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong gradients-off: detached
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).detach().mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong backward-twice: once more
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong backward-twice: in a closure too
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(src, trg[:, :-1]).mT, trg[:, 1:], ignore_index=pad_idx)
+    loss.backward()
+
+    def closure():
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong returns-nothing: no return
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+
+
+# %% wrong -: two steps
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    optimizer.step()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong -: gradients are clipped
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    optimizer.zero_grad()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
