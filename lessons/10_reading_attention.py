@@ -314,7 +314,7 @@ def classify_pattern(weights: Tensor) -> str:
         ("local", local_pattern(seq_len, 2)),
     ]
     for name, pattern in known:
-        if (weights - pattern).abs().max() < 0.1:
+        if (weights - pattern.to(weights.device)).abs().max() < 0.1:
             return name
     return "other"
     ### END SOLUTION
@@ -530,7 +530,7 @@ def attention_rollout(layers: Tensor) -> Tensor:
     with R = (A + I) / 2, rows normalised.
     """
     ### BEGIN SOLUTION
-    identity = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    identity = torch.eye(layers.shape[-1], dtype=layers.dtype, device=layers.device)
     rolled = identity
     for weights in layers:
         mixed = (weights + identity) / 2
