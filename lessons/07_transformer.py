@@ -17,13 +17,12 @@
 # # 07 · The whole Transformer
 #
 # "the dog bites the man" is "der Hund beißt den Mann" in German. The first "the" becomes "der", the second "den":
-# German marks who bites. No word list can translate this pair; each "the" has to learn what the sentence does
-# with it. You have almost all the parts for that. This lesson puts them together into the model of the paper
-# *Attention Is All You Need*, a translator: an **encoder** reads a sentence in one language, a **decoder** writes it in
-# another, word by word.
+# German marks who bites, so no word list can translate this pair. You have almost all the parts of a model that can,
+# the one of the paper *Attention Is All You Need*: an **encoder** reads a sentence in one language, a **decoder**
+# writes it in another, word by word.
 #
-# It takes nineteen steps. Our pair goes through all of them, as row 0 of a batch of the paper's size, and each step
-# checks its shapes. If your model fails later, you will be able to say at which step.
+# It takes nineteen steps. Our pair goes through all of them, as row 0 of a large batch, and each step
+# checks its shapes. If your model fails later, you can say at which step.
 #
 # **You need** lesson 03 (many heads, `nn.Module`), lesson 04 (masks; True means: may attend), lesson 05
 # (LayerNorm, residual connections) and from lesson 06 that a position is a vector that is added.
@@ -91,7 +90,7 @@ def trained_loss(between: nn.Module) -> float:
     torch.manual_seed(1)
     small = nn.Sequential(nn.Linear(2, 8), between, nn.Linear(8, 1))
     small_optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
-    for _ in range(300):
+    for _step in range(300):
         small_loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
         small_optimizer.zero_grad()
         small_loss.backward()
@@ -175,9 +174,8 @@ with torch.no_grad():
 # %% [markdown]
 # ## The map
 #
-# Here is the whole way in one picture. The arrow keys (or the slider) walk through the nineteen steps; the box
-# in which a step takes place lights up, and beside it you see the shapes that go in and out. At the end of the
-# lesson you give the tracer *your* model, and it shows where your shapes differ from these.
+# Here is the whole way in one picture. The arrow keys (or the slider) walk through the nineteen steps. The box
+# of each step lights up, and beside it you see the shapes that go in and out. Later you give the tracer *your* model.
 #
 # Walk through it once. At which steps does the length 28 change to 29? Where do the two columns meet?
 
@@ -191,8 +189,8 @@ ShapeTracer()
 # ## Step 1 · Token ids
 #
 # Two tensors of whole numbers go in: the source sentences, and the target sentences as far as they are
-# written. Each number is the index of a word in a vocabulary. Short sentences are filled up with padding
-# (lesson 04). Each language has a padding id of its own; here they are 1 and 2.
+# written. Short sentences are filled up with padding (lesson 04). Each language has a padding id of its own; here they
+# are 1 and 2.
 #
 # Row 0 is our pair, the other 127 rows are drawn. The target begins with `<bos>` and ends with `<eos>`.
 
@@ -201,7 +199,8 @@ show_step(1)
 src_words = ["<unk>", "<pad>", "the", "dog", "bites", "man"]
 trg_words = ["<bos>", "<eos>", "<pad>", "der", "Hund", "beißt", "den", "Mann"]
 src_pad, trg_pad = 1, 2
-read, written = "the dog bites the man".split(), "<bos> der Hund beißt den Mann <eos>".split()
+read = ["the", "dog", "bites", "the", "man"]
+written = ["<bos>", "der", "Hund", "beißt", "den", "Mann", "<eos>"]
 
 src, trg = torch.randint(6, 10000, (128, 28)), torch.randint(8, 10000, (128, 29))
 src_lengths, trg_lengths = torch.randint(10, 29, (128, 1)), torch.randint(10, 30, (128, 1))
@@ -218,8 +217,8 @@ print("the pair:", src[0, :8].tolist(), "...", trg[0, :10].tolist(), "...")
 # %% [markdown]
 # ## Step 2 · Do the heads fit?
 #
-# The vector of a token, 512 numbers, is shared among 8 heads, so 8 must divide 512. Checking it before anything is
-# computed saves you from an error message in the middle of the model.
+# The vector of a token, 512 numbers, is shared among 8 heads, so 8 must divide 512. We check it before anything is
+# computed.
 
 # %%
 d_model, num_heads = 512, 8
@@ -238,7 +237,7 @@ shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 # The source mask hides padding: (B, 1, 1, Ts), the same for every head and every query. The target mask has a
 # row for each query, since each may look a little further than the one before: (B, 1, Tt, Tt).
 #
-# Three functions are given, from lesson 04. They are locked; nothing is graded here.
+# Three functions are given, from lesson 04.
 
 # %% role="given"
 from lesson_04 import causal_mask, decoder_mask, padding_mask
@@ -273,8 +272,8 @@ print(f"in the batch: {padded} of {pairs} pairs, {100 * padded / pairs:.0f} %")
 compare_guess("07_to_padding", int(wrongly_seen[0].sum()))
 
 # %% [markdown]
-# It hides the future only. Here all padding is at the end, so only padding looks at padding; before the words it
-# would do harm, as you saw in lesson 04. A mask that covers both costs one `&`.
+# It hides the future only. Here all padding is at the end, so only padding looks at it; before the words it
+# would do harm (lesson 04). A mask that covers both costs one `&`.
 
 # %% role="draw"
 panels = [(torch.ones(29, 29).tril(), "the tutorial's mask"), (trg_mask[0, 0], "future and padding hidden")]
@@ -333,8 +332,7 @@ print(f"set to zero by dropout: {(x == 0).float().mean():.2f};  {alike(x)}")
 
 # %% [markdown]
 # A sentence of 101 tokens would look for row 100 of a table that ends with row 99, and PyTorch would say
-# "index out of range in self". Your modules will say something more helpful: a `ValueError` that names both
-# numbers.
+# "index out of range in self". Your modules will raise a `ValueError` that names both numbers.
 #
 # ## Step 6 · Queries, keys, values
 #
@@ -412,8 +410,7 @@ compare_guess("07_large_fill", came_out[-1e20])
 # Divide by a root, then share 1 among the keys of each row.
 #
 # The tutorial divides by `sqrt(E)`. You know this slip from lesson 03: the dot products are over the 64 numbers
-# of a *head*. Entropy (lesson 02) measures how evenly a row spreads its weight. The cell draws queries and keys with a
-# spread of 1 and takes both roots.
+# of a *head*. Here are both roots, on queries and keys with a spread of 1.
 
 # %%
 drawn_scores = torch.einsum("bqhd,bkhd->bhqk", torch.randn(8, 28, 8, 64), torch.randn(8, 28, 8, 64))
@@ -460,9 +457,8 @@ shapes(128, 28, 512, joined=joined, attended=attended)
 print(alike(attended))
 
 # %% [markdown]
-# The attention is untrained, so both "the" collect nearly the same. From here on attention is one module, the one you
-# wrote in lesson 03. Its solution is given below; remember the order of its arguments: **query, key, value**, mask.
-# It returns the output and the weights.
+# The attention is untrained, so both "the" collect nearly the same. From here on attention is one module, the one of
+# lesson 03. Remember the order of its arguments: **query, key, value**, mask. It returns the output and the weights.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -477,9 +473,9 @@ print(f"largest difference from steps 6 to 12: {(in_one_output - attended).abs()
 # %% [markdown]
 # ## Step 13 · Add, normalise
 #
-# Attention's output alone would forget the token itself. So it is *added* to what went in (lesson 05), and the
-# sum is normalised, token by token: LayerNorm(x + attention(x)). This order, first add and then normalise, is
-# called post-norm. In training, dropout acts too. Where?
+# Attention's output alone would forget the token itself. So it is *added* to what went in, and the
+# sum is normalised, token by token: LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too.
+# Where?
 #
 # ### Spot the slip
 #
@@ -512,8 +508,8 @@ compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
 # The tutorial sets a tenth of everything the token knows to zero, its own word included, in every layer. The paper
-# drops a tenth of what attention *found*; the token itself always gets through. We use the paper's order, here and in
-# steps 14 and 16. The rest of the example runs in eval mode, so that you can compare numbers.
+# drops a tenth of what attention *found*; the token itself always gets through. We use the paper's order. From here on
+# the example runs in eval mode.
 
 # %%
 show_step(13)
@@ -765,9 +761,9 @@ except ValueError as error:
 # %% [markdown]
 # ## Step 16 · The decoder block begins: the target looks at itself
 #
-# Why a second stack? The source is known as a whole, so each of its words may look both ways, and it is read once,
-# however many words are written. The target is not: a word may look back only. (One stack for both works too, if
-# everything looks back only. Lesson 11 builds one.)
+# Why a second stack? The source is known as a whole: its words may look both ways, and it is read once,
+# however many words are written. A word of the target may look back only. (Lesson 11 makes do with one stack, in which
+# everything looks back.)
 #
 # The decoder works on the target. Its tokens become vectors as in steps 4 and 5, with tables of its own. A
 # block then begins like the encoder's: attention over the target itself, under the target's mask, added and
@@ -791,8 +787,7 @@ print("pairs of query and key:", pairs_of)
 #
 # Now comes the only place where the two languages meet. The query comes from the target, 29 rows; key and
 # value come from the encoder's output, called **memory**, 28 rows. This is *cross-attention*: which words of the
-# source matter for this word of the target? The mask is that of the source: its padding is hidden, and none
-# of it is in the future, because the whole source is known.
+# source matter for this word of the target? The mask is that of the source.
 #
 # For our "den", the second "the" matters most. The model is untrained.
 
@@ -1117,9 +1112,8 @@ compare_guess("07_first_loss", round(my_losses.mean().item(), 1))
 # %% [markdown]
 # ## Your model in the tracer
 #
-# The tracer runs your model on two sentences, watches every part, and marks each of the nineteen steps: as
-# expected, departs, or not seen (where your code gives it nothing to watch, for example inside a function).
-# If your model raises an error, it shows the step at which it happened.
+# The tracer runs your model on two sentences and marks each of the nineteen steps: as expected, departs, not seen
+# (what happens inside a function can't be watched), or raises an error.
 
 # %% role="try"
 # Try it: break something on purpose, for example the order of the arguments in DecoderBlock, and look again.
@@ -1205,9 +1199,8 @@ print(f"your encoder layer: largest difference {(my_memory - their_memory).abs()
 print(f"your decoder layer: largest difference {(mine - theirs).abs().max():.4f}")
 
 # %% [markdown]
-# We set their dropout to 0, and `eval()` would do the same. In train mode they differ from ours: PyTorch's layers
-# also drop attention weights and the activations of the feed-forward layers. And `nn.Transformer` adds a norm after
-# each stack.
+# Their dropout is 0 here. In training they differ from ours: PyTorch's layers also drop attention weights and the
+# activations of the feed-forward layers. And `nn.Transformer` adds a norm after each stack.
 
 # %%
 for kind, theirs_in_full in (("encoder", their_layer), ("decoder", their_decoder_layer)):
@@ -1222,16 +1215,16 @@ with torch.device("meta"):
 # ## The numbers it starts from
 #
 # Before training, all weights are random. How large should they be? If each layer shrinks its numbers a little, the
-# last one hears nothing. `nn.Linear` draws its weights so that the spread falls to 1/√3 in every layer. **Xavier**'s rule
-# (Glorot and Bengio 2010) chooses the range so that it stays. Residual connections and norms forgive a bad start;
-# plain layers don't:
+# last one gets next to nothing. `nn.Linear` draws weights with which the spread falls to 1/√3 in every layer.
+# **Xavier's rule** (Glorot and Bengio 2010) chooses them so that it stays. Norms repair much of a bad start; plain
+# layers have none:
 
 # %%
 spreads = {}
 for rule in ("PyTorch's default", "Xavier's"):
     torch.manual_seed(0)
     numbers = torch.randn(1000, 512)
-    for _ in range(6):
+    for _layer in range(6):
         plain_layer = nn.Linear(512, 512, bias=False)
         if rule == "Xavier's":
             nn.init.xavier_uniform_(plain_layer.weight)
@@ -1245,16 +1238,15 @@ print(f"with spread 1/√E:                  spread {(tokens_seen @ tied.T / mat
 print(f"parameters saved by tying:         {tied.numel():,d}")
 
 # %% [markdown]
-# The paper **ties** the last layer to the embedding: `fc_out` uses the same table, which saves 5 million numbers. But the
-# two want different sizes. As a last layer, a table of spread 1 gives logits so far apart that softmax is
-# all but sure of itself; with 1/√E they have spread 1. So the table starts small, and where it embeds, its rows are
-# multiplied by **√E**, to be as large as the positions. Our model doesn't tie, its table starts with spread 1, and needs
-# no √E.
+# The paper **ties** the last layer to the embedding: both use one table. As a last layer, a table of spread 1 gives
+# logits so far apart that softmax puts nearly all on one word. So the table starts with 1/√E, and where it embeds, its
+# rows are multiplied by **√E**, to be as large as the positions. Our model doesn't tie: its table starts with spread 1,
+# and needs no √E.
 #
 # ## The full size
 #
-# How large is all this? A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape
-# and no memory, so even large models can be counted for nothing. The paper has 6 layers.
+# A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape and no memory, so even large
+# models can be counted for nothing. The paper has 6 layers.
 
 
 # %%
@@ -1272,7 +1264,7 @@ for depth in (2, 6):
 print(f"one encoder layer {how_many(encoder_layer):,d}, one decoder layer {how_many(decoder_layer):,d}")
 
 # %% [markdown]
-# And one pass over 128 sentences, without gradients? The tensors that a layer makes are freed when the next is
+# And one pass over 128 sentences, without gradients? A layer's tensors are freed when the next is
 # done, so what counts is the parameters and the largest tensors.
 
 # %%
@@ -1289,7 +1281,7 @@ print(f"{'6 layers and the logits':24s} {in_mb(total + passing['logits (B, T, V)
 # %% [markdown]
 # The largest single tensor is not attention's: it is the logits, 10 000 numbers for each of 128 · 29
 # positions. At this length attention's own table is small. It grows with the square of the
-# length, though: lesson 09 is about that.
+# length, though (lesson 09).
 
 # %% [markdown]
 # ## Quiz
@@ -1357,15 +1349,16 @@ check(quiz_07, "quiz_07")
 # ## What you can do now
 #
 # You have written a whole Transformer, and its parts give PyTorch's numbers. You can walk from token ids to
-# logits in nineteen steps and say what shape each gives. You know the slips that no shape reveals: the
-# wrong root, padding left visible, dropout after the norm, a residual from the wrong place, one layer under
-# six names.
+# logits in nineteen steps. You know the slips that no shape reveals: the wrong root, padding left visible, dropout
+# after the norm, a residual from the wrong place, one layer under six names.
 #
 # **To read next**
 #
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3 and figure 1: the same nineteen steps on three
 #   pages; section 5.4 for dropout.
 # - Rush (2018), *The Annotated Transformer*: the paper once more, line by line in code.
+# - Geva et al. (2021), *Transformer Feed-Forward Layers Are Key-Value Memories*.
+# - Glorot and Bengio (2010), *Understanding the Difficulty of Training Deep Feedforward Neural Networks*.
 # - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: why many models
 #   today normalise first, and what that changes in training.
 # - Raffel et al. (2020), *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer*,

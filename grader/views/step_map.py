@@ -94,9 +94,9 @@ class StepMap:
         axes.annotate("", (5.95, DECODER + TALL), (5.95, 1.3), arrowprops={"arrowstyle": "->", "color": EDGE})
         for box in BOXES:
             lit = self.step in box.steps
-            face, edge = (LIT if lit and not box.frame else PAPER), (INK if lit else EDGE)
-            style = {"facecolor": face, "edgecolor": LIT if lit and box.frame else edge, "linewidth": 3.0 if lit else 0.8}
-            axes.add_patch(Rectangle((box.left, box.bottom), box.width, box.height, **style, fill=not box.frame))
+            face, edge = (LIT if lit else PAPER), (LIT if lit and box.frame else INK if lit else EDGE)
+            colours = {"facecolor": face, "edgecolor": edge, "linewidth": 3.0 if lit else 0.8, "fill": not box.frame}
+            axes.add_patch(Rectangle((box.left, box.bottom), box.width, box.height, **colours))
             at = (box.left + 0.07, box.bottom + box.height - 0.09) if box.frame else _middle(box)
             place = {"ha": "left", "va": "top"} if box.frame else {"ha": "center", "va": "center"}
             axes.text(*at, box.text, fontsize=7, color=INK, weight="bold" if lit else "normal", **place)
@@ -110,4 +110,3 @@ class StepMap:
 
 def _middle(box: Box) -> tuple[float, float]:
     return box.left + box.width / 2, box.bottom + box.height / 2
-
