@@ -87,8 +87,7 @@ agree = torch.tensor([1.0, 0.0, 0.0, 1.0])
 
 def trained_loss(between: nn.Module) -> float:
     """The loss of two linear layers with `between` between them, after 300 steps of training."""
-    torch.manual_seed(1)
-    small = nn.Sequential(nn.Linear(2, 8), between, nn.Linear(8, 1))
+    small = nn.Sequential(nn.Linear(2, 16), between, nn.Linear(16, 1))
     small_optimizer = torch.optim.Adam(small.parameters(), lr=0.05)
     for _step in range(300):
         small_loss = F.binary_cross_entropy_with_logits(small(facts)[:, 0], agree)
@@ -205,8 +204,8 @@ written = ["<bos>", "der", "Hund", "beißt", "den", "Mann", "<eos>"]
 src, trg = torch.randint(6, 10000, (128, 28)), torch.randint(8, 10000, (128, 29))
 src_lengths, trg_lengths = torch.randint(10, 29, (128, 1)), torch.randint(10, 30, (128, 1))
 src_lengths[0], trg_lengths[0] = len(read), len(written)
-src[0, : len(read)] = torch.tensor([src_words.index(word) for word in read])
-trg[0, : len(written)] = torch.tensor([trg_words.index(word) for word in written])
+src[0, :5] = torch.tensor([src_words.index(word) for word in read])
+trg[0, :7] = torch.tensor([trg_words.index(word) for word in written])
 src = src.where(torch.arange(28) < src_lengths, src_pad)
 trg = trg.where(torch.arange(29) < trg_lengths, trg_pad)
 
@@ -321,12 +320,12 @@ print(alike(embedded))
 # %%
 show_step(5)
 place_table = nn.Embedding(100, 512)
-positions = torch.arange(0, 28).expand(128, 28)
-place_vectors = place_table(positions).detach()
+place_ids = torch.arange(0, 28).expand(128, 28)
+place_vectors = place_table(place_ids).detach()
 drop_tenth = nn.Dropout(0.1)
 
 x = drop_tenth(embedded + place_vectors)
-shapes(128, 28, positions=positions)
+shapes(128, 28, positions=place_ids)
 shapes(128, 28, 512, place_vectors=place_vectors, x=x)
 print(f"set to zero by dropout: {(x == 0).float().mean():.2f};  {alike(x)}")
 
@@ -1222,12 +1221,11 @@ with torch.device("meta"):
 # %%
 spreads = {}
 for rule in ("PyTorch's default", "Xavier's"):
-    torch.manual_seed(0)
     numbers = torch.randn(1000, 512)
     for _layer in range(6):
         plain_layer = nn.Linear(512, 512, bias=False)
         if rule == "Xavier's":
-            nn.init.xavier_uniform_(plain_layer.weight)
+            by_xavier = nn.init.xavier_uniform_(plain_layer.weight)
         numbers = plain_layer(numbers).detach()
     print(f"{rule:18s} spread after six layers: {numbers.std():.2f}")
 
