@@ -49,7 +49,6 @@ LINES = [
     "'bites' in head 0, summed by hand: largest difference 0.000",
     "largest difference from steps 6 to 12: 0.0000",
     "largest difference from steps 6 to 14: 0.0000\neval mode, called twice: difference 0.0",
-    "how far each row moved: tensor([0.00, 0.00, 0.00, 0.00, 1.28])",
     "encoder layer: largest difference 0.0000",
     "decoder layer: largest difference 0.0000",
     "your encoder layer: largest difference 0.0000\nyour decoder layer: largest difference 0.0000",
@@ -80,6 +79,12 @@ def test_every_step_shows_where_it_is():
     found = re.split(r"(?m)^# ## Step (\d+) ·", source)
     for number, section in zip(found[1::2], found[2::2], strict=True):
         assert re.findall(r"(?m)^show_step\((\d+)\)$", section) == [number]
+
+
+def test_a_changed_last_token_moves_the_last_row_alone(text):
+    *before, last = map(float, re.findall(r"how far each row moved: tensor\(\[(.*)\]\)", text)[0].split(","))
+    assert before == [0, 0, 0, 0]
+    assert last > 0.1
 
 
 def test_untrained_attention_makes_the_two_articles_alike_and_the_residual_keeps_them_apart(text):
