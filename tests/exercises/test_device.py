@@ -38,7 +38,7 @@ def test_model_solution_works_on_another_device(name):
     assert report.passed, str(report)
 
 
-DEVICE = re.compile(r",\s*device=[\w.]+")
+DEVICE = re.compile(r",\s*device=[\w.]+|\.to\([\w.]+\.device\)")
 WITH_DEVICE = [name for name in EXERCISES if DEVICE.search(solution_in_context(exercises()[name])[1])]
 
 
