@@ -97,7 +97,13 @@ def trained_loss(between: nn.Module) -> float:
     return small_loss.item()
 
 
-predict("07_without_relu", "How large is the loss without ReLU, after training?", low=0, high=2, unit="nats")
+predict(
+    "07_without_relu",
+    "How large is the loss without ReLU, after training?",
+    low=0,
+    high=2,
+    unit="nats",
+)
 
 # %% role="answer"
 for described, between in (("with ReLU", nn.ReLU()), ("without", nn.Identity())):
@@ -261,7 +267,13 @@ print("the pair's source:", src_mask[0, 0, 0, :8].int().tolist(), "...")
 # Our target has 7 tokens and 22 of padding. This mask lets 435 pairs of query and key through.
 
 # %%
-predict("07_to_padding", "In how many of the 435 pairs is the key padding?", low=0, high=435, unit="pairs")
+predict(
+    "07_to_padding",
+    "In how many of the 435 pairs is the key padding?",
+    low=0,
+    high=435,
+    unit="pairs",
+)
 
 # %% role="answer"
 page_mask = torch.ones(29, 29).tril().expand(128, 1, 29, 29) == 1
@@ -386,7 +398,11 @@ print("hidden from each query of the pair:", int(torch.isinf(masked[0, 0, 0]).su
 # largest number is 65 504.
 
 # %%
-predict("07_large_fill", "What does the line do there?", ["weights of exactly 0", "small weights", "NaN", "an error"])
+predict(
+    "07_large_fill",
+    "What does the line do there?",
+    ["weights of exactly 0", "small weights", "NaN", "an error"],
+)
 
 # %% role="answer"
 came_out = {}
@@ -791,7 +807,12 @@ print("pairs of query and key:", pairs_of)
 # For our "den", the second "the" matters most. The model is untrained.
 
 # %%
-predict("07_den_the", 'How much weight does the query "den" give to the second "the", roughly?', low=0, high=1)
+predict(
+    "07_den_the",
+    'How much weight does the query "den" give to the second "the", roughly?',
+    low=0,
+    high=1,
+)
 
 # %% role="answer"
 memory = block_output  # of an encoder with one layer
@@ -828,7 +849,7 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* two grids of weights with a row for each token of the target. On the left a triangle that
 # is brightest at its top: the first row has only itself to look at, the last has seven tokens. On the right all cells
-# are nearly the same dark grey, about 0.2: each row spreads its weight over the five words of the source. After
+# are nearly the same dark blue, about 0.2: each row spreads its weight over the five words of the source. After
 # training (lesson 08) the right one shows which word is translated by which.
 #
 # ### Exercise 4: `DecoderBlock`
@@ -1096,7 +1117,13 @@ print("how far each row moved:", my_difference[0])
 # words a probability. The loss is the mean of −ln(probability of the right word).
 
 # %%
-predict("07_first_loss", "How large is the loss of a model that knows nothing?", low=0, high=20, unit="nats")
+predict(
+    "07_first_loss",
+    "How large is the loss of a model that knows nothing?",
+    low=0,
+    high=20,
+    unit="nats",
+)
 
 # %% role="try"
 # Try it: the paper's sizes except for the number of layers. Set num_layers to 6 if you can wait.
