@@ -43,6 +43,7 @@
 # | `m` | how far a relative position table reaches to either side |
 
 # %%
+import itertools
 import math
 
 import matplotlib.pyplot as plt
@@ -50,7 +51,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=3, sci_mode=False)
 
@@ -94,12 +95,18 @@ print("row 2:              ", table[2])
 # rows up.
 #
 # Now in the sizes of a real model. A batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
-# sentence; vectors 512 wide; 10 000 words.
+# sentence; vectors 512 wide; 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den Mann";
+# lesson 07 sends it through a whole Transformer. The other rows are drawn.
 
 # %%
 torch.manual_seed(0)
 src, trg = torch.randint(10000, (128, 28)), torch.randint(10000, (128, 29))
+german = ["<pad>", "der", "Hund", "beißt", "den", "Mann"]
+src[0], trg[0] = 0, 0  # padding
+src[0, :5] = tokens[0]
+trg[0, :5] = torch.tensor([german.index(word) for word in ["der", "Hund", "beißt", "den", "Mann"]])
 print("src", tuple(src.shape), " trg", tuple(trg.shape))
+print("row 0:", src[0, :7].tolist(), "...", trg[0, :7].tolist(), "...")
 
 word_embedding = nn.Embedding(10000, 512)
 print("word_embedding(src)", tuple(word_embedding(src).shape), " numbers in the table", word_embedding.weight.numel())
@@ -175,15 +182,24 @@ def attend(x):
 
 
 embedded = F.embedding(tokens, table)
+predict(
+    "06_dog",
+    'Does "dog" get the same output in both sentences?',
+    ["yes", "no: its place differs", "no: the words before it differ"],
+)
+
+# %% role="answer"
 for sentence, output in zip(sentences, attend(embedded), strict=True):
     print(sentence)
     for word, row in zip(sentence.split(), output.tolist(), strict=True):
         print(f"   {word:6}", " ".join(f"{number:6.2f}" for number in row))
+biting, bitten = attend(embedded)[0, 1], attend(embedded)[1, 4]
+compare_guess("06_dog", "yes" if torch.allclose(biting, bitten, atol=1e-5) else "no: its place differs")
 
 # %% [markdown]
 # Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
-# same output, too. Attention is a sum of *values, weighted by scores*, and both depend on what the tokens are, never
-# on where they are.
+# same output, too: nobody who reads it could choose between "der" and "den". Attention is a sum of *values, weighted by
+# scores*, and both depend on what the tokens are, never on where they are.
 #
 # In general: permute the tokens, and the outputs are permuted in the same way. Nothing else happens. This is called
 # **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
@@ -191,24 +207,35 @@ for sentence, output in zip(sentences, attend(embedded), strict=True):
 # %%
 order = [0, 4, 2, 3, 1]
 first, second = attend(embedded)
-print("tokens of sentence 1 in the order", order, "are sentence 2:", torch.equal(tokens[0][order], tokens[1]))
-print("so are their outputs:", torch.allclose(first[order], second, atol=1e-6))
+print("tokens of sentence 1 in the order", order, "less those of sentence 2:", (tokens[0][order] - tokens[1]).tolist())
+print(f"largest difference of their outputs: {(first[order] - second).abs().max():.3f}")
 
 # %% [markdown]
 # Could the other parts of a Transformer tell? No: norms and feed-forward layers look at one token at a time.
-# Here is a whole encoder layer of PyTorch's, with three heads, on ten tokens in a random order; then the same
-# with a causal mask.
+# Here is a whole encoder layer of PyTorch's, with three heads, on ten tokens and on the same in a random order; then
+# both with a causal mask. For each, the largest difference once the outputs are back in order.
 
 # %%
+predict(
+    "06_shuffled",
+    "In which of the two runs are the outputs the same, only in another order?",
+    ["in both", "only without the mask", "only with the mask", "in neither"],
+)
+
+# %% role="answer"
 torch.manual_seed(0)
 layer = nn.TransformerEncoderLayer(d_model=12, nhead=3, dropout=0.0, batch_first=True)
 ten = torch.randn(1, 10, 12)
 shuffled = torch.randperm(10)
 causal = nn.Transformer.generate_square_subsequent_mask(10)
+same = {}
 with torch.no_grad():
     for name, mask in (("without a mask", None), ("causal mask", causal)):
-        same = torch.allclose(layer(ten[:, shuffled], mask), layer(ten, mask)[:, shuffled], atol=1e-5)
-        print(f"{name:14}  outputs only change places:", same)
+        difference = (layer(ten[:, shuffled], mask) - layer(ten, mask)[:, shuffled]).abs().max()
+        print(f"{name:14}  largest difference {difference:.1f}")
+        same[name] = bool(difference < 1e-4)
+told = {(True, True): "in both", (True, False): "only without the mask", (False, True): "only with the mask"}
+compare_guess("06_shuffled", told.get(tuple(same.values()), "in neither"))
 
 # %% [markdown]
 # The causal mask is an exception, since it treats positions differently: the first token sees itself only, the second
@@ -252,7 +279,9 @@ print("position_embedding(positions)", tuple(pos_embed.shape))
 print("out", tuple(out.shape))
 
 lean = word_embedding(src) + position_embedding(torch.arange(L))
-print("without expand the same:", torch.equal(out, lean))
+print(f"without expand: largest difference {(out - lean).abs().max():.1f}")
+without, with_places = ((rows[0, 0] - rows[0, 3]).norm() for rows in (word_embedding(src), out))
+print(f"row 0, distance of the two 'the': {without:.0f} without positions, {with_places:.0f} with them")
 print("numbers looked up:", pos_embed.numel(), "with expand,", position_embedding(torch.arange(L)).numel(), "without")
 
 # %% [markdown]
@@ -451,10 +480,20 @@ hands = torch.cat([angles.sin(), angles.cos()], dim=1)  # the order of columns d
 
 torch.manual_seed(0)
 learnt = torch.randn(200, 64, dtype=torch.float64)
+predict(
+    "06_far",
+    "The product of a sinusoidal row with itself is 32. Going from distance 0 to 40, what does it do?",
+    ["it falls all the way", "it falls, then rises and falls again", "it stays the same"],
+)
+
+# %% role="answer"
 print("distance  sinusoidal, from places 2, 50 and 150   random table, same places")
 for distance in (0, 1, 2, 5, 20, 25, 40):
     rows = [f"{encoding[p] @ encoding[p + distance]:8.2f}" for encoding in (hands, learnt) for p in (2, 50, 150)]
     print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
+products = [hands[2] @ hands[2 + distance] for distance in range(41)]
+falls = all(further < nearer for nearer, further in itertools.pairwise(products))
+compare_guess("06_far", "it falls all the way" if falls else "it falls, then rises and falls again")
 
 # %% [markdown]
 # Three equal columns on the left: 32 for a position with itself (each of the 32 hands gives sin² + cos² = 1),
@@ -490,7 +529,8 @@ for i, speed in enumerate(speeds.tolist()):
     turned_back[32 + i, i], turned_back[32 + i, 32 + i] = s, c  # cos(a - b) = cos a cos b + sin a sin b
 
 for p in (10, 77, 199):
-    print(f"row {p} turned back is row {p - k}:", torch.allclose(turned_back @ hands[p], hands[p - k]))
+    away = (turned_back @ hands[p] - hands[p - k]).abs().max()
+    print(f"row {p} turned back is row {p - k}: largest difference {away:.3f}")
 
 # %% [markdown]
 # ## 6 · A bias for each distance
@@ -649,8 +689,7 @@ plt.show()
 # - Queries and keys are turned, in every head, after the split. **Values are not**: they carry content, and the
 #   attention weights already depend on the positions.
 # - `positions` is an argument. Usually it is 0, 1, 2, …, but a model that writes one token at a time computes
-# only the
-#   newest one, and that is at, say, position 17.
+#   only the newest one, and that is at, say, position 17.
 # - There are two conventions for which columns make a pair: neighbours, as here and in Su et al. (2021), or column i
 #   with column i + D/2, as in many published programs. Both work. But a model's parameters are made for one of them.
 #
@@ -756,8 +795,7 @@ print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "pa
 # 2. `learnt_numbers` (a whole number): that model also learns a table of positions, for up to 100 tokens. How many
 #    numbers are in it?
 # 3. `permuted` (a letter): attention without positions and without a mask gets the same tokens again, with
-# tokens 1 and
-#    4 exchanged. What happens to its outputs?
+#    tokens 1 and 4 exchanged. What happens to its outputs?
 #    - a. nothing at all: they are as before;
 #    - b. outputs 1 and 4 are exchanged, the others stay as they are;
 #    - c. all of them change, because every token sees every other;
@@ -837,9 +875,8 @@ check(quiz_06, "quiz_06")
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.5: sines and cosines, with the reason why, in half a
 #   page.
 # - Shaw et al. (2018), *Self-Attention with Relative Position Representations*, section 3: relative positions,
-# there as
-#   vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020), *Exploring
-#   the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
+#   there as vectors added to keys and values. The bias of this lesson is the simpler form of Raffel et al. (2020),
+#   *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
 # - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the
 #   derivation behind it.
 #

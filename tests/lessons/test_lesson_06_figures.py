@@ -18,10 +18,12 @@ SHAPES = [
     "out (128, 28, 512)",
 ]
 CLAIMS = [
-    "tokens of sentence 1 in the order [0, 4, 2, 3, 1] are sentence 2: True\nso are their outputs: True",
-    "without a mask  outputs only change places: True\ncausal mask     outputs only change places: False",
-    "without expand the same: True",
-    "row 10 turned back is row 7: True\nrow 77 turned back is row 74: True\nrow 199 turned back is row 196: True",
+    "row 0: [1, 2, 4, 1, 3, 0, 0] ... [1, 2, 3, 4, 5, 0, 0] ...",
+    "tokens of sentence 1 in the order [0, 4, 2, 3, 1] less those of sentence 2: [0, 0, 0, 0, 0]\n"
+    "largest difference of their outputs: 0.000",
+    "without expand: largest difference 0.0",
+    "row 0, distance of the two 'the': 0 without positions, 32 with them",
+    *(f"row {p} turned back is row {p - 3}: largest difference 0.000" for p in (10, 77, 199)),
     "learnt: 51200 parameters;  relative bias: 264 parameters",
 ]
 
@@ -43,6 +45,12 @@ def test_a_word_has_one_output_whatever_its_place_without_positions(text):
     assert sorted(first.splitlines()) == sorted(second.splitlines())
     assert first != second
     assert len(set(first.splitlines())) == 4  # "the" twice
+
+
+def test_only_a_causal_mask_tells_shuffled_tokens_apart(text):
+    found = dict(re.findall(r"(without a mask|causal mask) +largest difference (\d\.\d)", text))
+    assert found["without a mask"] == "0.0"
+    assert float(found["causal mask"]) > 0.1
 
 
 def test_with_positions_it_has_two(text):
