@@ -38,7 +38,10 @@ LINES = [
     "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])",
     "eval mode, alone: tensor([1.0755])",
     "LayerNorm: the first token moves by 0.0000",
-    "RMSNorm   tensor([0.4629, 0.9258, 1.3887])",
+    "RMSNorm                tensor([0.4629, 0.9258, 1.3887])",
+    "without a norm loss 1.6: this is the cat that jack jack jack jack jack jack jack jack",
+    "with a norm    loss 0.1: this is the cat that killed the rat that ate the malt that",
+    "LayerNorm, train mode, in company: this is the cat that killed the rat that ate the malt that",
 ]
 
 
