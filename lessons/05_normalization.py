@@ -17,7 +17,7 @@
 # # 05 · LayerNorm and BatchNorm
 #
 # *This is the cat that killed the rat that ate the malt.* A network reads four words of lesson 04's rhyme and has
-# to say the next one. It has twenty layers, and it hardly learns. Add one line to each layer, and a few seconds
+# to say the next one. It has twelve layers, and it hardly learns. Add one line to each layer, and a few seconds
 # later it knows the rhyme by heart. That line *normalises*: it brings numbers back to a common
 # size, on their way from layer to layer. It takes one decision: the mean **of what**? LayerNorm and BatchNorm
 # answer differently, and this lesson is about what follows from it.
@@ -62,8 +62,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the network, trained once as it is and once with a norm before each layer. (This norm is `BatchNorm1d`,
-# which section 5 explains.) Then it goes on alone: it says a word, and reads that one next.
+# Here is the network, trained once as it is and once with a norm before each layer. (It is a LayerNorm, which
+# section 4 explains.) Then the network goes on alone: it says a word, and reads that one next.
 
 # %%
 rhyme = (
@@ -77,10 +77,14 @@ ids = torch.tensor([vocabulary.index(word) for word in words])
 read, wanted = ids.unfold(0, 5, 1).split([4, 1], dim=1)  # four words, and the one after them
 
 
-def deep(layer, width=32):
-    """Twenty layers between an embedding of four words and a score for each word of the vocabulary."""
-    layers = [part for _ in range(20) for part in layer(width)]
-    return nn.Sequential(nn.Embedding(15, 8), nn.Flatten(), *layers, nn.Linear(width, 15)).double()
+def deep(layer, depth=12, width=32):
+    """Layers between an embedding of four words and a score for each word of the vocabulary."""
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
+    layers = [part for _ in range(depth) for part in layer(width)]
+    network = nn.Sequential(nn.Embedding(15, 8), nn.Flatten(), *layers, nn.Linear(width, 15))
+    torch.set_default_dtype(torch.float32)
+    return network
 
 
 def learn(network, steps=150):
@@ -104,14 +108,14 @@ def go_on(network, others=read[:0]):
 
 
 # %% role="train"
-for name, norms in (("without a norm", []), ("with a norm", [nn.BatchNorm1d])):
-    torch.manual_seed(0)
-    network = deep(lambda width, norms=norms: [norm(width) for norm in norms] + [nn.Linear(width, width), nn.ReLU()])
-    print(f"{name:14s} loss {learn(network):.1f}:", go_on(network.eval()))
+without_norm = deep(lambda width: [nn.Linear(width, width), nn.ReLU()])
+with_norm = deep(lambda width: [nn.LayerNorm(width), nn.Linear(width, width), nn.ReLU()])
+for name, network in (("without a norm", without_norm), ("with a norm", with_norm)):
+    print(f"{name:14s} loss {learn(network):.1f}:", go_on(network))
 
 # %% [markdown]
-# Without a norm it ends up saying one word again and again. What goes wrong? Below are twenty layers once more,
-# each a random matrix and a ReLU. The only difference between the lines is the size of the weights. The
+# Without a norm it has learnt little. What goes wrong? Below are twenty untrained layers, each a random matrix and
+# a ReLU. The only difference between the lines is the size of the weights. The
 # cell prints the root mean square of the numbers after some layers: how large a typical one is.
 
 # %%
@@ -762,9 +766,8 @@ compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
 #
 # ## 8 · BatchNorm remembers
 #
-# Back to BatchNorm, which taught the network of section 1 its rhyme. In training a batch is a random sample, and
-# its mean is a fair guess of the mean of all data. But what if the finished model gets a single sample? Its own
-# mean is the sample itself:
+# Back to BatchNorm. In training a batch is a random sample, and its mean is a fair guess of the mean of all data.
+# But what if the finished model gets a single sample? Its own mean is the sample itself:
 
 # %%
 single = torch.tensor([[4.0, -1.0, 2.0]])
@@ -1032,54 +1035,36 @@ for name, norm in (
 #
 # ### The rhyme, in company
 #
-# The network of section 1 knows the rhyme. Let somebody forget `eval()`, and put "this is the cat" into one batch
-# with 32 copies of "this is the house".
+# The rhyme of section 1 once more. A network with BatchNorm learns it too; six layers are enough here. Then
+# somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of "this is the house".
 
 # %%
 predict(
     "05_in_company",
     "What does it say after 'this is the cat', in train mode?",
-    ["the rhyme, as before", "something else", "nothing: it raises an error"],
+    ["the rhyme", "something else", "nothing: it raises an error"],
 )
 
-# %% [markdown]
-# For comparison, a second network: the same twenty layers, each in a pre-norm block with LayerNorm.
-
-
 # %% role="answer"
-class Block(nn.Module):
-    """A pre-norm residual block."""
-
-    def __init__(self, width):
-        super().__init__()
-        self.norm, self.linear = nn.LayerNorm(width), nn.Linear(width, width)
-
-    def forward(self, x):
-        return x + self.linear(self.norm(x)).relu()
-
-
+with_batch_norm = deep(lambda width: [nn.BatchNorm1d(width), nn.Linear(width, width), nn.ReLU()], depth=6)
+learn(with_batch_norm)
 company = read[:1].expand(32, 4)
-alone = go_on(network.eval())
-print("BatchNorm, eval mode, alone:      ", alone)
-print("BatchNorm, eval mode, in company: ", go_on(network, company))
-together = go_on(network.train(), company)
+
+print("BatchNorm, eval mode, alone:      ", go_on(with_batch_norm.eval()))
+print("BatchNorm, eval mode, in company: ", go_on(with_batch_norm, company))
+together = go_on(with_batch_norm.train(), company)
 print("BatchNorm, train mode, in company:", together)
+print("LayerNorm, train mode, in company:", go_on(with_norm.train(), company))
 
-torch.manual_seed(0)
-second = deep(lambda width: [Block(width)])
-learn(second)
-print("LayerNorm, train mode, in company:", go_on(second, company))
-
-compare_guess("05_in_company", "the rhyme, as before" if together == alone else "something else")
+compare_guess("05_in_company", "the rhyme" if together in rhyme else "something else")
 
 # %% [markdown]
 # In train mode the company decides what it says. For LayerNorm company and mode make no difference: that is what
 # a model that writes needs.
 
 # %% role="try"
-# Try it: section 1's network with your BatchNorm. It should know the rhyme.
-torch.manual_seed(0)
-mine = deep(lambda width: [BatchNorm(width), nn.Linear(width, width), nn.ReLU()])
+# Try it: the same network with your BatchNorm. It should know the rhyme.
+mine = deep(lambda width: [BatchNorm(width), nn.Linear(width, width), nn.ReLU()], depth=6)
 learn(mine)
 print(go_on(mine.eval()))
 
