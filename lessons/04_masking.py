@@ -65,18 +65,20 @@ torch.set_printoptions(precision=4, sci_mode=False)
 
 # %%
 rhyme = (
-    "this is the house that jack built . this is the malt that lay in the house that jack built . "
+    "this is the house that jack built . "
+    "this is the malt that lay in the house that jack built . "
     "this is the rat that ate the malt that lay in the house that jack built . "
-    "this is the cat that killed the rat that ate the malt that lay in the house that jack built ."
+    "this is the cat that killed the rat that ate the malt "
+    "that lay in the house that jack built ."
 )
 words = rhyme.split()
 vocabulary = sorted(set(words))
 windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 13, 1)
-read, wanted = windows[:, :12], windows[:, 1:]  # twelve words, and at each place the word after it
+read, wanted = windows[:, :12], windows[:, 1:]  # twelve words, and the word after each
 
 
 class Writer(nn.Module):
-    """One head of attention over words and places: word numbers (..., T) to a score for each next word."""
+    """One head of attention: word numbers (..., T) to a score for each next word."""
 
     def __init__(self, width=32):
         super().__init__()
@@ -142,7 +144,8 @@ for start in ("the malt", "this is the"):
 only_past = share_right(cheat, torch.ones(12, 12).tril() > 0)
 print(f"right answers while the later words are hidden: {only_past:.0%}")
 
-compare_guess("04_it_writes", "the rhyme" if go_on(cheat, "the malt") in rhyme else "nonsense")
+is_rhyme = go_on(cheat, "the malt") in rhyme
+compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
 
 # %% [markdown]
 # In training the answer stood in the text, at the very next place, and the model looked. It learnt to use what

@@ -67,9 +67,11 @@ torch.set_printoptions(precision=4, sci_mode=False)
 
 # %%
 rhyme = (
-    "this is the house that jack built . this is the malt that lay in the house that jack built . "
+    "this is the house that jack built . "
+    "this is the malt that lay in the house that jack built . "
     "this is the rat that ate the malt that lay in the house that jack built . "
-    "this is the cat that killed the rat that ate the malt that lay in the house that jack built ."
+    "this is the cat that killed the rat that ate the malt "
+    "that lay in the house that jack built ."
 )
 words = rhyme.split()
 vocabulary = sorted(set(words))
@@ -78,11 +80,12 @@ read, wanted = ids.unfold(0, 5, 1).split([4, 1], dim=1)  # four words, and the o
 
 
 def deep(layer, depth=12, width=32):
-    """Layers between an embedding of four words and a score for each word of the vocabulary."""
+    """Layers between an embedding of four words and a score for each of fifteen."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
     layers = [part for _ in range(depth) for part in layer(width)]
-    network = nn.Sequential(nn.Embedding(15, 8), nn.Flatten(), *layers, nn.Linear(width, 15))
+    words_in, scores_out = nn.Embedding(15, 8), nn.Linear(width, 15)
+    network = nn.Sequential(words_in, nn.Flatten(), *layers, scores_out)
     torch.set_default_dtype(torch.float32)
     return network
 
@@ -303,7 +306,8 @@ predict(
 
 # %% role="answer"
 for eps in (1e-5, 0.1, 1.0):
-    print(f"eps {eps:<7g} inside {centred / (variance + eps).sqrt()}   outside {centred / (variance.sqrt() + eps)}")
+    print(f"eps {eps:<5g} inside  {centred / (variance + eps).sqrt()}")
+    print(f"          outside {centred / (variance.sqrt() + eps)}")
 
 faint = 0.001 * row
 sigma = faint.std(unbiased=False)
@@ -500,10 +504,15 @@ print(batch_norm(numbers, torch.ones(3), torch.zeros(3)))
 # has a **residual connection** around it: its output is *added* to its input. The norm can be in two places.
 #
 # ```text
-# post-norm (Vaswani et al. 2017)           pre-norm (most models since GPT-2)
+# post-norm (Vaswani et al. 2017)
 #
-#   x ──┬─────────────────┐                   x ──┬──────────────────────────┐
-#       └─→ [sub-layer] ─→(+)─→ [norm] ─→ y       └─→ [norm] ─→ [sub-layer] ─→(+)─→ y
+#   x ──┬──────────────────┐
+#       └─→ [sub-layer] ─→(+)─→ [norm] ─→ y
+#
+# pre-norm (most models since GPT-2)
+#
+#   x ──┬────────────────────────────┐
+#       └─→ [norm] ─→ [sub-layer] ─→(+)─→ y
 # ```
 #
 # In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
@@ -543,7 +552,7 @@ print("neither of the two ", token + standardise(turn(token)))
 #
 # Difficulty 2 of 5
 #
-# One residual block, built from the diagram on the right. The check gives it a network of two layers and a
+# One residual block, built from the second diagram. The check gives it a network of two layers and a
 # LayerNorm with γ and β of its own.
 #
 # <details><summary>My result is right only where the norm changes nothing</summary>
@@ -579,7 +588,7 @@ check(pre_norm_residual)
 #
 # Difficulty 2 of 5
 #
-# The same, built from the diagram on the left.
+# The same, built from the first diagram.
 #
 # <details><summary>The mean of my result is not 0</summary>
 #
@@ -996,7 +1005,8 @@ for padding in (0, 3, 12):
     tokens = torch.cat([short, torch.zeros(padding, 3), long])
     by_batch = F.batch_norm(tokens, None, None, training=True)
     by_layer = F.layer_norm(tokens, (3,))
-    print(f"{padding:2d} padding tokens   BatchNorm {by_batch[0]}   LayerNorm {by_layer[0]}")
+    first = [", ".join(f"{number:5.2f}" for number in table[0]) for table in (by_batch, by_layer)]
+    print(f"{padding:2d} padding tokens   BatchNorm {first[0]}   LayerNorm {first[1]}")
 
 # %% [markdown]
 # Nothing about the sentence changed, yet BatchNorm gives it three different results. LayerNorm looks at one
@@ -1046,7 +1056,10 @@ predict(
 )
 
 # %% role="answer"
-with_batch_norm = deep(lambda width: [nn.BatchNorm1d(width), nn.Linear(width, width), nn.ReLU()], depth=6)
+with_batch_norm = deep(
+    lambda width: [nn.BatchNorm1d(width), nn.Linear(width, width), nn.ReLU()],
+    depth=6,
+)
 learn(with_batch_norm)
 company = read[:1].expand(32, 4)
 
