@@ -94,7 +94,7 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # </details>
 #
-# <details><summary>It says that `first_steps` is not defined</summary>
+# <details><summary>It says that <code>first_steps</code> is not defined</summary>
 #
 # The cell with the function has not been run since the notebook was started. Run it; or run all cells from the top
 # with *Run → Run All Cells*.

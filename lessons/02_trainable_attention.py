@@ -501,7 +501,7 @@ print("output", output, sep="\n")
 #
 # </details>
 #
-# <details><summary>The check says that no gradient reaches `u_query`</summary>
+# <details><summary>The check says that no gradient reaches <code>u_query</code></summary>
 #
 # Copying a matrix into a new `nn.Linear` makes a new parameter; the gradient then stops there and never
 # reaches the argument. Use the matrix itself.

@@ -359,7 +359,8 @@ print("scores of head 1", query_heads[:, 1, :] @ key_heads[:, 1, :].T, sep="\n")
 #
 # ```text
 # "thd, shd -> hts"
-#   t: token of the query    h: head    d: column within the head    s: token of the key
+#   t: token of the query    s: token of the key
+#   h: head                  d: column within the head
 # ```
 #
 # There are three rules. A letter in both inputs: the two are multiplied elementwise along it. A letter that is
@@ -651,7 +652,7 @@ compare_guess("03_wrong_root", "they become too flat" if entropies[1] > entropie
 #
 # </details>
 #
-# <details><summary>The check says that `num_heads` is never used</summary>
+# <details><summary>The check says that <code>num_heads</code> is never used</summary>
 #
 # With one head everything runs as well. `num_heads` has to be used before the scores are computed.
 #
@@ -714,7 +715,7 @@ torch.manual_seed(123)
 embedded = nn.Embedding(10, 16)(sentence).detach()
 
 torch.manual_seed(123)
-one_u_query = torch.rand(32, 16)  # the chapter draws it and never needs it; without it all that follow differ
+one_u_query = torch.rand(32, 16)  # never used, but drawn before the others
 u_query = torch.rand(8, 32, 16)
 u_key = torch.rand(8, 32, 16)
 u_value = torch.rand(8, 64, 16)
@@ -895,7 +896,7 @@ for size, meaning in (
 # loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
 # `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
 #
-# <details><summary>"The module has no parameter or buffer `q_proj.weight`"</summary>
+# <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
 # Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers
 # is not seen. Keep the line `super().__init__()` first; it prepares the place for them.
@@ -916,7 +917,7 @@ for size, meaning in (
 #
 # </details>
 #
-# <details><summary>My output doesn't change when I change `value`</summary>
+# <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
 # Follow each argument through your code. Three projections, three arguments, each used once.
 #

@@ -841,7 +841,7 @@ print("gradient", two_rows.grad, sep="\n")
 #
 # </details>
 #
-# <details><summary>"Subtraction, the `-` operator, with a bool tensor is not supported"</summary>
+# <details><summary>"Subtraction, the <code>-</code> operator, with a bool tensor is not supported"</summary>
 #
 # The negation of a mask is `~mask`, not `1 - mask`.
 #

@@ -173,7 +173,7 @@ print("RMSNorm of a flat row ", F.rms_norm(torch.tensor([3.0, 3.0, 3.0]), (3,)))
 #
 # </details>
 #
-# <details><summary>I took `var` or `std`</summary>
+# <details><summary>I took <code>var</code> or <code>std</code></summary>
 #
 # Both subtract the mean before they square. What is under the root here?
 #
@@ -925,7 +925,7 @@ print("saved     ", list(counter.state_dict()))
 # and `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed,
 # though you learn more without it.
 #
-# <details><summary>The check says that there is no parameter or buffer `running_mean`</summary>
+# <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
 # A tensor that is only assigned to an attribute is not owned by the module. Look at how `Counter` makes `seen`.
 #
