@@ -111,7 +111,7 @@ def learn(mask=None, steps=150):
 
 
 def share_right(model, mask=None):
-    """How many of its answers are right."""
+    """The share of its answers that are right."""
     return (model(read, mask).argmax(-1) == wanted).double().mean().item()
 
 
@@ -148,8 +148,8 @@ is_rhyme = go_on(cheat, "the malt") in rhyme
 compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
 
 # %% [markdown]
-# In training the answer stood in the text, at the very next place, and the model looked. It learnt to use what
-# comes later. When it writes, nothing comes later, and too little is left.
+# In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
+# without it only half of its answers are right. When it writes, nothing comes later.
 #
 # ### Hide a score
 #
@@ -183,8 +183,8 @@ print(scores.masked_fill(~visible, -math.inf))
 # ## 2 · The causal mask
 #
 # A model that writes must predict the next token from those before it. So in training query i may look at keys
-# 0, 1, …, i: the past and the present, not the future. Such a mask is called
-# **causal**. The mask above is causal, for three tokens: True on the diagonal and below.
+# 0, 1, …, i: the past and the present, not the future. Such a mask is called **causal**. The mask above is causal,
+# for three tokens: True on the diagonal and below.
 #
 # ### Exercise 1: `causal_mask`
 #

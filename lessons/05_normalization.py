@@ -18,9 +18,9 @@
 #
 # *This is the cat that killed the rat that ate the malt.* A network reads four words of lesson 04's rhyme and has
 # to say the next one. It has twelve layers, and it hardly learns. Add one line to each layer, and a few seconds
-# later it knows the rhyme by heart. That line *normalises*: it brings numbers back to a common
-# size, on their way from layer to layer. It takes one decision: the mean **of what**? LayerNorm and BatchNorm
-# answer differently, and this lesson is about what follows from it.
+# later it knows the rhyme by heart. That line *normalises*: it brings numbers back to a common size, on their way
+# from layer to layer. It takes one decision: the mean **of what**? LayerNorm and BatchNorm answer differently, and
+# this lesson is about what follows from it.
 #
 # **You need** Python, PyTorch tensors with axes and broadcasting, and for one exercise `nn.Module`. Attention
 # itself isn't needed here; lesson 04's padding and its hidden future come back in section 9.
@@ -118,8 +118,8 @@ for name, network in (("without a norm", without_norm), ("with a norm", with_nor
 
 # %% [markdown]
 # Without a norm it has learnt little. What goes wrong? Below are twenty untrained layers, each a random matrix and
-# a ReLU. The only difference between the lines is the size of the weights. The
-# cell prints the root mean square of the numbers after some layers: how large a typical one is.
+# a ReLU. The only difference between the lines is the size of the weights. The cell prints the root mean square of
+# the numbers after some layers: how large a typical one is.
 
 # %%
 print("weights   layer 1   layer 5   layer 20   layer 20, normalised")
