@@ -15,8 +15,10 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# In fifteen minutes you will know how everything works: whether your computer is ready, how to solve an exercise,
-# how to read what a check tells you, how to get an exercise back to its start, and where your progress is kept.
+# Here you learn how everything works: whether your computer is ready, how to solve an exercise, how to read what
+# a check tells you, how to get an exercise back to its start, and where your progress is kept.
+#
+# **Time:** <!-- time -->.
 #
 # A notebook is made of **cells**. Click into the grey cell below and press **Shift+Enter**: it runs, its output
 # appears below it, and the next cell is selected. Read and run the cells from top to bottom.
@@ -92,7 +94,7 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # </details>
 #
-# <details><summary>It says that `first_steps` is not defined</summary>
+# <details><summary>It says that <code>first_steps</code> is not defined</summary>
 #
 # The cell with the function has not been run since the notebook was started. Run it; or run all cells from the top
 # with *Run → Run All Cells*.

@@ -89,7 +89,7 @@ print("plain average, for it:", (robot + crate) / 2)
 # %% [markdown]
 # Half robot, half crate, whatever the sentence says: the plain average fails. It counts every word the same,
 # so it can't tell the two sentences apart. "It" needs a **weighted** average: mostly crate in one sentence,
-# mostly robot in the other. And nobody can fix the weights beforehand. They must come from the words
+# mostly robot in the other. And nobody can choose the weights beforehand. They must come from the words
 # themselves.
 #
 # So let each word say two things about itself in numbers. The noun says what it can be **found by**: how well
@@ -496,13 +496,32 @@ print("root of d_k", torch.tensor(d_k).sqrt(), sep="\n")
 print("scaled scores", scores / math.sqrt(d_k), sep="\n")
 
 # %% [markdown]
+# What does dividing do to the attention weights? It is easy to get backwards. Take row 1 of the scores, [4, 16,
+# 12], and divide by more and more.
+
+# %%
+predict(
+    "01_larger_divisor",
+    "The scores are divided by a larger number. What happens to the largest weight of the row?",
+    ["it grows", "it stays as it is", "it shrinks"],
+)
+
+# %% role="answer"
+for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
+    print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
+
+by_3, by_100 = ((scores[1] / divisor).softmax(-1).max() for divisor in (3.0, 100.0))
+compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows")
+
+# %% [markdown]
+# (`.softmax(-1)` is torch's own softmax over the last axis. The examples use it from here on.)
+#
 # ### Why divide?
 #
 # A dot product of two vectors of width d_k adds up d_k products. The wider the vectors, the more the sums
 # spread: for random entries as √d_k, which lesson 02 works out. So wide keys give large scores, and you saw
 # above what softmax does with those: nearly all the weight on one key. Dividing by √d_k removes the dependence
-# on the width. The next cell measures it on ten random keys. (From here on the examples use torch's own
-# softmax over the last axis, `.softmax(-1)`.)
+# on the width. The next cell measures it on ten random keys.
 
 # %%
 generator = torch.Generator().manual_seed(0)
@@ -520,24 +539,6 @@ for width in (4, 64, 1024):
 # with one weight close to 1 also hardly learns any more, since the gradient of softmax is nearly zero there;
 # lesson 02 shows that too.
 #
-# The direction is easy to get backwards, so look at it once: row 1 of the scores, [4, 16, 12], divided by more
-# and more.
-
-# %%
-predict(
-    "01_larger_divisor",
-    "The scores are divided by a larger number. What happens to the largest weight of the row?",
-    ["it grows", "it stays as it is", "it shrinks"],
-)
-
-# %% role="answer"
-for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
-    print(f"divided by {divisor:6.2f}:", (scores[1] / divisor).softmax(-1))
-
-by_3, by_100 = ((scores[1] / divisor).softmax(-1).max() for divisor in (3.0, 100.0))
-compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows")
-
-# %% [markdown]
 # ### The attention weights of the small example
 #
 # Scale, then softmax over each row. Printed twice: in scientific notation, and rounded to four decimals. Read
@@ -892,7 +893,7 @@ broken = {
     "infinity": [0.5, math.inf, 0.5],
     "both infinities": [math.inf, -math.inf, 1.0],
     "negative": [0.8, 0.6, -0.4],
-    "a hair above 1": [1.000005, 0.0, 0.0],
+    "just above 1": [1.000005, 0.0, 0.0],
 }
 never_shown = ["a row does not sum to one", "a weight is negative", "a weight is greater than one"]
 never_shown += ["NaN found", "infinity found"]

@@ -17,10 +17,9 @@
 # # 02 · From dot products to trainable attention
 #
 # Lesson 01 ended with matrices of small random numbers, and every token got nearly the plain average. Only
-# training can change that. Do we need matrices at all? Here you start with nothing but the words of a
-# sentence, build an attention without any parameters, see what it can't do, and then give it matrices that
-# can be trained. The second half asks why scores are divided by a square root, and measures what happens to a
-# model that leaves it out.
+# training can change that. Do we need matrices at all? Here you start with the words of a sentence alone. You
+# build an attention without parameters, see what it can't do, and then give it matrices that can be trained. The
+# second half asks why scores are divided by a square root, and what happens to a model that leaves it out.
 #
 # **You need** lesson 01: dot product, softmax, and what queries, keys and values are for. Also what a gradient
 # is: the slope along which training moves a parameter.
@@ -107,8 +106,8 @@ torch.set_printoptions(precision=4)
 # [2, 1]. Keep both in mind, they come back soon.
 #
 # Two loops take 64 small steps for 8 tokens, and a million for a thousand tokens. One product of two matrices
-# does the same work in a single call, because a matrix product *is* a table of dot products: of the rows of
-# the left factor with the columns of the right one.
+# does the same work in a single call. A matrix product *is* a table of dot products: of the rows of the left
+# factor with the columns of the right one.
 #
 # ### Exercise 1: `pairwise_dot_products`
 #
@@ -181,8 +180,6 @@ print("mixture for token 0", small_weights @ four, sep="\n")
 attention_weights = F.softmax(omega, dim=1)
 print("shape of the attention weights:", tuple(attention_weights.shape))
 print("sums of the rows", attention_weights.sum(dim=1).round(decimals=4), sep="\n")
-for word, weight in zip(words, attention_weights[1], strict=True):
-    print(f"you takes {weight:.4f} from {word}")
 
 # %% [markdown]
 # The mixture itself is called the **context vector** of "you": each word's vector times its weight, added up.
@@ -196,23 +193,25 @@ for j in range(8):
 torch.set_printoptions(precision=3, sci_mode=True)  # four digits: the fifth depends on the processor
 print("context vector of you", context_vec_2, sep="\n")
 torch.set_printoptions(precision=4, sci_mode=False)
-print(f"largest difference from you itself: {(context_vec_2 - x_2).abs().max():.4f}")
 
 # %% [markdown]
-# The chapter counts words from one: its `x_2` is the second word, `embedded_sentence[1]`.
-#
-# So much work, and "you" has hardly changed. Why?
+# (The chapter counts words from one: its `x_2` is the second word, `embedded_sentence[1]`.) How much of this
+# mixture is "you" itself?
 
 # %%
 predict(
     "02_own_weight",
-    "Before you see the picture: how much of its own vector does a word keep, on average?",
+    "How much of its own vector does a word keep, on average?",
     low=0,
     high=100,
     unit="%",
 )
 
 # %% role="answer"
+for word, weight in zip(words, attention_weights[1], strict=True):
+    print(f"you takes {weight:.4f} from {word}")
+print(f"largest difference of the context vector from you itself: {(context_vec_2 - x_2).abs().max():.4f}")
+
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 shown = left.imshow(omega, cmap="cividis")
 left.set(title="dot products", xlabel="key", ylabel="query")
@@ -232,8 +231,9 @@ compare_guess("02_own_weight", round(100 * attention_weights.diagonal().mean().i
 # everything else is much darker; "me" with "translate" and "you" with "help" stand out a little. On the right
 # there is a yellow diagonal, every cell close to 1, and the rest is dark blue.
 #
-# A vector of 16 numbers of size about 1 has a dot product of about 16 with itself, while two unrelated vectors
-# have one near 0. After the exponential the diagonal takes nearly everything: every word attends to itself.
+# So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
+# with itself, while two unrelated vectors have one near 0. After the exponential the diagonal takes nearly
+# everything: every word attends to itself.
 #
 # ### Exercise 2: `context_vectors`
 #
@@ -362,9 +362,6 @@ print("keys  ", tuple(keys.shape), torch.allclose(key_2, keys[1]))
 print("values", tuple(values.shape), torch.allclose(value_2, values[1]))
 
 # %% [markdown]
-# (In the chapter, both comparisons are in one cell without `print`. A notebook shows only the last value of a
-# cell, so the first comparison could have been `False` and nobody would have seen it.)
-#
 # How well does the query of "you" fit the key of "help"? One dot product. And the same against all keys:
 
 # %%
@@ -417,8 +414,13 @@ print("x @ U runs too, but is wrong:", torch.allclose(embedded_sentence @ U_key,
 # The last line is a trap. Because U is 16 × 16 here, the forgotten transpose raises no error; the numbers are
 # just wrong. With `nn.Linear(16, 32)` it would raise. Test with sizes that differ.
 #
-# (The chapter also writes `.T` for a single vector, `x_2.T`. A vector has one axis and nothing to transpose.
-# PyTorch warns that this will be an error; leave the `.T` out.)
+# <details><summary>Two slips in the chapter's code</summary>
+#
+# It writes both comparisons of keys and values in one cell without `print`. A notebook shows only the last value
+# of a cell, so the first could have been `False` and nobody would have seen it. And it writes `.T` for a single
+# vector, `x_2.T`. A vector has one axis and nothing to transpose. PyTorch warns that this will be an error.
+#
+# </details>
 #
 # ## 5 · The same in a batch, with `nn.Linear`
 #
@@ -435,10 +437,10 @@ print("the tutorial's first query: [0.1149, 0.3946, -0.5309, 0.0528]")
 print("two runs here agree:       ", torch.allclose(first_try, second_try))
 
 # %% [markdown]
-# ### Spot the slip
+# ### Numbers that nobody can repeat
 #
-# Run the tutorial's cells again and you get other numbers: new layers are random, and it sets no seed. Its
-# figures can't be reproduced that way. A result that nobody can repeat can't be checked either.
+# Run the tutorial's cells again and you get other numbers: new layers are random, and it sets no seed. A result
+# that nobody can repeat can't be checked.
 #
 # But you can work backwards. The first token is [1, 0, 1, 0]: its query is column 0 of the weight matrix plus
 # column 2. The second is [0, 2, 0, 2]: twice column 1 plus twice column 3. So put the first query into column
@@ -499,7 +501,7 @@ print("output", output, sep="\n")
 #
 # </details>
 #
-# <details><summary>The check says that no gradient reaches `u_query`</summary>
+# <details><summary>The check says that no gradient reaches <code>u_query</code></summary>
 #
 # Copying a matrix into a new `nn.Linear` makes a new parameter; the gradient then stops there and never
 # reaches the argument. Use the matrix itself.
@@ -803,8 +805,8 @@ compare_guess("02_step_sizes", outcome)
 #
 # It starts from entries with mean 0 and variance 1. The sentence in part 4 breaks that: `torch.rand` draws from
 # 0 to 1, so no entry of U is negative. The entries of a key then tend to share a sign, and the products in a
-# score add up instead of cancelling. Its attention weights were sharp *although* the scores were scaled. Below
-# is the measurement, beside matrices with mean 0 and variance 1/16, which keep queries and keys at variance 1:
+# score add up and don't cancel. Its attention weights were sharp *although* the scores were scaled. Here are the
+# numbers, beside matrices with mean 0 and variance 1/16, which keep queries and keys at variance 1:
 
 # %%
 generator = torch.Generator().manual_seed(0)

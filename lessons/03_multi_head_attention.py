@@ -16,12 +16,12 @@
 # %% [markdown]
 # # 03 · Many heads
 #
-# *She sat down on the bank of the river.* To read "bank", look at "river": it is no bank with money. To read
+# *She sat down on the bank of the river.* To read "bank", look at "river": this bank holds no money. To read
 # "sat", look at "she" for who, and at "bank" for where. One attention gives every token one row of weights,
-# and so one mixture of the others; a token may need more than one. *Multi-head attention* runs several small
-# attentions side by side and joins what they found. The mathematics is that of lesson 01. What is new is
-# bookkeeping: axes are cut, swapped and joined, and most mistakes give the right shape. At the end you train a
-# model with two heads and see what each of them has learnt.
+# and so one mixture of the others. *Multi-head attention* runs several small attentions side by side and joins
+# what they found. The mathematics is that of lesson 01. What is new is bookkeeping: axes are cut, swapped and
+# joined, and most mistakes give the right shape. At the end a model with two heads learns something, and you see
+# what each head is for.
 #
 # **You need** lessons 01 and 02: queries, keys, values, scores, softmax, and `nn.Linear`, which stores its
 # weight matrix transposed.
@@ -77,8 +77,8 @@ print("two heads:", torch.cat([subject_row @ told[:, :2], place_row @ told[:, 2:
 # %% [markdown]
 # Each **head** owns a slice of the columns of query, key and value, and computes its own table of attention
 # weights from its own slice. Head 0 has the first `head_dim` columns, head 1 the next, and so on. There are two
-# more reasons: in a long text one softmax must share its 1 among very many tokens, while several can each pick
-# one; and heads don't wait for each other, so a machine computes them at the same time.
+# more reasons. In a long text one softmax must share its 1 among very many tokens, while several can each pick
+# one. And heads don't wait for each other, so a machine computes them at the same time.
 #
 # The number of multiplications stays the same: twice as many dot products, each half as long. Memory grows: there
 # is one table of attention weights for each head (lesson 09 measures it).
@@ -122,8 +122,7 @@ print("one head after the other", torch.cat(outputs, dim=-1), sep="\n")
 
 # %% [markdown]
 # This is multi-head attention, and it is right. Everything until section 5 is the same without the Python loop:
-# an optimisation, so that 12 heads in a batch of 64 sequences take one call in place of 768. Keep the numbers
-# above; the fast way must give them too.
+# 12 heads in a batch of 64 sequences then take one call in place of 768. The fast way must give the same numbers.
 #
 # ### All heads in one tensor
 #
@@ -290,15 +289,14 @@ print("joined", copied.view(3, 4), sep="\n")
 # and what the tensor reads: at which steps does the upper one change? And what is written under the numbers
 # where the tensor is not contiguous?
 #
-# There are two ways to "fix" the error that only hide it. One is to drop the transpose. The other is to
-# replace `transpose` and `view` by one `reshape` to the final shape. Both give the right shape; read the tens.
+# Two ways to "fix" the error only hide it: to drop the transpose, or to replace `transpose` and `view` by one
+# `reshape` to the final shape. Both give the right shape; read the tens.
 
 # %%
 print("reshape without transpose", worked.reshape(3, 4), sep="\n")
 
 # %% [markdown]
-# Token 0's row now holds numbers of tokens 0 and 1. It is the mistake of the last section again, on the way
-# back.
+# Token 0's row now holds numbers of tokens 0 and 1: the mistake of the last section, on the way back.
 #
 # ### Exercise 2: `merge_heads`
 #
@@ -361,7 +359,8 @@ print("scores of head 1", query_heads[:, 1, :] @ key_heads[:, 1, :].T, sep="\n")
 #
 # ```text
 # "thd, shd -> hts"
-#   t: token of the query    h: head    d: column within the head    s: token of the key
+#   t: token of the query    s: token of the key
+#   h: head                  d: column within the head
 # ```
 #
 # There are three rules. A letter in both inputs: the two are multiplied elementwise along it. A letter that is
@@ -403,7 +402,7 @@ for equation in ("thd,shd->ts", "thd,sgd->hts", "thd,thd->ht", "thd,shd->hst"):
 # The third lets query t meet key t only. The fourth is correct but transposed: its rows are keys. With three
 # tokens and two heads you can hardly tell from the shape.
 #
-# ### Spot the slip
+# ### Two equal heads
 #
 # Look at the two tables of scores again. What is odd about them, if heads are meant to look at different
 # things?
@@ -420,9 +419,9 @@ print("heads equal:", torch.equal(other_scores[0], other_scores[1]))
 print("head 0 symmetric:", torch.equal(other_scores[0], other_scores[0].T))
 
 # %% [markdown]
-# Both heads have the same table, and the table is symmetric. As with lesson 01's table, that is an accident of
-# these round numbers, not a property of heads: change one entry and it is gone. A head sees its own columns,
-# so its table is its own; and query and key are different things, so a table has no reason to be symmetric.
+# Both heads have the same table, and the table is symmetric. As in lesson 01, that is an accident of these round
+# numbers: change one entry and it is gone. A head sees its own columns, so its table is its own; and query and
+# key are different things, so a table has no reason to be symmetric.
 
 # %% role="draw"
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
@@ -594,8 +593,8 @@ print("joined        (B, T, E)   ", tuple(joined.shape))
 # attn_scores /= embedding_dim ** 0.5
 # ```
 #
-# What is wrong, and would any check of shapes or row sums notice? Remember *why* we scale (lesson 02): a dot
-# product of D random numbers spreads as √D.
+# What is wrong, and would a check of shapes notice? Remember *why* we scale (lesson 02): a dot product of D random
+# numbers spreads as √D.
 
 # %%
 predict(
@@ -653,7 +652,7 @@ compare_guess("03_wrong_root", "they become too flat" if entropies[1] > entropie
 #
 # </details>
 #
-# <details><summary>The check says that `num_heads` is never used</summary>
+# <details><summary>The check says that <code>num_heads</code> is never used</summary>
 #
 # With one head everything runs as well. `num_heads` has to be used before the scores are computed.
 #
@@ -690,9 +689,8 @@ print((my_weights - weights).abs().max().round(decimals=4))
 # ## 6 · A matrix for each head
 #
 # There is a second way to write heads, and Vaswani et al. (2017) use it: no cutting, but **a small matrix for
-# each head**. Stack the small matrices and you get the big one. So the two are the same thing, and which one a
-# program uses is a matter of taste. Here `u` is stored as `nn.Linear` stores its matrix, output first: (H, D,
-# E).
+# each head**. Stack the small matrices and you get the big one, so the two are the same thing. Here `u` is stored
+# as `nn.Linear` stores its matrix, output first: (H, D, E).
 
 # %%
 torch.manual_seed(2)
@@ -708,10 +706,8 @@ for h in range(2):
 #
 # With a matrix for each head, the widths are free: queries and keys may be 32 wide and values 64, whatever
 # `d_model` is. The chapter of lesson 02 draws just that, for its eight words ("can you help me to translate
-# this sentence"), and stops after plotting the attention weights. Let's finish it.
-#
-# It draws a random `one_u_query` first and never needs it again. We draw it too: without it all random numbers
-# that follow would be different. It has no output projection; we add one, from 8 · 64 = 512 numbers back to 16.
+# this sentence"), and stops after plotting the attention weights. We finish it, with an output projection from
+# 8 · 64 = 512 numbers back to 16.
 
 # %%
 sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])
@@ -719,7 +715,7 @@ torch.manual_seed(123)
 embedded = nn.Embedding(10, 16)(sentence).detach()
 
 torch.manual_seed(123)
-one_u_query = torch.rand(32, 16)
+one_u_query = torch.rand(32, 16)  # never used, but drawn before the others
 u_query = torch.rand(8, 32, 16)
 u_key = torch.rand(8, 32, 16)
 u_value = torch.rand(8, 64, 16)
@@ -856,8 +852,8 @@ print("called like a function:", tuple(module(x).shape))
 # Two more things are new.
 #
 # **Two sequences.** `forward` takes query, key and value as separate arguments. In self-attention all three
-# are the same tensor. In *cross-attention* the query comes from one sequence, say the translation so far, and
-# key and value from another, the sentence to be translated. Their lengths may differ: the attention weights
+# are the same tensor. In *cross-attention* the query comes from one sequence, say the translation so far. Key
+# and value come from another, the sentence to be translated. Their lengths may differ: the attention weights
 # are (B, H, Tq, Tk).
 #
 # **A mask.** Sometimes a token must not be looked at: padding, or the future. The mask is a tensor of True
@@ -900,7 +896,7 @@ for size, meaning in (
 # loads its own numbers into them by these names, biases too. `nn.MultiheadAttention` and
 # `F.multi_head_attention_forward` are excluded; you may use your `split_heads` and `merge_heads`.
 #
-# <details><summary>"The module has no parameter or buffer `q_proj.weight`"</summary>
+# <details><summary>"The module has no parameter or buffer <code>q_proj.weight</code>"</summary>
 #
 # Parameters are found by the names of attributes, as in `TwoSteps`. A local variable or a Python list of layers
 # is not seen. Keep the line `super().__init__()` first; it prepares the place for them.
@@ -921,7 +917,7 @@ for size, meaning in (
 #
 # </details>
 #
-# <details><summary>My output doesn't change when I change `value`</summary>
+# <details><summary>My output doesn't change when I change <code>value</code></summary>
 #
 # Follow each argument through your code. Three projections, three arguments, each used once.
 #
@@ -1117,9 +1113,8 @@ plt.show()
 # In the other a diagonal just left of the main one is yellow, and the right end of row 0: every token looks at
 # the one before it. All other cells are dark.
 #
-# Nobody told the heads to share the work. Yet one looks at the first token and the other at the one before,
-# and each is needed for one question only: switch it off, and its question is answered about as badly as by a
-# guess, while the other answer stays right.
+# Nobody told the heads to share the work. Yet one looks at the first token and the other at the one before.
+# Switch one off, and its question is answered about as badly as by a guess, while the other answer stays right.
 #
 # Such an **ablation** is how heads of real models are studied (lesson 10). Would one head have been enough? It
 # has twice the width, but only one row of weights for each token:
@@ -1133,8 +1128,8 @@ for num_heads in (1, 2):
         print(f"{num_heads} head(s), seed {seed}: both always right: {min(before, first) > 0.995}")
 
 # %% [markdown]
-# One head goes half and half, as in section 1. It can still tell most answers apart, because the values carry
-# their places too, but it makes mistakes that two heads don't make.
+# One head goes half and half, as in section 1. It still gets most answers right, because the values carry their
+# places too, but it makes mistakes that two heads don't make.
 #
 # ## 10 · Quiz
 #
@@ -1210,10 +1205,10 @@ check(quiz_03, "quiz_03")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written multi-head attention twice, as a function and as a module, and your module gives PyTorch's
-# numbers with PyTorch's parameters. You can follow a number through view, transpose and contiguous, you read
-# `einsum`, and you know the mistakes that no shape reveals: a view without a transpose, the wrong root, an
-# inverted mask. And you have switched off a head to see what it is for.
+# You have written multi-head attention twice, as a function and as a module that gives PyTorch's numbers. You can
+# follow a number through view, transpose and contiguous, you read `einsum`, and you know the mistakes that no
+# shape reveals: a view without a transpose, the wrong root, an inverted mask. And you have seen what a head is
+# for, by switching it off.
 #
 # **To read next**
 #

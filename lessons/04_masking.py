@@ -16,10 +16,10 @@
 # %% [markdown]
 # # 04 · Masks
 #
-# So far every token could look at every other. Often it must not. A model that learns to write the next word
-# may not look at the next word. And the filler that makes short sentences as long as the longest one means
-# nothing, so no token should attend to it. A *mask* is a table that says who may look at whom. It takes a few
-# lines of code, and a mistake in them seldom raises an error.
+# *This is the house that Jack built.* A small model learns this old rhyme: for every word it has to say the next
+# one. After a few seconds almost all of its answers are right. Can it write the rhyme by itself? So far every
+# token could look at every other, and often it must not. A *mask* is a table that says who may look at whom. It
+# takes a few lines of code, and a mistake in them seldom raises an error.
 #
 # **You need** lesson 01 (scores, softmax, why a row sums to one) and lesson 03 (splitting into heads).
 #
@@ -31,9 +31,9 @@
 # - write causal multi-head attention;
 # - test an attention that you can't look into for leaks from the future.
 #
-# **Time:** <!-- time -->. The plan: hide a score → the causal
-# mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
-# catching a leak → a quiz.
+# **Time:** <!-- time -->. The plan: a model that cheats → hide a score → the
+# causal mask → two conventions → a complete example → where to hide → padding → both → rows that see nothing →
+# catching a leak → the rhyme, with a mask → a quiz.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -58,15 +58,108 @@ from grader import check, compare_guess, predict
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
-# ## 1 · Hide a score
+# ## 1 · A model that cheats
+#
+# The model is one head of attention over twelve words of the rhyme. It is trained to say, at every place, which
+# word comes next. (`mask` waits until you have one.)
+
+# %%
+rhyme = (
+    "this is the house that jack built . "
+    "this is the malt that lay in the house that jack built . "
+    "this is the rat that ate the malt that lay in the house that jack built . "
+    "this is the cat that killed the rat that ate the malt "
+    "that lay in the house that jack built ."
+)
+words = rhyme.split()
+vocabulary = sorted(set(words))
+windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 13, 1)
+read, wanted = windows[:, :12], windows[:, 1:]  # twelve words, and the word after each
+
+
+class Writer(nn.Module):
+    """One head of attention: word numbers (..., T) to a score for each next word."""
+
+    def __init__(self, width=32):
+        super().__init__()
+        self.word, self.place = nn.Embedding(15, width), nn.Embedding(12, width)
+        self.to_qkv, self.answer = nn.Linear(width, 3 * width), nn.Linear(width, 15)
+
+    def forward(self, ids, mask=None):
+        x = self.word(ids) + self.place.weight[: ids.shape[-1]]
+        q, k, v = self.to_qkv(x).chunk(3, dim=-1)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return self.answer(scores.softmax(-1) @ v)
+
+
+# %% role="train"
+def learn(mask=None, steps=150):
+    """A model trained on the rhyme."""
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
+    model = Writer()
+    torch.set_default_dtype(torch.float32)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(steps):
+        loss = F.cross_entropy(model(read, mask).flatten(0, 1), wanted.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return model
+
+
+def share_right(model, mask=None):
+    """The share of its answers that are right."""
+    return (model(read, mask).argmax(-1) == wanted).double().mean().item()
+
+
+cheat = learn()
+print(f"right answers: {share_right(cheat):.0%}")
+
+# %% [markdown]
+# Now it writes. It gets a few words, says the next one, reads it too, and so on.
+
+# %%
+predict(
+    "04_it_writes",
+    "It gets 'the malt' and adds eight words. What do they look like?",
+    ["the rhyme", "the rhyme with one wrong word", "nonsense"],
+)
+
+
+# %% role="answer"
+def go_on(model, start, count=8):
+    """`start`, and the words that the model adds."""
+    said = start.split()
+    for _ in range(count):
+        scores = model(torch.tensor([vocabulary.index(word) for word in said]))
+        said.append(vocabulary[scores[-1].argmax()])
+    return " ".join(said)
+
+
+for start in ("the malt", "this is the"):
+    print(go_on(cheat, start))
+only_past = share_right(cheat, torch.ones(12, 12).tril() > 0)
+print(f"right answers while the later words are hidden: {only_past:.0%}")
+
+is_rhyme = go_on(cheat, "the malt") in rhyme
+compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
+
+# %% [markdown]
+# In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
+# without it only half of its answers are right. When it writes, nothing comes later.
+#
+# ### Hide a score
 #
 # Softmax shares 1 among all keys. To leave a key out, give it a score whose exponential is 0. In mathematics
 # there is exactly one: minus infinity, which lesson 03's module used already. The other keys then share the 1,
 # just as if the hidden key were not there.
 
 # %%
-row = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2)
-hidden = torch.tensor([4.0, 8.0, -math.inf]) / math.sqrt(2)
+row = torch.tensor([1.0, 2.0, 3.0])
+hidden = torch.tensor([1.0, 2.0, -math.inf])
 
 print("exp(-inf):       ", math.exp(-math.inf))
 print("all three visible", row.softmax(-1))
@@ -89,12 +182,9 @@ print(scores.masked_fill(~visible, -math.inf))
 # %% [markdown]
 # ## 2 · The causal mask
 #
-# A model that writes text makes one token at a time, from those before it. In training it sees the whole text
-# at once and predicts the next token at *every* position. If position 1 could look at position 2, it would
-# copy the answer, learn nothing, and be lost when it has to write by itself.
-#
-# So query i may look at keys 0, 1, …, i: the past and the present, not the future. Such a mask is called
-# **causal**. The mask above is causal, for three tokens: True on the diagonal and below.
+# A model that writes must predict the next token from those before it. So in training query i may look at keys
+# 0, 1, …, i: the past and the present, not the future. Such a mask is called **causal**. The mask above is causal,
+# for three tokens: True on the diagonal and below.
 #
 # ### Exercise 1: `causal_mask`
 #
@@ -335,7 +425,7 @@ predict(
 )
 
 # %% role="answer"
-keep = torch.tensor([True, True, False])
+row, keep = torch.tensor([4.0, 8.0, 8.0]) / math.sqrt(2), torch.tensor([True, True, False])
 print("right:            ", row.masked_fill(~keep, -math.inf).softmax(-1))
 print("after the softmax:", row.softmax(-1) * keep, "sum", (row.softmax(-1) * keep).sum())
 print("score times mask: ", (row * keep).softmax(-1))
@@ -751,7 +841,7 @@ print("gradient", two_rows.grad, sep="\n")
 #
 # </details>
 #
-# <details><summary>"Subtraction, the `-` operator, with a bool tensor is not supported"</summary>
+# <details><summary>"Subtraction, the <code>-</code> operator, with a bool tensor is not supported"</summary>
 #
 # The negation of a mask is `~mask`, not `1 - mask`.
 #
@@ -987,6 +1077,31 @@ plt.show()
 #
 # In the third, hidden tokens get no weight, but they take their share of the softmax, and so every output
 # depends on them.
+#
+# ### The rhyme again
+#
+# The model of section 1 leaked too. Train it once more, with your causal mask.
+
+# %%
+predict(
+    "04_honest_answers",
+    "How many of its answers are right in training, compared with the model that cheats?",
+    ["more", "as many", "fewer"],
+)
+
+# %% role="try"
+# Try it: the model of section 1 with your mask. Then it writes.
+honest = learn(causal_mask(12))
+mine, theirs = share_right(honest, causal_mask(12)), share_right(cheat)
+print(f"right answers: {mine:.0%}, and {theirs:.0%} without a mask")
+for start in ("the malt", "this is the"):
+    print(go_on(honest, start))
+
+compare_guess("04_honest_answers", "more" if mine > theirs else "fewer" if mine < theirs else "as many")
+
+# %% [markdown]
+# Fewer, and yet it writes the rhyme. After "this is the" nobody can know whether the house, the malt, the rat or
+# the cat comes next. A model that always knows has looked.
 #
 # ## 11 · Quiz
 #

@@ -16,25 +16,25 @@
 # %% [markdown]
 # # 05 · LayerNorm and BatchNorm
 #
-# A deep network passes its numbers through dozens of layers. If every layer makes them a little larger, they
-# explode; if a little smaller, they vanish. *Normalising* brings them back to mean 0 and variance 1 on the way.
-# That takes one line of code, and one decision: the mean **of what**? LayerNorm and BatchNorm answer
-# differently, and this lesson is about what follows from it.
+# *This is the cat that killed the rat that ate the malt.* A network reads four words of lesson 04's rhyme and has
+# to say the next one. It has twelve layers, and it hardly learns. Add one line to each layer, and a few seconds
+# later it knows the rhyme by heart. That line *normalises*: it brings numbers back to a common size, on their way
+# from layer to layer. It takes one decision: the mean **of what**? LayerNorm and BatchNorm answer differently, and
+# this lesson is about what follows from it.
 #
 # **You need** Python, PyTorch tensors with axes and broadcasting, and for one exercise `nn.Module`. Attention
-# itself isn't needed here; lesson 04's padding and its hidden future come back in section 6.
+# itself isn't needed here; lesson 04's padding and its hidden future come back in section 9.
 #
 # **Afterwards you can**
 #
 # - write LayerNorm, BatchNorm and RMSNorm from their formulas, with ε in its place;
 # - say for each of them which numbers share a mean, and therefore what can influence what;
+# - put a norm into a residual block in two ways, and say what each does to the training of a deep stack;
 # - explain what BatchNorm does in train mode, in eval mode and with a batch of one, and why Transformers don't
-#   use it;
-# - put a norm into a residual block in two ways, and say what each does to the training of a deep stack.
+#   use it.
 #
-# **Time:** <!-- time -->. The plan: why → two ways to average →
-# LayerNorm → BatchNorm → BatchNorm's memory → padding → RMSNorm → pre-norm and post-norm → deep stacks → a
-# quiz.
+# **Time:** <!-- time -->. The plan: why → RMSNorm → two ways to average →
+# LayerNorm → BatchNorm → pre-norm and post-norm → deep stacks → BatchNorm's memory → padding → a quiz.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -50,6 +50,7 @@
 # %%
 from collections.abc import Callable
 
+import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -61,8 +62,64 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Twenty layers, each a random matrix and a ReLU. The only difference between the lines is the size of the
-# weights. The cell prints the root mean square of the numbers after some layers: how large a typical one is.
+# Here is the network, trained once as it is and once with a norm before each layer. (It is a LayerNorm, which
+# section 4 explains.) Then the network goes on alone: it says a word, and reads that one next.
+
+# %%
+rhyme = (
+    "this is the house that jack built . "
+    "this is the malt that lay in the house that jack built . "
+    "this is the rat that ate the malt that lay in the house that jack built . "
+    "this is the cat that killed the rat that ate the malt "
+    "that lay in the house that jack built ."
+)
+words = rhyme.split()
+vocabulary = sorted(set(words))
+ids = torch.tensor([vocabulary.index(word) for word in words])
+read, wanted = ids.unfold(0, 5, 1).split([4, 1], dim=1)  # four words, and the one after them
+
+
+def deep(layer, depth=12, width=32):
+    """Layers between an embedding of four words and a score for each of fifteen."""
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
+    layers = [part for _ in range(depth) for part in layer(width)]
+    words_in, scores_out = nn.Embedding(15, 8), nn.Linear(width, 15)
+    network = nn.Sequential(words_in, nn.Flatten(), *layers, scores_out)
+    torch.set_default_dtype(torch.float32)
+    return network
+
+
+def learn(network, steps=150):
+    """Train a network on the rhyme; returns the last loss."""
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.003)
+    for _ in range(steps):
+        loss = F.cross_entropy(network(read), wanted.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return loss.item()
+
+
+def go_on(network, others=read[:0]):
+    """Nine words after "this is the cat". `others`: windows that are in the same batch."""
+    said = ["this", "is", "the", "cat"]
+    for _ in range(9):
+        window = torch.tensor([[vocabulary.index(word) for word in said[-4:]]])
+        said.append(vocabulary[network(torch.cat([window, others]))[0].argmax()])
+    return " ".join(said)
+
+
+# %% role="train"
+without_norm = deep(lambda width: [nn.Linear(width, width), nn.ReLU()])
+with_norm = deep(lambda width: [nn.LayerNorm(width), nn.Linear(width, width), nn.ReLU()])
+for name, network in (("without a norm", without_norm), ("with a norm", with_norm)):
+    print(f"{name:14s} loss {learn(network):.1f}:", go_on(network))
+
+# %% [markdown]
+# Without a norm it has learnt little. What goes wrong? Below are twenty untrained layers, each a random matrix and
+# a ReLU. The only difference between the lines is the size of the weights. The cell prints the root mean square of
+# the numbers after some layers: how large a typical one is.
 
 # %%
 print("weights   layer 1   layer 5   layer 20   layer 20, normalised")
@@ -79,13 +136,80 @@ for gain in (0.7, 1.0, 1.4, 2.0):
 
 # %% [markdown]
 # With weights of 1.4 the size stays within a factor of three. At half that, almost nothing remains after twenty
-# layers; with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. With a norm before
-# each layer the last column depends on one factor only, that of the last layer. Depth no longer matters.
+# layers; with 2.0 it has grown to hundreds: a factor per layer becomes its twentieth power. (Gradients suffer in
+# the same way on their way back.) With a norm before each layer the last column depends on the last layer only.
 #
-# ## 2 · Two ways to average
+# ## 2 · RMSNorm
 #
-# Two samples (rows) with three features (columns) each. It is small, but it has all that matters: the first
-# row is uneven, the second is flat; the first column is flat, the others are not.
+# The shortest way to give all tokens the same size: divide each by its own *root mean square*. For a token x with
+# d features (Zhang and Sennrich 2019):
+#
+# $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
+#
+# A size of 1 may be wrong for some feature, so each gets a factor γ, which is learnt. ε keeps a token of zeros
+# from a division by zero. Many language models use this norm, LLaMA among them. Read its name from right to left
+# and you have the program:
+
+# %%
+row = torch.tensor([1.0, 2.0, 3.0])
+mean_square = row.square().mean()
+print("squares", row.square(), " their mean", mean_square, " its root", mean_square.sqrt())
+print("RMSNorm               ", row / (mean_square + 1e-6).sqrt())
+print("RMSNorm of 10 times it", F.rms_norm(10 * row, (3,)))
+print("RMSNorm of a flat row ", F.rms_norm(torch.tensor([3.0, 3.0, 3.0]), (3,)))
+
+# %% [markdown]
+# ### Exercise 1: `rms_norm`
+#
+# Difficulty 1 of 5
+#
+# For any leading axes: for (E,), for (T, E), for (B, T, E). As in lesson 01's softmax, `keepdim=True` keeps a
+# reduced axis with length 1. Nothing is excluded here. Note the default: ε is 10⁻⁶.
+#
+# <details><summary>"The size of tensor a must match the size of tensor b"</summary>
+#
+# Print the shapes of `x` and of your mean. The mean of a (7, 5) table over its last axis has shape (7,), and
+# broadcasting lines shapes up from the **right**. What shape should the mean have?
+#
+# </details>
+#
+# <details><summary>I took <code>var</code> or <code>std</code></summary>
+#
+# Both subtract the mean before they square. What is under the root here?
+#
+# </details>
+#
+# <details><summary>Wider tokens become smaller</summary>
+#
+# A sum of squares grows with the number of features. Which letter of "RMS" deals with that?
+#
+# </details>
+
+
+# %% exercise="rms_norm" role="solution"
+def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    """Divide every token by its root mean square: gamma * x / sqrt(mean of the squares + eps).
+
+    x: (..., E); gamma: (E,). Returns the same shape as x.
+    """
+    ### BEGIN SOLUTION
+    mean_square = x.square().mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt(mean_square + eps)
+    ### END SOLUTION
+
+
+# %% exercise="rms_norm" role="check"
+check(rms_norm)
+
+# %% role="try"
+# Try it: the first row of the table, and a row of zeros.
+print(rms_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.ones(3)))
+
+# %% [markdown]
+# ## 3 · Two ways to average
+#
+# The other two norms subtract a mean first. Which mean? Here are two samples (rows) with three features (columns)
+# each: the first row is uneven, the second is flat; the first column is flat, the others are not.
 
 # %%
 numbers = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]])
@@ -102,7 +226,7 @@ print("one mean for each column", numbers.mean(dim=0))
 # The axis that you name is the one that **disappears**: `mean(dim=0)` of a (2, 3) table leaves 3 numbers, one
 # for each column.
 #
-# Here is a larger table to try it on. Run the cell. The long frame holds the numbers that share a mean and a
+# Here is a larger table. Run the cell. The long frame holds the numbers that share a mean and a
 # variance; both are printed at its end. The right table is the normalised one: every number minus its mean,
 # divided by the root of its variance.
 #
@@ -112,8 +236,8 @@ print("one mean for each column", numbers.mean(dim=0))
 #   Choose BatchNorm again: where are they now, and in which samples?
 # - Choose "one large value". What happens to its neighbours in the row? And with BatchNorm, in the column?
 # - Choose "constant row". What is left of row 1, with either norm?
-#
-# (The third norm, RMSNorm, waits until section 7.)
+# - Choose "common offset 1000" and RMSNorm. What happens to the differences between the numbers of a row? Then
+#   choose LayerNorm.
 
 # %% role="draw"
 from grader.views import NormExplorer
@@ -125,9 +249,10 @@ NormExplorer(small_table)
 
 # %% [markdown]
 # So the axis decides what can influence what: in LayerNorm a token depends on itself alone, in BatchNorm every
-# sample affects the others.
+# sample affects the others. RMSNorm scales a token and leaves its direction alone; LayerNorm also removes what
+# all features have in common.
 #
-# ## 3 · LayerNorm
+# ## 4 · LayerNorm
 #
 # For a token x with d features (Ba, Kiros and Hinton 2016):
 #
@@ -137,7 +262,6 @@ NormExplorer(small_table)
 # The first row, step by step. Each line is one symbol of the formula.
 
 # %%
-row = numbers[0]
 centred = row - row.mean()
 variance = centred.square().mean()
 print("mean           ", row.mean())
@@ -182,7 +306,8 @@ predict(
 
 # %% role="answer"
 for eps in (1e-5, 0.1, 1.0):
-    print(f"eps {eps:<7g} inside {centred / (variance + eps).sqrt()}   outside {centred / (variance.sqrt() + eps)}")
+    print(f"eps {eps:<5g} inside  {centred / (variance + eps).sqrt()}")
+    print(f"          outside {centred / (variance.sqrt() + eps)}")
 
 faint = 0.001 * row
 sigma = faint.std(unbiased=False)
@@ -218,9 +343,8 @@ for width in (3, 4, 16, 512):
 #
 # ### Gamma and beta
 #
-# Mean 0 and variance 1 for every token is a strong constraint, and sometimes the wrong one. So each feature
-# gets a factor γ and an offset β that are learnt. γ and β belong to features, not to tokens: they are the same
-# for every token.
+# Mean 0 may be as wrong for a feature as size 1. So beside the factor γ each gets an offset β, learnt too. Both
+# belong to features, not to tokens: they are the same for every token.
 
 # %%
 gain, offset = torch.tensor([1.0, 2.0, 10.0]), torch.tensor([0.0, 0.0, 5.0])
@@ -246,21 +370,13 @@ for common in (0, 1000, 3000, 5000):
 # Adding a number to all entries doesn't change a variance, yet the shortcut gives 0 in one line and three times
 # too much in another. (It can even be negative, and then the root is NaN.) Subtract the mean first.
 #
-# ### Exercise 1: `layer_norm`
+# ### Exercise 2: `layer_norm`
 #
 # Difficulty 2 of 5
 #
-# Write LayerNorm for any leading axes: for (E,), for (T, E), for (B, T, E). A row with a common offset of
-# 1000 should still be right. As in lesson 01's softmax, `keepdim=True` keeps a reduced axis with length 1.
-# PyTorch's normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are
-# excluded, by whatever name; `mean`, `var`, `std` are fine.
-#
-# <details><summary>"The size of tensor a must match the size of tensor b"</summary>
-#
-# Print the shapes of `x` and of your mean. The mean of a (7, 5) table over its last axis has shape (7,), and
-# broadcasting lines shapes up from the **right**. What shape should the mean have?
-#
-# </details>
+# Write LayerNorm for any leading axes. A row with a common offset of 1000 should still be right. PyTorch's
+# normalisation kernels (`layer_norm`, `rms_norm`, `batch_norm`, `group_norm`, `instance_norm`) are excluded, by
+# whatever name; `mean`, `var`, `std` are fine.
 #
 # <details><summary>Right on [1, 2, 3] but wrong in the check</summary>
 #
@@ -303,7 +419,7 @@ check(layer_norm)
 print(layer_norm(numbers, torch.ones(3), torch.zeros(3)))
 
 # %% [markdown]
-# ## 4 · BatchNorm
+# ## 5 · BatchNorm
 #
 # The same formula, the other axis (Ioffe and Szegedy 2015). For feature c of a batch of N samples:
 #
@@ -340,9 +456,9 @@ for name, norm in (("LayerNorm", nn.LayerNorm(3)), ("BatchNorm", nn.BatchNorm1d(
     print(f"{name}: what moves", (moved.abs() > 1e-4).int(), sep="\n")
 
 # %% [markdown]
-# ### Exercise 2: `batch_norm`
+# ### Exercise 3: `batch_norm`
 #
-# Difficulty 1 of 5
+# Difficulty 2 of 5
 #
 # A batch (B, E), normalised with its own statistics. The same kernels are excluded.
 #
@@ -382,10 +498,285 @@ check(batch_norm)
 print(batch_norm(numbers, torch.ones(3), torch.zeros(3)))
 
 # %% [markdown]
-# ## 5 · BatchNorm remembers
+# ## 6 · Where to put the norm
 #
-# In training a batch is a random sample, and its mean is a fair guess of the mean of all data. But what if
-# the finished model gets a single sample? Its own mean is the sample itself:
+# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each sub-layer
+# has a **residual connection** around it: its output is *added* to its input. The norm can be in two places.
+#
+# ```text
+# post-norm (Vaswani et al. 2017)
+#
+#   x ──┬──────────────────┐
+#       └─→ [sub-layer] ─→(+)─→ [norm] ─→ y
+#
+# pre-norm (most models since GPT-2)
+#
+#   x ──┬────────────────────────────┐
+#       └─→ [norm] ─→ [sub-layer] ─→(+)─→ y
+# ```
+#
+# In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
+# straight line from x to y there is nothing but a sum.
+#
+# The formula of Vaswani et al. (2017) is post-norm, while several well-known programs that claim to follow it are
+# pre-norm. A third way, `x + norm(sublayer(x))`, is neither; Swin Transformer V2 and OLMo 2 use it on purpose.
+# Here it is on one token, with a sub-layer that reverses the entries of a vector and adds one:
+
+# %%
+token = torch.tensor([1.0, 2.0, 6.0])
+
+
+def turn(x):
+    """A sub-layer, for the example."""
+    return x.flip(-1) + 1
+
+
+def standardise(x):
+    """A norm, for the example."""
+    return F.layer_norm(x, (3,))
+
+
+print("token             ", token)
+print("its sub-layer     ", turn(token))
+print("its norm          ", standardise(token))
+print("neither of the two ", token + standardise(turn(token)))
+
+# %% [markdown]
+# The other two are yours to write. Work them out for this token on paper, or at least answer: which of the two
+# results has mean 0 and variance 1, whatever the token and the sub-layer are?
+#
+# In the next two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as
+# `turn` and `standardise` are here.
+#
+# ### Exercise 4: `pre_norm_residual`
+#
+# Difficulty 2 of 5
+#
+# One residual block, built from the second diagram. The check gives it a network of two layers and a
+# LayerNorm with γ and β of its own.
+#
+# <details><summary>My result is right only where the norm changes nothing</summary>
+#
+# What do you add at the end: the x that came in, or its normalised version? If a line says `x = ...`, the
+# first one is gone.
+#
+# </details>
+#
+# <details><summary>The check says that I changed the argument</summary>
+#
+# `+=` writes into the tensor on its left, and that may be the caller's, or what the sub-layer returned.
+#
+# </details>
+
+
+# %% exercise="pre_norm_residual" role="solution"
+def pre_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+    """A residual block with the norm in front of its sub-layer.
+
+    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
+    """
+    ### BEGIN SOLUTION
+    return x + sublayer(norm(x))
+    ### END SOLUTION
+
+
+# %% exercise="pre_norm_residual" role="check"
+check(pre_norm_residual)
+
+# %% [markdown]
+# ### Exercise 5: `post_norm_residual`
+#
+# Difficulty 2 of 5
+#
+# The same, built from the first diagram.
+#
+# <details><summary>The mean of my result is not 0</summary>
+#
+# In post-norm nothing comes after the norm. What does your norm get: the sum, or something before it?
+#
+# </details>
+
+
+# %% exercise="post_norm_residual" role="solution"
+def post_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+    """A residual block with the norm after the addition, as in Vaswani et al. (2017).
+
+    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
+    """
+    ### BEGIN SOLUTION
+    return norm(x + sublayer(x))
+    ### END SOLUTION
+
+
+# %% exercise="post_norm_residual" role="check"
+check(post_norm_residual)
+
+# %% role="try"
+# Try it: the token from above. Three places for the norm, three results; which one has mean 0?
+print("post-norm", post_norm_residual(token, turn, standardise))
+print("pre-norm ", pre_norm_residual(token, turn, standardise))
+print("neither  ", token + standardise(turn(token)))
+
+# %% [markdown]
+# ## 7 · Deep stacks: what reaches the first layer?
+#
+# Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
+# stack it passes every norm, and each multiplies it by about the same factor: after forty-eight layers, by its
+# forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum passes the
+# gradient on unchanged, whatever the branches do.
+#
+# Take stacks of small random networks, before any training. How long is the gradient for the weights of each
+# layer? There are three kinds of branches:
+#
+# - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
+# - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
+# - **strong tanh**: large weights into a tanh, which limits the numbers more than the gradient.
+
+
+# %% role="train"
+def gradient_norms(depth, pre, activation, gain, bias, seed=0, width=32):
+    """The length of the gradient for the first weight matrix of every layer, for an untrained stack."""
+    source = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float64}
+    h, target = torch.randn(128, width, **source), torch.randn(128, width, **source)
+    watched = []
+    for _ in range(depth):
+        into, out = ((gain / width) ** 0.5 * torch.randn(width, width, **source) for _ in range(2))
+        watched.append(into.requires_grad_())
+        normal = F.layer_norm(h, (width,)) if pre else h
+        h = h + activation(normal @ into) @ out + bias * torch.randn(width, **source)
+        h = h if pre else F.layer_norm(h, (width,))
+    h = F.layer_norm(h, (width,)) if pre else h  # a pre-norm stack ends with one norm for all
+    (h - target).square().mean().backward()
+    return [weight.grad.norm().item() for weight in watched]
+
+
+branches = {
+    "ReLU": (torch.relu, 2**0.5, 0),
+    "ReLU and a bias": (torch.relu, 2**0.5, 1),
+    "strong tanh": (torch.tanh, 4, 0),
+}
+lengths = {(name, pre): gradient_norms(48, pre, *kind) for name, kind in branches.items() for pre in (False, True)}
+print("48 layers           first layer   middle    last")
+for (name, pre), found in lengths.items():
+    print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
+
+# %% role="draw"
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), strict=True):
+    for name, shade, line in (("strong tanh", 0.05, "-"), ("ReLU", 0.55, "--"), ("ReLU and a bias", 0.85, "-.")):
+        axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
+    axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
+panels[0].set_ylabel("length of the gradient")
+panels[1].legend()
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
+# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
+# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to several
+# hundred at layer 0, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays between
+# 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 0.
+#
+# A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
+# whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
+#
+# ### And the last layer?
+#
+# In a pre-norm stack the sum on the straight line grows with every layer (and so the stack ends with one more
+# norm). Each new layer is a smaller part of it, and the gradient of the last one shrinks as the stack gets deeper.
+# In a post-norm stack it doesn't. Here is the mean over eight stacks:
+
+# %% role="train"
+for depth in (6, 12, 24, 48):
+    runs = {
+        pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)] for pre in (False, True)
+    }
+    post_norm, pre_norm = (sum(runs[pre]) / 8 for pre in (False, True))
+    print(f"{depth:2d} layers: gradient of the last one  post-norm {post_norm:.3f}  pre-norm {pre_norm:.3f}")
+
+growing = torch.Generator().manual_seed(0)
+h, spreads = torch.randn(128, 32, generator=growing), []
+for _ in range(48):
+    h = h + torch.relu(F.layer_norm(h, (32,)) @ torch.randn(32, 32, generator=growing) / 4)
+    spreads.append(h.std().item())
+print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) for i in (1, 12, 48)])
+
+# %% [markdown]
+# In pre-norm, four times as many layers halve the last gradient. Xiong et al. (2020) derive this, and count it as
+# pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full
+# step at the start throws these layers off. The usual cure is a **warm-up**: small steps at first, which grow
+# (lesson 08 has one).
+#
+# ### Does it train?
+#
+# Six of PyTorch's own layers (attention and a small network, with `norm_first` for pre-norm) learn to reverse a
+# sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30.
+
+
+# %%
+def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
+    """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until the full rate."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True, norm_first=pre)
+    last = nn.LayerNorm(width) if pre else None
+    stack = nn.TransformerEncoder(layer, depth, norm=last, enable_nested_tensor=False)
+    for parameter in stack.parameters():
+        if parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)  # otherwise all layers start as copies of one
+    symbol, place, answer = nn.Embedding(10, width), nn.Embedding(8, width), nn.Linear(width, 10)
+    optimiser = torch.optim.Adam(nn.ModuleList([symbol, place, stack, answer]).parameters())
+    losses = []
+    for step in range(steps):
+        optimiser.param_groups[0]["lr"] = rate * min(1, (step + 1) / warm_up)
+        ids = torch.randint(10, (32, 8))
+        logits = answer(stack(symbol(ids) + place.weight))
+        loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses
+
+
+# %%
+predict(
+    "05_who_learns",
+    "Three runs: post-norm, post-norm with a warm-up, pre-norm without one. Which of them learn?",
+    ["all three", "the post-norm runs only", "all but post-norm without a warm-up", "pre-norm only"],
+)
+
+
+# %% role="answer"
+attempts = {}
+for name, pre, warm_up in (("post-norm", False, 1), ("post-norm, warm-up", False, 60), ("pre-norm", True, 1)):
+    attempts[name] = losses = learn_to_reverse(pre, warm_up)
+    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.0f}")
+
+figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):
+    axes.plot(losses, line, color=plt.cm.cividis(shade), label=name)
+axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.2))
+axes.legend()
+plt.show()
+
+learns = tuple(sum(losses[-10:]) / 10 < 1 for losses in attempts.values())
+outcomes = {
+    (True, True, True): "all three",
+    (True, True, False): "the post-norm runs only",
+    (False, True, True): "all but post-norm without a warm-up",
+    (False, False, True): "pre-norm only",
+}
+compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
+
+# %% [markdown]
+# The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;
+# with one it learns. The pre-norm stack learns without any. (Run `learn_to_reverse(False, 1, rate=0.003)`: with
+# smaller steps six post-norm layers learn without a warm-up, too. With `depth=12` they don't.)
+#
+# ## 8 · BatchNorm remembers
+#
+# Back to BatchNorm. In training a batch is a random sample, and its mean is a fair guess of the mean of all data.
+# But what if the finished model gets a single sample? Its own mean is the sample itself:
 
 # %%
 single = torch.tensor([[4.0, -1.0, 2.0]])
@@ -475,8 +866,6 @@ print("running mean after these three calls:", memory.running_mean)
 # where it started.
 
 # %% role="draw"
-import matplotlib.pyplot as plt
-
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 for momentum, shade in ((0.5, 0.85), (0.1, 0.55), (0.02, 0.05)):
     walk, running, path = torch.Generator().manual_seed(0), 0.0, []
@@ -527,7 +916,7 @@ print("saved     ", list(counter.state_dict()))
 # in a buffer, it would keep the records of all earlier batches in memory. Detach what you store, or store it
 # under `with torch.no_grad():`.
 #
-# ### Exercise 3: `BatchNorm`
+# ### Exercise 6: `BatchNorm`
 #
 # Difficulty 4 of 5
 #
@@ -536,7 +925,7 @@ print("saved     ", list(counter.state_dict()))
 # and `running_var` (ones). PyTorch's BatchNorm modules are excluded; the function `F.batch_norm` is allowed,
 # though you learn more without it.
 #
-# <details><summary>The check says that there is no parameter or buffer `running_mean`</summary>
+# <details><summary>The check says that there is no parameter or buffer <code>running_mean</code></summary>
 #
 # A tensor that is only assigned to an attribute is not owned by the module. Look at how `Counter` makes `seen`.
 #
@@ -603,7 +992,7 @@ for shift in (0.0, 1.0, 2.0):
 print(mine.running_mean, theirs.running_mean, mine.running_var, theirs.running_var, sep="\n")
 
 # %% [markdown]
-# ## 6 · Why Transformers don't use BatchNorm
+# ## 9 · Why Transformers don't use BatchNorm
 #
 # The short sentences of a batch are filled up with padding (lesson 04), and a BatchNorm takes its mean over
 # batch **and** time, padding included. Below, the same short sentence is padded with 0, 3 and 12 tokens of
@@ -616,7 +1005,8 @@ for padding in (0, 3, 12):
     tokens = torch.cat([short, torch.zeros(padding, 3), long])
     by_batch = F.batch_norm(tokens, None, None, training=True)
     by_layer = F.layer_norm(tokens, (3,))
-    print(f"{padding:2d} padding tokens   BatchNorm {by_batch[0]}   LayerNorm {by_layer[0]}")
+    first = [", ".join(f"{number:5.2f}" for number in table[0]) for table in (by_batch, by_layer)]
+    print(f"{padding:2d} padding tokens   BatchNorm {first[0]}   LayerNorm {first[1]}")
 
 # %% [markdown]
 # Nothing about the sentence changed, yet BatchNorm gives it three different results. LayerNorm looks at one
@@ -628,8 +1018,6 @@ for padding in (0, 3, 12):
 #   other.)
 # - **Text varies.** Shen et al. (2020) measured it: the batch statistics of language data fluctuate much more
 #   from batch to batch than those of images, and training suffers.
-# - **Two modes** mean two behaviours. LayerNorm has no running statistics, and does the same in train and
-#   eval mode.
 #
 # The leak in one line: change the last token, and see whether the first one moves.
 
@@ -646,351 +1034,54 @@ for name, norm in (
 # %% [markdown]
 # In computer vision, where BatchNorm comes from, most of this does no harm: images have the same size, and there
 # is no future to hide. Small batches hurt there too; where only a few images fit (object detection), GroupNorm
-# (Wu and He 2018) took its place. (A trap for those who try BatchNorm on text: `nn.BatchNorm1d` wants (B, E, T),
-# features in the middle. Given (B, T, E) it raises, unless T happens to equal E; then it normalises the wrong
-# axis without a word.)
+# (Wu and He 2018) took its place.
 #
-# ## 7 · RMSNorm
+# <details><summary>A trap for those who try BatchNorm on text</summary>
 #
-# Is the mean needed at all? Zhang and Sennrich (2019) left it out, and β with it:
-#
-# $$y_i = \gamma_i \cdot \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_j^2 + \varepsilon}}$$
-#
-# The divisor is the *root mean square*. It takes a little less work. They report results as good as LayerNorm's,
-# and many language models use it, LLaMA among them. Read the name from right to left and you have the program:
-
-# %%
-mean_square = row.square().mean()
-print("squares", row.square(), " their mean", mean_square, " its root", mean_square.sqrt())
-print("RMSNorm  ", row / (mean_square + 1e-6).sqrt())
-print("LayerNorm", centred / (variance + 1e-6).sqrt())
-
-flat = torch.tensor([3.0, 3.0, 3.0])
-print("a flat row, RMSNorm  ", F.rms_norm(flat, (3,)))
-print("a flat row, LayerNorm", F.layer_norm(flat, (3,)))
-
-# %% [markdown]
-# RMSNorm scales a token and leaves its direction alone; a flat row stays flat. LayerNorm removes what all
-# features have in common.
-#
-# The table of section 2 again. There is no mean beside the rows now, only what is under the root. Choose "common
-# offset 1000". What happens to the differences between the numbers of a row? Then choose LayerNorm: which of its
-# outputs moved?
-
-# %% role="draw"
-NormExplorer(small_table, norm="RMSNorm")
-
-# %% [markdown]
-# ### Exercise 4: `rms_norm`
-#
-# Difficulty 1 of 5
-#
-# For any leading axes. Nothing is excluded here. Note the default: ε is 10⁻⁶.
-#
-# <details><summary>My result is LayerNorm's</summary>
-#
-# `var` and `std` subtract the mean before they square. What is under the root here?
+# `nn.BatchNorm1d` wants (B, E, T), features in the middle. Given (B, T, E) it raises, unless T happens to equal E;
+# then it normalises the wrong axis without a word.
 #
 # </details>
 #
-# <details><summary>Wider tokens become smaller</summary>
+# ### The rhyme, in company
 #
-# A sum of squares grows with the number of features. Which letter of "RMS" deals with that?
-#
-# </details>
-
-
-# %% exercise="rms_norm" role="solution"
-def rms_norm(x: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
-    """Divide every token by its root mean square: gamma * x / sqrt(mean of the squares + eps).
-
-    x: (..., E); gamma: (E,). Returns the same shape as x.
-    """
-    ### BEGIN SOLUTION
-    mean_square = x.square().mean(dim=-1, keepdim=True)
-    return gamma * x / torch.sqrt(mean_square + eps)
-    ### END SOLUTION
-
-
-# %% exercise="rms_norm" role="check"
-check(rms_norm)
-
-# %% role="try"
-# Try it: the first row of the table, and a row of zeros.
-print(rms_norm(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]), torch.ones(3)))
-
-# %% [markdown]
-# ## 8 · Where to put the norm
-#
-# A Transformer layer consists of *sub-layers*: attention, and a small network for each token. Each sub-layer
-# has a **residual connection** around it: its output is *added* to its input. The norm can be in two places.
-#
-# ```text
-# post-norm (Vaswani et al. 2017)           pre-norm (most models since GPT-2)
-#
-#   x ──┬─────────────────┐                   x ──┬──────────────────────────┐
-#       └─→ [sub-layer] ─→(+)─→ [norm] ─→ y       └─→ [norm] ─→ [sub-layer] ─→(+)─→ y
-# ```
-#
-# In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
-# straight line from x to y there is nothing but a sum.
-#
-# This has confused readers for years. The formula of Vaswani et al. (2017) is post-norm, while several
-# well-known programs that claim to follow it are pre-norm. And there is a third one, `x + norm(sublayer(x))`,
-# which is neither. Some write it by mistake; Swin Transformer V2 and OLMo 2 use it on purpose. Here it is on one
-# token, with a sub-layer that reverses the entries of a vector and adds one:
-
-# %%
-token = torch.tensor([1.0, 2.0, 6.0])
-
-
-def turn(x):
-    """A sub-layer, for the example."""
-    return x.flip(-1) + 1
-
-
-def standardise(x):
-    """A norm, for the example."""
-    return F.layer_norm(x, (3,))
-
-
-print("token             ", token)
-print("its sub-layer     ", turn(token))
-print("its norm          ", standardise(token))
-print("neither of the two ", token + standardise(turn(token)))
-
-# %% [markdown]
-# The other two are yours to write. Work them out for this token on paper, or at least answer: which of the two
-# results has mean 0 and variance 1, whatever the token and the sub-layer are?
-#
-# In the next two exercises `sublayer` and `norm` are **functions** that your function gets and calls, as
-# `turn` and `standardise` are here.
-#
-# ### Exercise 5: `pre_norm_residual`
-#
-# Difficulty 1 of 5
-#
-# One residual block, built from the diagram on the right. The check gives it a network of two layers and a
-# LayerNorm with γ and β of its own.
-#
-# <details><summary>My result is right only where the norm changes nothing</summary>
-#
-# What do you add at the end: the x that came in, or its normalised version? If a line says `x = ...`, the
-# first one is gone.
-#
-# </details>
-#
-# <details><summary>The check says that I changed the argument</summary>
-#
-# `+=` writes into the tensor on its left, and that may be the caller's, or what the sub-layer returned.
-#
-# </details>
-
-
-# %% exercise="pre_norm_residual" role="solution"
-def pre_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
-    """A residual block with the norm in front of its sub-layer.
-
-    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
-    """
-    ### BEGIN SOLUTION
-    return x + sublayer(norm(x))
-    ### END SOLUTION
-
-
-# %% exercise="pre_norm_residual" role="check"
-check(pre_norm_residual)
-
-# %% [markdown]
-# ### Exercise 6: `post_norm_residual`
-#
-# Difficulty 1 of 5
-#
-# The same, built from the diagram on the left.
-#
-# <details><summary>The mean of my result is not 0</summary>
-#
-# In post-norm nothing comes after the norm. What does your norm get: the sum, or something before it?
-#
-# </details>
-
-
-# %% exercise="post_norm_residual" role="solution"
-def post_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
-    """A residual block with the norm after the addition, as in Vaswani et al. (2017).
-
-    x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
-    """
-    ### BEGIN SOLUTION
-    return norm(x + sublayer(x))
-    ### END SOLUTION
-
-
-# %% exercise="post_norm_residual" role="check"
-check(post_norm_residual)
-
-# %% role="try"
-# Try it: the token from above. Three places for the norm, three results; which one has mean 0?
-print("post-norm", post_norm_residual(token, turn, standardise))
-print("pre-norm ", pre_norm_residual(token, turn, standardise))
-print("neither  ", token + standardise(turn(token)))
-
-# %% [markdown]
-# ## 9 · Deep stacks: what reaches the first layer?
-#
-# Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
-# stack it passes every norm, and each multiplies it by about the same factor. After forty-eight layers that is
-# the factor to the power of forty-eight. In a **pre-norm** stack there is the straight line: the derivative of a
-# sum passes the gradient on unchanged, whatever the branches do.
-#
-# We build stacks of small random networks and look at the length of the gradient for the weights of each layer,
-# before any training. There are three kinds of branches:
-#
-# - **ReLU**: the gradient on the way back grows as the numbers did on the way forward;
-# - **ReLU and a bias**: the bias adds to the numbers but not to the gradient;
-# - **strong tanh**: large weights into a tanh, which limits the numbers more than the gradient.
-
-
-# %% role="train"
-def gradient_norms(depth, pre, activation, gain, bias, seed=0, width=32):
-    """The length of the gradient for the first weight matrix of every layer, for an untrained stack."""
-    source = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float64}
-    h, target = torch.randn(128, width, **source), torch.randn(128, width, **source)
-    watched = []
-    for _ in range(depth):
-        into, out = ((gain / width) ** 0.5 * torch.randn(width, width, **source) for _ in range(2))
-        watched.append(into.requires_grad_())
-        normal = F.layer_norm(h, (width,)) if pre else h
-        h = h + activation(normal @ into) @ out + bias * torch.randn(width, **source)
-        h = h if pre else F.layer_norm(h, (width,))
-    h = F.layer_norm(h, (width,)) if pre else h  # a pre-norm stack ends with one norm for all
-    (h - target).square().mean().backward()
-    return [weight.grad.norm().item() for weight in watched]
-
-
-branches = {
-    "ReLU": (torch.relu, 2**0.5, 0),
-    "ReLU and a bias": (torch.relu, 2**0.5, 1),
-    "strong tanh": (torch.tanh, 4, 0),
-}
-lengths = {(name, pre): gradient_norms(48, pre, *kind) for name, kind in branches.items() for pre in (False, True)}
-print("48 layers           first layer   middle    last")
-for (name, pre), found in lengths.items():
-    print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
-
-# %% role="draw"
-figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
-for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), strict=True):
-    for name, shade, line in (("strong tanh", 0.05, "-"), ("ReLU", 0.55, "--"), ("ReLU and a bias", 0.85, "-.")):
-        axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
-    axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
-panels[0].set_ylabel("length of the gradient")
-panels[1].legend()
-plt.show()
-
-# %% [markdown]
-# *The picture in words:* two panels with the layer on the horizontal and the gradient's length, on a
-# logarithmic scale, on the vertical axis. In the post-norm panel the three curves start together on the right,
-# at about 0.1, and spread to the left in almost straight lines: the one for strong tanh climbs to several
-# hundred at layer 0, the one for ReLU and a bias falls to about a hundred-thousandth, ReLU alone stays between
-# 0.05 and 0.4. In the pre-norm panel all three stay between about 0.01 and 0.5, rising towards layer 0.
-#
-# A straight line on a logarithmic scale is a constant factor per layer. In post-norm the branches decide
-# whether the gradient grows, vanishes or survives; in pre-norm they hardly matter.
-#
-# Now the other end, the **last** layer. In a pre-norm stack the sum on the straight line grows, each new layer
-# is a smaller part of it, and so its gradient shrinks as the stack gets deeper. In a post-norm stack it doesn't.
-# The next cell shows both, the gradients as a mean over eight stacks. (The growth is also why a pre-norm stack
-# ends with one more norm.)
-
-# %% role="train"
-for depth in (6, 12, 24, 48):
-    runs = {
-        pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)] for pre in (False, True)
-    }
-    post_norm, pre_norm = (sum(runs[pre]) / 8 for pre in (False, True))
-    print(f"{depth:2d} layers: gradient of the last one  post-norm {post_norm:.3f}  pre-norm {pre_norm:.3f}")
-
-growing = torch.Generator().manual_seed(0)
-h, spreads = torch.randn(128, 32, generator=growing), []
-for _ in range(48):
-    h = h + torch.relu(F.layer_norm(h, (32,)) @ torch.randn(32, 32, generator=growing) / 4)
-    spreads.append(h.std().item())
-print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) for i in (1, 12, 48)])
-
-# %% [markdown]
-# In pre-norm, four times as many layers halve the last gradient: it falls as one over the root of the depth.
-# Xiong et al. (2020) derive this, and count it as pre-norm's advantage: in post-norm the gradients near the
-# output are large however deep the stack, and a full step at the start throws these layers off. The usual cure
-# is a **warm-up**: small steps at first, which grow (lesson 08 has one). Is it so?
-#
-# ### Does it train?
-#
-# Six of PyTorch's own layers (attention and a small network, with `norm_first` for pre-norm) learn to reverse a
-# sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30.
+# The rhyme of section 1 once more. A network with BatchNorm learns it too; six layers are enough here. Then
+# somebody forgets `eval()`, and puts "this is the cat" into one batch with 32 copies of "this is the house".
 
 # %%
 predict(
-    "05_who_learns",
-    "Three runs: post-norm, post-norm with a warm-up, pre-norm without one. Which of them learn?",
-    ["all three", "the post-norm runs only", "all but post-norm without a warm-up", "pre-norm only"],
+    "05_in_company",
+    "What does it say after 'this is the cat', in train mode?",
+    ["the rhyme", "something else", "nothing: it raises an error"],
 )
 
-
 # %% role="answer"
-def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
-    """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until the full rate."""
-    torch.manual_seed(0)
-    layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True, norm_first=pre)
-    last = nn.LayerNorm(width) if pre else None
-    stack = nn.TransformerEncoder(layer, depth, norm=last, enable_nested_tensor=False)
-    for parameter in stack.parameters():
-        if parameter.dim() > 1:
-            nn.init.xavier_uniform_(parameter)  # otherwise all layers start as copies of one
-    symbol, place, answer = nn.Embedding(10, width), nn.Embedding(8, width), nn.Linear(width, 10)
-    optimiser = torch.optim.Adam(nn.ModuleList([symbol, place, stack, answer]).parameters())
-    losses = []
-    for step in range(steps):
-        optimiser.param_groups[0]["lr"] = rate * min(1, (step + 1) / warm_up)
-        ids = torch.randint(10, (32, 8))
-        logits = answer(stack(symbol(ids) + place.weight))
-        loss = F.cross_entropy(logits.flatten(0, 1), ids.flip(1).flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses
+with_batch_norm = deep(
+    lambda width: [nn.BatchNorm1d(width), nn.Linear(width, width), nn.ReLU()],
+    depth=6,
+)
+learn(with_batch_norm)
+company = read[:1].expand(32, 4)
 
+print("BatchNorm, eval mode, alone:      ", go_on(with_batch_norm.eval()))
+print("BatchNorm, eval mode, in company: ", go_on(with_batch_norm, company))
+together = go_on(with_batch_norm.train(), company)
+print("BatchNorm, train mode, in company:", together)
+print("LayerNorm, train mode, in company:", go_on(with_norm.train(), company))
 
-attempts = {
-    "post-norm": learn_to_reverse(pre=False, warm_up=1),
-    "post-norm, warm-up": learn_to_reverse(pre=False, warm_up=60),
-    "pre-norm": learn_to_reverse(pre=True, warm_up=1),
-}
-for name, losses in attempts.items():
-    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.0f}")
-
-figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):
-    axes.plot(losses, line, color=plt.cm.cividis(shade), label=name)
-axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.2))
-axes.legend()
-plt.show()
-
-learns = tuple(sum(losses[-10:]) / 10 < 1 for losses in attempts.values())
-outcomes = {
-    (True, True, True): "all three",
-    (True, True, False): "the post-norm runs only",
-    (False, True, True): "all but post-norm without a warm-up",
-    (False, False, True): "pre-norm only",
-}
-compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
+compare_guess("05_in_company", "the rhyme" if together in rhyme else "something else")
 
 # %% [markdown]
-# The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;
-# with one it learns. The pre-norm stack learns without any. Pass `rate=0.003` to the first line and run again:
-# with smaller steps six post-norm layers learn without a warm-up, too. With `depth=12` they don't.
-#
+# In train mode the company decides what it says. For LayerNorm company and mode make no difference: that is what
+# a model that writes needs.
+
+# %% role="try"
+# Try it: the same network with your BatchNorm. It should know the rhyme.
+mine = deep(lambda width: [BatchNorm(width), nn.Linear(width, width), nn.ReLU()], depth=6)
+learn(mine)
+print(go_on(mine.eval()))
+
+# %% [markdown]
 # ## 10 · Quiz
 #
 # ### Exercise 7: `quiz_05`
@@ -1074,9 +1165,10 @@ check(quiz_05, "quiz_05")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written three norms and can say which numbers share a mean in each. You have built a module with a
-# memory of its own, and found a misplaced ε and a wrong claim about a variance by making the effect large enough
-# to see. You have moved a norm from one side of a sum to the other, and seen what that does to training.
+# You have written three norms and can say which numbers share a mean in each. You have found a misplaced ε and a
+# wrong claim about a variance by making the effect large enough to see. You have moved a norm from one side of a
+# sum to the other, and seen what that does to training. And you have built a module with a memory of its own, and
+# seen what happens when it forgets to use it.
 #
 # **To read next**
 #
@@ -1088,11 +1180,9 @@ check(quiz_05, "quiz_05")
 #   3: why the title of the paper before may not be the reason.
 # - Shen et al. (2020), *PowerNorm: Rethinking Batch Normalization in Transformers*, section 3: batch statistics
 #   of text, measured; and Wu and He (2018), *Group Normalization*, for small batches of images.
-# - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*, section 4; and a model that uses it:
-#   Touvron et al. (2023), *LLaMA: Open and Efficient Foundation Language Models*, section 2.2.
+# - Zhang and Sennrich (2019), *Root Mean Square Layer Normalization*, section 4: RMSNorm.
 # - Xiong et al. (2020), *On Layer Normalization in the Transformer Architecture*, section 3: the gradients of
 #   pre- and post-norm, and why one of them needs a warm-up.
-# - Vaswani et al. (2017), *Attention Is All You Need*, section 3.1: one sentence says where the norm is.
 #
 # **Next lesson:** 06, *Tokens and positions*. Attention doesn't know which token comes first, until it is
 # told.

@@ -104,6 +104,12 @@ def test_an_exercise_in_two_lessons_is_an_error_with_the_second_file(package_of)
         read_exercises(package_of({"lesson_00": files, "lesson_01": files}))
 
 
+@pytest.mark.parametrize("name", exercises())
+def test_every_mistake_has_two_hints_or_more(name):
+    for mistake in exercises()[name].mistakes:
+        assert len(set(mistake.hints)) >= 2, f"{mistake.id} of {name}"
+
+
 @pytest.mark.parametrize("name", list(exercises()))
 def test_specification_and_sample_submissions_have_the_same_path(name):
     exercise = exercises()[name]

@@ -30,7 +30,7 @@ BATCH_NORM = {
 
 # What the lesson prints to show the truth about the document's slips, and what it adds.
 LINES = [
-    "eps 0.1     inside tensor([-1.1421,  0.0000,  1.1421])   outside tensor([-1.0911,  0.0000,  1.0911])",
+    "eps 0.1   inside  tensor([-1.1421,  0.0000,  1.1421])\n          outside tensor([-1.0911,  0.0000,  1.0911])",
     "[1, 2, 3] normalised with d - 1: tensor([-1.,  0.,  1.])",
     "mean tensor(4.)  variance with N tensor(6.8000)  variance with N - 1 tensor(8.5000)\n"
     "running_mean tensor([0.4000])  running_var tensor([1.7500])\n"
@@ -38,7 +38,11 @@ LINES = [
     "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])",
     "eval mode, alone: tensor([1.0755])",
     "LayerNorm: the first token moves by 0.0000",
-    "RMSNorm   tensor([0.4629, 0.9258, 1.3887])",
+    "RMSNorm                tensor([0.4629, 0.9258, 1.3887])",
+    "without a norm loss 1.4: this is the cat that jack built . this house built lay that",
+    "with a norm    loss 0.1: this is the cat that killed the rat that ate the malt that",
+    "BatchNorm, eval mode, in company:  this is the cat that killed the rat that ate the malt that",
+    "LayerNorm, train mode, in company: this is the cat that killed the rat that ate the malt that",
 ]
 
 

@@ -170,7 +170,7 @@ QUESTIONS = (
         wrong={
             "a": "Compute the variance with N of an output in train mode: what is it?",
             "b": "In eval mode no variance of the batch is taken at all.",
-            "c": "Read section 5 again: which variance went into `running_var`?",
+            "c": "Read section 8 again: which variance went into `running_var`?",
         },
     ),
 )
