@@ -129,7 +129,7 @@ print(f"share: {in_feed_forward / (in_attention + in_feed_forward):.2f}")
 # between them. Norm and addition come in step 14. As in all exercises of this lesson,
 # `nn.MultiheadAttention` and all of `nn.Transformer*` are excluded.
 #
-# <details><summary>"The module has no parameter or buffer `linear1.weight`"</summary>
+# <details><summary>"The module has no parameter or buffer <code>linear1.weight</code>"</summary>
 #
 # The check loads numbers of its own by the names of your attributes. Is the layer called `self.linear1`, and
 # does `super().__init__()` come first?
@@ -696,7 +696,7 @@ compare_guess("07_listed_thrice", str(how_many(Three(nn.ModuleList([one_linear] 
 # `forward(tokens, mask)` returns (B, T, E). More tokens than `max_length` raise `ValueError` with both numbers in
 # its message. (The paper multiplies the embedding by √E; this model doesn't.)
 #
-# <details><summary>"The module has no parameter or buffer `layers.0...`"</summary>
+# <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
 #
 # Print `[name for name, _ in Encoder(10, 6, 2, 3, 5).named_parameters()]`. Are the layers there, with the
 # numbers 0 and 1?
@@ -872,7 +872,7 @@ plt.show()
 #
 # </details>
 #
-# <details><summary>Nothing changes when I change `memory`</summary>
+# <details><summary>Nothing changes when I change <code>memory</code></summary>
 #
 # Then the source is never looked at. What are the key and the value of the second attention?
 #
@@ -1039,7 +1039,7 @@ show_step(19)
 # Steps 3 and 19. The attributes are `encoder` and `decoder`; `forward(src, trg)` returns logits. The two padding
 # ids are for two different vocabularies. `padding_mask` and `decoder_mask` are there for you.
 #
-# <details><summary>"`decoder.fc_out.weight` has shape (…), expected (…)"</summary>
+# <details><summary>"<code>decoder.fc_out.weight</code> has shape (…), expected (…)"</summary>
 #
 # The two vocabularies differ in size. Which half of the model gets which? Check also the order in which you
 # pass on `num_layers`, `num_heads` and the others.
