@@ -26,7 +26,7 @@ from grader.subject.names import does_nothing, names_of, words_of
 from grader.subject.protocol import MAX_NAME, OUTPUT_BYTES, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
-from grader.subject.translator import Translator
+from grader.subject.translator import Trainee, Translator
 from grader.subject.values import GIVEN, MAX_ITEMS, Callback, Given, plain, same, tensors_by_place, tensors_in
 from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
@@ -138,10 +138,16 @@ class Executor:
         if isinstance(arg, tuple | list):
             return type(arg)(self._prepare(item, differentiable) for item in arg)
         if isinstance(arg, Given):
-            return GIVEN[arg.kind](arg.data)
+            return self._given(arg)
         if isinstance(arg, Callback):
             return self._callback(arg)
         return arg
+
+    def _given(self, given: Given) -> Any:
+        if given.kind in GIVEN:
+            return GIVEN[given.kind](given.data)
+        built = self.modules[given.data["handle"]]
+        return built.optimizer if given.kind == "optimizer" else built
 
     def _callback(self, callback: Callback) -> Callable[..., Any]:
         def ask(args: tuple[Any, ...]) -> Any:
@@ -152,6 +158,9 @@ class Executor:
         return answered(ask)
 
     def _build(self, request: Request) -> dict[str, Any]:
+        if not request.target:
+            self.modules[request.handle] = self._given(request.args[0])
+            return {}
         module = self._find(request.target)(*request.args, **request.keywords)
         if not isinstance(module, nn.Module):
             problem = f"`{request.target}(...)` made a value of type {type(module).__name__}, expected an `nn.Module`."
@@ -198,7 +207,7 @@ class Executor:
 def _changed(before: Any, after: Any) -> bool:
     """Whether the student's code changed an argument in place. Only one kind of callable, a module, can change."""
     if isinstance(before, Given | Callback):
-        return isinstance(after, Translator) and after.changed()
+        return isinstance(after, Translator | Trainee) and after.changed()
     if isinstance(before, tuple | list):
         return len(before) != len(after) or any(_changed(b, a) for b, a in zip(before, after, strict=True))
     return not same(before, plain(after) if not isinstance(after, Tensor) else after)

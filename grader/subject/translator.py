@@ -1,8 +1,10 @@
-"""A stand-in for a trained Transformer, for exercises that decode with one."""
+"""Stand-ins for a Transformer: a trained one to decode with, and a small one to train."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -40,3 +42,114 @@ class Translator(nn.Module):
     def changed(self) -> bool:
         """Whether the watched property has changed."""
         return self._tracked if self._watched == "gradient" else self.training is not self._first_mode
+
+
+FORWARD, BACKWARD, STEP, STEP_WITHOUT_GRADIENTS = range(4)
+
+
+class Trainee(nn.Module):
+    """`model(src, trg)` gives logits (B, T, V), of the tokens of src that aren't padding and of trg up to each position.
+
+    `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum of
+    its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in which
+    order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.source, self.target, self.output = (nn.Parameter(data[n].clone()) for n in ("source", "target", "output"))
+        self.dropout = _Thinned()
+        self.pad_idx = int(data["pad_idx"])
+        self.events: Tensor
+        self.register_buffer("events", torch.zeros(0, dtype=torch.long))
+        self.optimizer = Descent(self, float(data["rate"]), float(data["momentum"]))
+        self.train(bool(data["training"]))
+        self._graph: Callable[[], object] = lambda: None
+
+    def forward(self, src: Tensor, trg: Tensor) -> Tensor:
+        """As lesson 07's Transformer."""
+        self.note(FORWARD)
+        read = (src != self.pad_idx)[..., None] * self.source[src]
+        written = self.target[trg]
+        seen = read.sum(1, keepdim=True) + written.cumsum(1) / 2 + written
+        logits = self.dropout(torch.tanh(seen)) @ self.output.T
+        if logits.requires_grad:
+            logits = _Noticed.apply(logits, self)  # type: ignore[no-untyped-call]
+        return logits
+
+    def note(self, event: int) -> None:
+        """Remember an event."""
+        self.events = torch.cat([self.events, torch.tensor([event], device=self.events.device)])
+
+    def hold(self, graph: object) -> None:
+        """Watch whether something of a call's graph is still held."""
+        self._graph = weakref.ref(graph)
+
+    def changed(self) -> bool:
+        """Whether the graph of the last call is still held."""
+        if self._graph() is not None:
+            gc.collect()
+        return self._graph() is not None
+
+
+class _Thinned(nn.Module):
+    """Dropout without chance: a module inside, so that only `train()` and `eval()` of the whole model switch it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (torch.arange(x.shape[-1], device=x.device) % 3 != 0) if self.training else x
+
+
+class _Held:
+    """Lives as long as the graph that it is put into."""
+
+
+class _Noticed(torch.autograd.Function):
+    """The same numbers; notices when gradients come by."""
+
+    @staticmethod
+    def forward(context: Any, logits: Tensor, model: Trainee) -> Tensor:
+        context.model, context.held = model, _Held()
+        model.hold(context.held)
+        return logits.view_as(logits)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        context.model.note(BACKWARD)
+        return gradients[0], None
+
+
+class Descent(torch.optim.Optimizer):
+    """Gradient descent with momentum, as `torch.optim.SGD` has it. The constructor of torch's class isn't called: it
+    imports torch's compiler, which takes seconds."""
+
+    def __init__(self, model: Trainee, rate: float, momentum: float) -> None:
+        self.param_groups = [{"params": list(model.parameters()), "lr": rate, "momentum": momentum}]
+        self.defaults, self.state = {"lr": rate, "momentum": momentum}, {}  # type: ignore[assignment]
+        self._note = weakref.WeakMethod(model.note)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """As torch's."""
+        for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
+            parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+        """As torch's."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        changed = False
+        with torch.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is None:
+                        continue
+                    changed = changed or bool(parameter.grad.any())
+                    before = self.state.get(parameter)
+                    moved = parameter.grad.clone() if before is None else group["momentum"] * before + parameter.grad
+                    self.state[parameter] = moved
+                    parameter -= group["lr"] * moved
+        note = self._note()
+        if note is not None:
+            note(STEP if changed else STEP_WITHOUT_GRADIENTS)
+        return loss

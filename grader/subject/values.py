@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grader.subject.translator import Translator
+from grader.subject.translator import Trainee, Translator
 
 # Taken at import, in case a notebook replaces torch's functions.
 _equal, _isnan, _where = torch.equal, torch.isnan, torch.where
@@ -39,7 +39,8 @@ _PLAIN = frozenset({type(None), bool, int, float, str, Opaque})
 @dataclass(frozen=True)
 class Given:
     """A callable that the subject builds for a student's function from a name and plain data, such as
-    `Given("linear", {"weight": w})`. Its kinds are in `GIVEN`."""
+    `Given("linear", {"weight": w})`. Its kinds are in `GIVEN`. `Given("built", {"handle": "model"})` is what was built under
+    that handle, `Given("optimizer", {"handle": "model"})` its optimizer."""
 
     kind: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -79,7 +80,8 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,
     "same": _same,
-    "translator": Translator,  # the only module: it has a mode
+    "translator": Translator,  # the only modules: they have a mode
+    "trainee": Trainee,
 }
 
 
