@@ -397,13 +397,13 @@ def next_token_probabilities(
     ### BEGIN SOLUTION
     if temperature == 0:
         return F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).to(logits.dtype)
-    ordered, order = (logits / temperature).softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    ordered, order = (logits / temperature).softmax(dim=-1).sort(dim=-1, descending=True)
     if top_k is not None:
         ordered = ordered * (torch.arange(logits.shape[-1], device=logits.device) < top_k)
         ordered = ordered / ordered.sum(dim=-1, keepdim=True)
     if top_p is not None:
         before = ordered.cumsum(dim=-1) - ordered  # the probability of all more probable tokens
-        ordered = ordered * ((before < top_p) | (before == 0))
+        ordered = ordered * (before < top_p)
         ordered = ordered / ordered.sum(dim=-1, keepdim=True)
     return torch.zeros_like(ordered).scatter(-1, order, ordered)
     ### END SOLUTION

@@ -28,12 +28,12 @@ def _row(logits: Tensor, temperature: float, top_k: int | None, top_p: float | N
         largest = int(logits.argmax())
         return torch.tensor([float(token == largest) for token in range(len(logits))], dtype=logits.dtype)
     chances = torch.softmax(logits / temperature, 0)
-    order = sorted(range(len(logits)), key=lambda token: -float(chances[token]))
+    order = chances.detach().argsort(descending=True).tolist()
     if top_k is not None:
         chances = _kept(chances, order[:top_k])
     if top_p is not None:
         stay: list[int] = []
-        while not stay or (sum(float(chances[token]) for token in stay) < top_p and len(stay) < len(order)):
+        while not stay or (sum(chances[stay].tolist()) < top_p and len(stay) < len(order)):
             stay.append(order[len(stay)])
         chances = _kept(chances, stay)
     return chances
@@ -161,7 +161,7 @@ def _cases(draw: Draw) -> list[Case]:
     return [
         case(PLAIN, ()),
         case(WARM, (batch,), cold),
-        case(COLD, (batch,), 0),
+        case(COLD, (batch, 3), 0, logits=_clear(draw, (batch, 3, words), 0).double()),
         case(TOP_K, (batch,), hot, few),
         case(WIDE, (batch,), 1.0, words + draw.integer(2, 6)),
         case(TOP_P, (batch,), 1.0, None, 0.01 * draw.integer(55, 75)),
@@ -231,7 +231,7 @@ EXERCISE = Exercise(
         parts.shape(PLAIN),
         parts.values("a softmax of the logits", 0.5, PLAIN),
         parts.values("divides the logits by the temperature", 1, WARM),
-        parts.values("temperature 0: all on the largest", 1, COLD),
+        replace(parts.float64(COLD, COLD), name="temperature 0: all on the largest"),
         parts.values("top-k: only the most probable stay", 2, TOP_K, WIDE),
         parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
         parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL),
