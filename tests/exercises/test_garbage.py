@@ -69,14 +69,14 @@ GARBAGE = {
 }
 
 
-# Where rejecting is the whole answer, garbage has no share in it.
-ALL_ACCEPTED = {"validate_attention": lambda _weights: None}
+# Where rejecting is the whole answer, or what is done to the arguments, garbage has no share in it.
+ALL_ACCEPTED = {"validate_attention": lambda _weights: None, "clip_gradients": lambda _parameters, _max_norm: 2.0}
 
 
 def instead_of(right, garbage):
     """A function or a class in the place of the right one. Modules have their right parts, but a useless forward."""
     if not isinstance(right, type):
-        return lambda *args: garbage(right(*args), *args)
+        return lambda *args, **named: garbage(right(*args, **named), *args)
 
     class Useless(right):
         def forward(self, *args):
