@@ -48,11 +48,11 @@ FORWARD, BACKWARD, STEP, STEP_WITHOUT_GRADIENTS = range(4)
 
 
 class Trainee(nn.Module):
-    """`model(src, trg)` gives logits (B, T, V), of the tokens of src that aren't padding and of trg up to each position.
+    """`model(src, trg)` gives logits (B, T, V), from src without its padding and from trg up to each position.
 
-    `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum of
-    its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in which
-    order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
+    `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum
+    of its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in
+    which order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ class Trainee(nn.Module):
         seen = read.sum(1, keepdim=True) + written.cumsum(1) / 2 + written
         logits = self.dropout(torch.tanh(seen)) @ self.output.T
         if logits.requires_grad:
-            logits = _Noticed.apply(logits, self)  # type: ignore[no-untyped-call]
+            logits = _Noticed.apply(logits, self)
         return logits
 
     def note(self, event: int) -> None:
@@ -132,7 +132,7 @@ class Descent(torch.optim.Optimizer):
         for parameter in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
             parameter.grad = None if set_to_none else torch.zeros_like(parameter.grad)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """As torch's."""
         loss = None
         if closure is not None:

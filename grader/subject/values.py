@@ -40,8 +40,8 @@ _PLAIN = frozenset({type(None), bool, int, float, str, Opaque})
 @dataclass(frozen=True)
 class Given:
     """A callable that the subject builds for a student's function from a name and plain data, such as
-    `Given("linear", {"weight": w})`. Its kinds are in `GIVEN`. `Given("built", {"handle": "model"})` is what was built under
-    that handle, `Given("optimizer", {"handle": "model"})` its optimizer."""
+    `Given("linear", {"weight": w})`. Its kinds are in `GIVEN`. `Given("built", {"handle": "model"})` is what was built
+    under that handle, `Given("optimizer", {"handle": "model"})` its optimizer."""
 
     kind: str
     data: Mapping[str, Any] = field(default_factory=dict)

@@ -100,7 +100,7 @@ QUESTIONS = (
         wrong=written(
             {
                 15.0: "Nothing is predicted after the last new token. Does the model have to read it?",
-                60.0: "That is without a cache: 10, 11, 12, 13 and 14 tokens. What is in the cache need not be read again.",
+                60.0: "That is without a cache, where each round reads all of the text. Which tokens are in the cache?",
                 5.0: "The prompt has to be read as well.",
                 10.0: "The new tokens have to be read too, but for one.",
                 50.0: "Is the prompt read again for every new token?",
