@@ -1,0 +1,589 @@
+# ---
+# jupyter:
+#   course:
+#     about: a decoder-only language model from an empty cell, trained until it writes
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 11 · A small GPT that writes
+#
+# TODO what it is about and why it matters, in a few sentences.
+#
+# **You need** TODO which lessons before this one, and what else.
+#
+# **Afterwards you can**
+#
+# - TODO what a learner can do then.
+#
+# **Time:** <!-- time -->.
+
+# %%
+import math
+from collections.abc import Iterable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader import check
+
+torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% [markdown]
+# ## 1 · Text as batches
+#
+# ### Exercise 1: `language_batch`
+#
+# Difficulty 2 of 5
+#
+# `ids` (N,) is the whole text as numbers. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
+# `block_size` ids from place `starts[b]` on, `labels[b]` the ids one place further. So `labels[b, t]` is what
+# comes after `inputs[b, t]`.
+#
+# With ids 10, 11, 12, … and `starts` 0 and 5, and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
+# `labels` is [[11, 12, 13], [16, 17, 18]].
+#
+# <details><summary>I would write a loop over `starts`</summary>
+#
+# That is right, and `torch.stack` makes one tensor of the pieces. Without a loop: a table of places (B, block_size)
+# serves as an index of `ids`.
+#
+# </details>
+#
+# <details><summary>My pieces begin at the wrong places</summary>
+#
+# `starts` are places in the text, not numbers of pieces. Two pieces may overlap.
+#
+# </details>
+
+
+# %% exercise="language_batch" role="solution"
+def language_batch(ids: Tensor, starts: Tensor, block_size: int) -> tuple[Tensor, Tensor]:
+    """Pieces of a text, and for each of their tokens the one that comes next.
+
+    ids: (N,), the text; starts: (B,), where each piece begins. Returns (inputs, labels), each (B, block_size).
+    """
+    ### BEGIN SOLUTION
+    places = starts.unsqueeze(-1) + torch.arange(block_size, device=starts.device)  # (B, block_size)
+    return ids[places], ids[places + 1]
+    ### END SOLUTION
+
+
+# %% exercise="language_batch" role="check"
+check(language_batch)
+
+# %% [markdown]
+# ## 2 · What there is to beat
+#
+# ### Exercise 2: `bigram_loss`
+#
+# Difficulty 3 of 5
+#
+# A bigram model knows one token back. Count in `train_ids` how often token j comes right after token i, and add one
+# to each of the vocab_size · vocab_size counts (add-one smoothing), so that no pair is impossible. A row of counts
+# divided by its sum gives the probabilities of what follows token i. Return the mean of −log p, in nats, over all
+# tokens of `test_ids` after its first, as a float.
+#
+# An example with two tokens: `train_ids` 0, 0, 1 has the pairs (0, 0) and (0, 1). The counts are [[2, 2], [1, 1]], so
+# every probability is 1/2, and every loss is log 2 = 0.693.
+#
+# <details><summary>My loss is infinite</summary>
+#
+# A pair of the test text that never stood in the training text has probability 0 if nothing is added. How many of
+# the counts get the one?
+#
+# </details>
+#
+# <details><summary>`counts[first, second] += 1` counts too little</summary>
+#
+# With tensors as an index, a pair that comes three times is still raised once. A loop over the pairs counts right;
+# so do `index_put_` with `accumulate=True` and `torch.bincount`.
+#
+# </details>
+
+
+# %% exercise="bigram_loss" role="solution"
+def bigram_loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+    """The loss in nats of a model that knows one token back: counts of train_ids with one added to each.
+
+    train_ids: (N,); test_ids: (M,). Returns the mean of -log p(token | the one before) over test_ids after its first.
+    """
+    ### BEGIN SOLUTION
+    pairs = train_ids[:-1] * vocab_size + train_ids[1:]
+    counts = torch.bincount(pairs, minlength=vocab_size**2).view(vocab_size, vocab_size) + 1
+    probabilities = counts / counts.sum(dim=1, keepdim=True)
+    return -probabilities[test_ids[:-1], test_ids[1:]].log().mean().item()
+    ### END SOLUTION
+
+
+# %% exercise="bigram_loss" role="check"
+check(bigram_loss)
+
+# %% [markdown]
+# ## 3 · The block
+#
+# These cells are given: lesson 03's attention, lesson 06's rotary positions and lesson 07's feed-forward layers.
+
+# %% role="given"
+from lesson_03 import MultiHeadAttention, merge_heads, split_heads
+
+# %% role="given"
+from lesson_06 import apply_rope
+
+# %% role="given"
+from lesson_07 import FeedForward
+
+
+# %% role="given"
+class RotaryAttention(MultiHeadAttention):
+    """Self-attention of lesson 03 with the rotary positions of lesson 06: x (B, T, E) gives (B, T, E).
+
+    is_causal hides every later token. cache is None or a dict, empty where a text begins: each layer keeps its keys
+    and values there, and x is what comes after them.
+    """
+
+    def forward(self, x: Tensor, is_causal: bool = False, cache: dict | None = None) -> Tensor:
+        query, key, value = (
+            split_heads(project(x), self.num_heads) for project in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        before = cache.get(id(self)) if cache else None  # this layer's keys and values so far
+        seen = before[0].shape[-2] if before else 0
+        positions = torch.arange(seen, seen + x.shape[1], device=x.device)
+        query, key = apply_rope(query, positions), apply_rope(key, positions)
+        if before:
+            key, value = torch.cat([before[0], key], dim=-2), torch.cat([before[1], value], dim=-2)
+        if cache is not None:
+            cache[id(self)] = (key, value)
+        mask = torch.ones(x.shape[1], seen + x.shape[1], dtype=torch.bool, device=x.device)
+        attended = F.scaled_dot_product_attention(query, key, value, mask.tril(seen) if is_causal else mask)
+        return self.out_proj(merge_heads(attended))
+
+
+# %% [markdown]
+# ### Exercise 3: `GPTBlock`
+#
+# Difficulty 3 of 5
+#
+# Lesson 07's block with three changes. It is pre-norm (lesson 05): x + dropout(sublayer(norm(x))), and nothing is
+# normalised after the addition. Its attention is `RotaryAttention(d_model, num_heads)` from the cell above. And it is
+# causal: call the attention with `is_causal=True`. The attributes are `norm1`, `attention`, `norm2`, `feed_forward` and
+# `dropout`.
+#
+# `forward(x)` gives back the shape of x. It has a second argument, `cache=None`, for section 8: hand it on to the
+# attention, `cache=cache`. That is all there is to do about it here.
+#
+# <details><summary>"forward() got an unexpected keyword argument"</summary>
+#
+# Which class did you make `self.attention` from? `MultiHeadAttention` knows neither `is_causal` nor `cache`.
+#
+# </details>
+#
+# <details><summary>Only "in train mode" fails</summary>
+#
+# There the check drops everything (`dropout` is nearly 1). What is left of the block when the outputs of both
+# sub-layers are gone?
+#
+# </details>
+
+
+# %% exercise="GPTBlock" role="solution"
+class GPTBlock(nn.Module):
+    """Attention, then the feed-forward layers; each gets a norm before it, dropout and addition after it (pre-norm).
+
+    Has norm1 and norm2 (nn.LayerNorm), attention (RotaryAttention), feed_forward (FeedForward) and dropout
+    (nn.Dropout). forward takes x (B, T, E) and a cache for the attention, or None; it returns (B, T, E).
+    """
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def forward(self, x: Tensor, cache: dict | None = None) -> Tensor:
+        ### BEGIN SOLUTION
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+        ### END SOLUTION
+
+
+# %% exercise="GPTBlock" role="check"
+check(GPTBlock)
+
+# %% [markdown]
+# ## 4 · The model
+#
+# ### Exercise 4: `GPT`
+#
+# Difficulty 4 of 5
+#
+# Token ids (B, T) in, logits (B, T, V) out: `token_embedding`, then each of the `blocks` (an `nn.ModuleList` of
+# `num_layers` blocks), then the last `norm`, then `head`. No table of positions: the attention turns its queries and
+# keys. The last norm is needed because a pre-norm block ends in an addition: nothing has normalised the sum yet.
+#
+# `head` is an `nn.Linear` without a bias, and its weight **is** the embedding's: one parameter with two names. Take
+# the head's for both, `self.token_embedding.weight = self.head.weight`: `nn.Linear` draws small numbers, and with
+# those of `nn.Embedding` the first logits would be far too large.
+#
+# Keep `max_length` as an attribute. More than `max_length` tokens in a call raise a `ValueError` that names both
+# numbers.
+#
+# `forward(tokens)` returns the logits. With a cache, `forward(tokens, cache)`, hand the cache to each of the blocks and
+# return `(logits, cache)`. The cache is a dict; an empty one, `{}`, begins a text. It counts even when it is empty:
+# only None means that there is none.
+#
+# <details><summary>With a cache I get a tensor where a pair is expected</summary>
+#
+# `if cache:` is False for an empty dict. Which comparison asks for None and nothing else?
+#
+# </details>
+#
+# <details><summary>The weights are not shared though I copied them</summary>
+#
+# Two parameters with equal numbers go apart with the first training step. Assign the parameter itself, not its
+# numbers.
+#
+# </details>
+
+
+# %% exercise="GPT" role="solution"
+class GPT(nn.Module):
+    """A decoder-only language model: embedding, pre-norm blocks, a last norm, and a head that shares the embedding.
+
+    Has token_embedding (nn.Embedding), blocks (nn.ModuleList of GPTBlock), norm (nn.LayerNorm), head (nn.Linear without
+    a bias, its weight the embedding's) and max_length. forward takes tokens (B, T), ids, and returns logits (B, T, V);
+    with a cache (a dict, empty at first) it returns (logits, cache). ValueError beyond max_length.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        max_length: int = 256,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.token_embedding.weight = self.head.weight
+        ### END SOLUTION
+
+    def forward(self, tokens: Tensor, cache: dict | None = None) -> Tensor | tuple[Tensor, dict]:
+        ### BEGIN SOLUTION
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+        ### END SOLUTION
+
+
+# %% exercise="GPT" role="check"
+check(GPT)
+
+# %% [markdown]
+# ## 5 · Training
+#
+# ### Exercise 5: `clip_gradients`
+#
+# Difficulty 2 of 5
+#
+# All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry
+# of every parameter. Where that norm is larger than `max_norm`, multiply every gradient by max_norm / norm, so
+# that the long vector keeps its direction and gets the length `max_norm`. Otherwise leave the gradients alone. Return
+# the norm *before*, as a float, in both cases.
+#
+# `parameters` is what `model.parameters()` gives: it can be walked over **once**. A parameter that took no part in the
+# loss has `.grad` None. Without torch's own clipping (`clip_grad_norm_` and its relatives).
+#
+# <details><summary>Nothing is clipped with `model.parameters()`, with a list it works</summary>
+#
+# A second `for` over a generator finds it empty. Make a list first.
+#
+# </details>
+#
+# <details><summary>"'NoneType' object has no attribute …"</summary>
+#
+# One of the parameters has no gradient. It adds nothing to the norm.
+#
+# </details>
+
+
+# %% exercise="clip_gradients" role="solution"
+def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
+    """Rescale the gradients of all parameters together, in place, where their norm is larger than max_norm.
+
+    parameters: what can be walked over once; `.grad` may be None. Returns the norm before.
+    """
+    ### BEGIN SOLUTION
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(gradient.square().sum().item() for gradient in gradients))
+    if norm > max_norm:
+        for gradient in gradients:
+            gradient.mul_(max_norm / norm)
+    return norm
+    ### END SOLUTION
+
+
+# %% exercise="clip_gradients" role="check"
+check(clip_gradients)
+
+# %% [markdown]
+# ## 6 · From logits to a distribution
+#
+# ### Exercise 6: `next_token_probabilities`
+#
+# Difficulty 4 of 5
+#
+# From logits (..., V) to probabilities (..., V), in three steps. Each may be left out, and each ends with rows that sum
+# to one:
+#
+# 1. **Temperature.** Divide the logits by `temperature`, then softmax. At temperature 0 there is nothing to divide
+#    by: all the probability is on the largest logit.
+# 2. **Top-k.** Only the `top_k` most probable tokens stay. With more than V, all stay.
+# 3. **Top-p.** Of what is left, the fewest tokens whose probabilities together reach `top_p` stay, the most probable
+#    first, and at least one.
+#
+# Tokens that don't stay get probability 0, the others are divided by their sum. The result is in the
+# vocabulary's order. Where two logits are equal at the border, either may stay.
+#
+# With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two
+# stay, with 0.625 and 0.375.
+#
+# <details><summary>One token too few stays under top-p</summary>
+#
+# The token with which the sum gets to `top_p` belongs to those that stay. Ask of each token: what is the sum of those
+# *before* it?
+#
+# </details>
+#
+# <details><summary>After sorting, I don't know which token is which</summary>
+#
+# `sort` returns the order as well. `scatter` puts numbers back where they came from; so does sorting the order itself.
+#
+# </details>
+
+
+# %% exercise="next_token_probabilities" role="solution"
+def next_token_probabilities(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """The distribution that the next token is drawn from: temperature, then top-k, then top-p.
+
+    logits: (..., V). Returns probabilities (..., V) in the vocabulary's order; rows sum to one. temperature 0 puts all
+    on the largest. top_p in (0, 1]: the fewest tokens that reach it, at least one.
+    """
+    ### BEGIN SOLUTION
+    if temperature == 0:
+        return F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).to(logits.dtype)
+    ordered, order = (logits / temperature).softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    if top_k is not None:
+        ordered = ordered * (torch.arange(logits.shape[-1], device=logits.device) < top_k)
+        ordered = ordered / ordered.sum(dim=-1, keepdim=True)
+    if top_p is not None:
+        before = ordered.cumsum(dim=-1) - ordered  # the probability of all more probable tokens
+        ordered = ordered * ((before < top_p) | (before == 0))
+        ordered = ordered / ordered.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(ordered).scatter(-1, order, ordered)
+    ### END SOLUTION
+
+
+# %% exercise="next_token_probabilities" role="check"
+check(next_token_probabilities)
+
+# %% [markdown]
+# ## 7 · Writing
+#
+# ### Exercise 7: `generate`
+#
+# Difficulty 3 of 5
+#
+# Write `new_tokens` tokens after the `prompt` (B, T), one after the other: logits of the model, the last position's,
+# `next_token_probabilities` with whatever is in `sampling` (`temperature`, `top_k`, `top_p`), one draw for each row,
+# the drawn tokens appended. `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator that starts
+# with the same seed draws the same tokens.
+#
+# The model takes `model.max_length` tokens at most. Where the text is longer, give it the last `max_length` tokens.
+# What is returned is the whole text, (B, T + new_tokens).
+#
+# As in lesson 08: eval mode, no gradients, and afterwards the mode that the model was in.
+#
+# <details><summary>What are the two stars before `sampling`?</summary>
+#
+# They gather the named arguments that `generate` doesn't know itself: `generate(…, temperature=0.8)` makes `sampling`
+# the dict {"temperature": 0.8}. The same two stars in a call spread it out again: `next_token_probabilities(logits,
+# **sampling)`.
+#
+# </details>
+#
+# <details><summary>"… tokens, but max_length is …"</summary>
+#
+# The text grows, what the model takes does not. Which part of the text matters for the next token?
+#
+# </details>
+
+
+# %% exercise="generate" role="solution"
+def generate(
+    model: nn.Module, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: float | None
+) -> Tensor:
+    """Write new_tokens tokens after the prompt, each drawn from the model's distribution.
+
+    prompt: (B, T). model(tokens) gives logits (B, T, V) for at most model.max_length tokens. sampling goes to
+    next_token_probabilities. Returns (B, T + new_tokens), the prompt included.
+    """
+    ### BEGIN SOLUTION
+    was_training = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            probabilities = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(probabilities, 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was_training)
+    return tokens
+    ### END SOLUTION
+
+
+# %% exercise="generate" role="check"
+check(generate)
+
+# %% [markdown]
+# ## 8 · With a cache
+#
+# ### Exercise 8: `generate_with_cache`
+#
+# Difficulty 4 of 5
+#
+# The same tokens as `generate` from a generator with the same seed, with less work. `model(tokens, cache)` returns
+# `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and from
+# then on only the token that is new: what came before is in the cache. Prompt and new tokens together are at most
+# `model.max_length` here, so nothing has to be cut.
+#
+# Again: eval mode, no gradients, and afterwards the mode that the model was in.
+#
+# <details><summary>My text repeats itself, or differs from `generate`'s after the first new token</summary>
+#
+# Print the shape of what you give the model in each step. It should be (B, T), then (B, 1), (B, 1), …
+#
+# </details>
+
+
+# %% exercise="generate_with_cache" role="solution"
+def generate_with_cache(
+    model: nn.Module, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: float | None
+) -> Tensor:
+    """What generate writes, with one new token at a time through the model.
+
+    prompt: (B, T). model(tokens, cache) gives (logits, cache); an empty dict begins a text. Returns
+    (B, T + new_tokens), the prompt included; at most model.max_length tokens.
+    """
+    ### BEGIN SOLUTION
+    was_training = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            probabilities = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(probabilities, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was_training)
+    return tokens
+    ### END SOLUTION
+
+
+# %% exercise="generate_with_cache" role="check"
+check(generate_with_cache)
+
+# %% [markdown]
+# ## 9 · Quiz
+#
+# ### Exercise 9: `quiz_11`
+#
+# Difficulty 2 of 5
+#
+# Answer in the cell below, then run the check. A wrong answer gets a hint, and you may try again.
+#
+# 1. `pairs_in_block` (a whole number): `block_size` is 64 and the batch has 16 pieces. How many predictions of a next
+#    token does one batch train?
+# 2. `uniform_loss` (a number, to two decimals): a vocabulary of 50 characters, and a model that knows nothing: all are
+#    equally probable. What is its loss in nats?
+# 3. `kept` (a whole number): probabilities 0.4, 0.25, 0.2, 0.1, 0.05, and `top_p=0.8`. How many tokens stay?
+# 4. `after_top_k` (a number, to two decimals): the same probabilities, `top_k=2`. What is the probability of the first
+#    token now?
+# 5. `clipped` (a number, to two decimals): two parameters, gradients [3, 0] and [0, 4], `max_norm` 1. What does the 4
+#    become?
+# 6. `fed` (a whole number): a prompt of 10 tokens, 5 new ones. How many tokens go through the model in all with
+#    `generate_with_cache`?
+# 7. `high_temperature` (a letter): the temperature goes up and up. The distribution comes near to
+#    - a. all on the most probable token;
+#    - b. the distribution of the logits at temperature 1;
+#    - c. the same probability for every token;
+#    - d. all on the least probable token.
+# 8. `why_last_norm` (a letter): why does the model normalise once more after its last block?
+#    - a. a pre-norm block ends in an addition, so its output isn't normalised;
+#    - b. the head's weight is shared, so its input must be a probability;
+#    - c. without it the future would leak;
+#    - d. so that every block has the same number of norms.
+#
+# <details><summary>How is `fed` counted?</summary>
+#
+# The last new token is drawn and returned. Does the model have to read it?
+#
+# </details>
+
+# %% exercise="quiz_11" role="solution"
+quiz_11 = {
+    "pairs_in_block": ...,  # a whole number
+    "uniform_loss": ...,  # a number, to two decimals
+    "kept": ...,  # a whole number
+    "after_top_k": ...,  # a number, to two decimals
+    "clipped": ...,  # a number, to two decimals
+    "fed": ...,  # a whole number
+    "high_temperature": ...,  # "a", "b", "c" or "d"
+    "why_last_norm": ...,  # "a", "b", "c" or "d"
+}
+### BEGIN SOLUTION
+quiz_11 = {
+    "pairs_in_block": 1024,
+    "uniform_loss": 3.91,
+    "kept": 3,
+    "after_top_k": 0.62,
+    "clipped": 0.8,
+    "fed": 14,
+    "high_temperature": "c",
+    "why_last_norm": "a",
+}
+### END SOLUTION
+
+# %% exercise="quiz_11" role="check"
+check(quiz_11, "quiz_11")
+
+# %% [markdown]
+# ## What you can do now
+#
+# TODO what was learnt, and what to read next.
