@@ -1,7 +1,8 @@
 # ---
 # jupyter:
 #   course:
-#     about: a decoder-only language model from an empty cell, trained until it writes
+#     about: a decoder-only language model, trained on this course's text until it writes, and how its words are drawn
+#     picture: the probabilities of the next character, with sliders for temperature, top-k and top-p
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -15,30 +16,93 @@
 # %% [markdown]
 # # 11 · A small GPT that writes
 #
-# TODO what it is about and why it matters, in a few sentences.
+# Lesson 08's model was told what to say: for each date there is one right answer. This one is told nothing but a
+# text, and its only question is: *which character comes next?* Whoever can answer that can write. You build the model
+# from pieces that you know, train it for half a minute, and watch noise turn into letters, letters into
+# words, and words into something that sounds like this course.
 #
-# **You need** TODO which lessons before this one, and what else.
+# **You need** lesson 03 (attention), lesson 04 (the causal mask), lesson 05 (pre-norm), lesson 06 (rotary positions),
+# lesson 07 (the feed-forward layers), lesson 08 (how a model is trained) and lesson 09 (the key-value cache).
 #
 # **Afterwards you can**
 #
-# - TODO what a learner can do then.
+# - say what a language model is asked, and what a stupid one already knows;
+# - write a decoder-only model, down to the last norm and the shared weight, and write it again from memory;
+# - train it, with gradients that are clipped;
+# - draw its next token with temperature, top-k and top-p, and let it write, with a cache and without.
 #
-# **Time:** <!-- time -->.
+# **Time:** <!-- time -->. The plan: the text → what there is to beat → the block → the model → training → the
+# distribution → writing → the cache → from an empty cell → the large ones → a quiz.
+#
+# | letter | meaning | here |
+# | --- | --- | --- |
+# | `B` | batch: pieces of text handled together | 8 |
+# | `T` | characters in a piece, `block_size` | 128 |
+# | `V` | `vocab_size`: the characters that occur | 75 |
+# | `E`, `H` | `d_model`, `num_heads` | 64, 4 |
 
 # %%
 import math
+import time
 from collections.abc import Iterable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check
+from grader import check, compare_guess, predict
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
-# ## 1 · Text as batches
+# ## 1 · A text as numbers
+#
+# The text is at hand: the prose of lessons 00 to 10, without code, formulas and quizzes. Its paragraphs are in random
+# order. It is small, about as long as a short novel's first third, and it has an advantage: you know how it should
+# sound.
+
+# %%
+from grader.models.gpt import course_text
+
+text = course_text()
+print(len(text), "characters,", len(text.split()), "words")
+print(text[:600])
+
+# %% [markdown]
+# A token is one character, as in lesson 08. Upper and lower case differ, and the end of a line is a character too.
+
+# %%
+CHARACTERS = sorted(set(text))
+V = len(CHARACTERS)
+id_of = {character: i for i, character in enumerate(CHARACTERS)}
+
+
+def encode(some_text):
+    """A text as ids (1, T)."""
+    return torch.tensor([[id_of[character] for character in some_text]])
+
+
+def decode(ids):
+    """Ids (T,) as a text."""
+    return "".join(CHARACTERS[i] for i in ids.tolist())
+
+
+print(V, "characters:", repr("".join(CHARACTERS)))
+print("attention as ids:", encode("attention")[0].tolist())
+
+# %% [markdown]
+# The last tenth is **held out**: the model never learns from it, and is judged by it alone.
+
+# %%
+ids = encode(text)[0]
+cut = len(ids) * 9 // 10
+train_ids, test_ids = ids[:cut], ids[cut:]
+print("to learn from:", len(train_ids), " held out:", len(test_ids))
+
+# %% [markdown]
+# What is asked? Take any piece of the text. At its first character: what is the second? At its second: what is the
+# third? So a piece of 128 characters is 128 questions, and the answers stand in the text, one place further. Nobody has
+# to label anything. That is why such models can be trained on whatever people have written.
 #
 # ### Exercise 1: `language_batch`
 #
@@ -83,6 +147,27 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
+# A loss of 1.6: is that good? Only beside something. Lesson 08 had one such number, the loss of a model that knows
+# nothing and gives all V characters the same probability: log V. The next model knows how often each character occurs
+# in the training text, and nothing else. It is called a **unigram** model.
+
+# %%
+shares = torch.bincount(train_ids, minlength=V) + 1  # one is added to each, so that none is impossible
+shares = shares / shares.sum()
+uniform = math.log(V)
+unigram = -shares[test_ids].log().mean().item()
+for i in shares.argsort(descending=True)[:5].tolist():
+    print(repr(CHARACTERS[i]), f"{shares[i]:.3f}")
+print(f"uniform: {uniform:.2f} nats   unigram: {unigram:.2f} nats")
+
+# %% [markdown]
+# A **bigram** model looks back one character. After "q" comes "u", after a full stop a space or the end of the line. It
+# is a table of V rows and V columns, counted once.
+
+# %%
+predict("11_bigram", "How far does one character of context bring the loss down?", low=0, high=4.32, unit="nats")
+
+# %% [markdown]
 # ### Exercise 2: `bigram_loss`
 #
 # Difficulty 3 of 5
@@ -126,6 +211,16 @@ def bigram_loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
 
 # %% exercise="bigram_loss" role="check"
 check(bigram_loss)
+
+# %% role="try"
+# Try it: the guess, and what came out.
+my_bigram = bigram_loss(train_ids, test_ids, V)
+compare_guess("11_bigram", round(my_bigram, 2))
+
+# %% [markdown]
+# That is the number to beat. Counting goes no further: a table for ten characters of context would have
+# 75 to the power of ten rows, and nearly all of them would be empty. A model that can do better has to find out what
+# different beginnings have in common.
 
 # %% [markdown]
 # ## 3 · The block
@@ -305,6 +400,10 @@ check(GPT)
 # %% [markdown]
 # ## 5 · Training
 #
+# A step is lesson 08's: guess, compare, adjust. One thing is new. Now and then a batch gives a gradient that is many
+# times as long as usual, and a single such step can spoil what a hundred have learnt. So the gradient's length is
+# limited before the step. This is called **clipping**.
+#
 # ### Exercise 5: `clip_gradients`
 #
 # Difficulty 2 of 5
@@ -348,6 +447,83 @@ def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float
 
 # %% exercise="clip_gradients" role="check"
 check(clip_gradients)
+
+
+# %%
+def train_step(model, optimizer, inputs, labels, clip, max_norm=1.0):
+    """One step on one batch; returns the loss before it and the norm of the gradients before they were clipped."""
+    loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    norm = clip(model.parameters(), max_norm)
+    optimizer.step()
+    return loss.item(), norm
+
+
+# %% [markdown]
+# Now the training. `Training` takes your functions, so it is your model that learns, from your batches, with your
+# clipping. Every 100 steps it is judged on text that it hasn't seen: the loss, and how many characters it guesses
+# right.
+
+
+# %%
+@torch.no_grad()
+def judged(model, length=128):
+    """On the text held out: the mean loss, and the share of characters that are the likeliest guess."""
+    rows = test_ids[: (len(test_ids) - 1) // length * length + 1]
+    wanted = rows[1:].view(-1, length)
+    was_training = model.training
+    logits = model.eval()(rows[:-1].view(-1, length))
+    model.train(was_training)
+    loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten()).item()
+    return loss, (logits.argmax(dim=-1) == wanted).float().mean().item()
+
+
+# %%
+class Training:
+    """A model that learns: `batch_of` cuts its batches, `clip` limits its gradients. It can be stopped and go on."""
+
+    def __init__(self, model, batch_of, clip, steps=1000, seed=0, batch_size=8, block_size=128, peak=0.006):
+        self.model, self.batch_of, self.clip, self.steps, self.peak = model, batch_of, clip, steps, peak
+        self.shape = (batch_size, block_size)
+        self.optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.losses, self.norms, self.held_out, self.shares = [], [], {}, {}
+        self.judge()
+
+    @property
+    def done(self):
+        return len(self.losses)
+
+    def judge(self):
+        self.held_out[self.done], self.shares[self.done] = judged(self.model)
+
+    def one_step(self):
+        batch_size, block_size = self.shape
+        starts = torch.randint(len(train_ids) - block_size, (batch_size,), generator=self.generator)
+        rise, fall = (self.done + 1) / 50, (self.steps - self.done) / (self.steps - 49)
+        self.optimizer.param_groups[0]["lr"] = self.peak * min(rise, fall)
+        loss, norm = train_step(self.model, self.optimizer, *self.batch_of(train_ids, starts, block_size), self.clip)
+        self.losses.append(loss)
+        self.norms.append(norm)
+
+
+# %%
+def go_on(run, until, monitor=None, every=100):
+    """Up to step `until`, or until the kernel is interrupted."""
+    run.model.train()
+    try:
+        while run.done < until:
+            run.one_step()
+            if run.done % every == 0:
+                run.judge()
+            if monitor is not None:
+                monitor.show(run.losses, run.shares)
+    except KeyboardInterrupt:
+        print(f"Interrupted at step {run.done} of {run.steps}. Run the cell again to go on.")
+    finally:
+        if monitor is not None:
+            monitor.show(run.losses, run.shares, now=True)
 
 # %% [markdown]
 # ## 6 · From logits to a distribution
