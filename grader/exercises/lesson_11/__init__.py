@@ -1,4 +1,4 @@
-"""Lesson 11, TODO its subject."""
+"""Lesson 11, a small GPT: batches of text, a decoder-only model, sampling, writing with and without a cache."""
 
 NAMES = (
     "language_batch",
