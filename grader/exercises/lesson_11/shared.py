@@ -37,11 +37,12 @@ def whole_numbers(case: str, weight: float = 0.5) -> Part:
 # --- a model: sizes and parameters ------------------------------------------------------------------------------------
 
 
-def rotary_sizes(draw: Draw, *others: str, but: int = 0, **fixed: int) -> dict[str, int]:
-    """Distinct sizes with E = H * D, an even D (rotary positions turn pairs) and not `but` heads."""
+def rotary_sizes(draw: Draw, *others: str, but: int) -> dict[str, int]:
+    """Distinct sizes with E = H * D, an even D (rotary positions turn pairs), not `but` heads, six tokens or more."""
     heads = [n for n in (2, 3, 5) if n != but][draw.integer(0, 2)]
     width = (6, 8, 10)[draw.integer(0, 3)]
-    return draw.sizes("B", "T", "F", *others, H=heads, D=width, E=heads * width, **fixed)
+    length = (7, 11, 13)[draw.integer(0, 3)]
+    return draw.sizes("B", "F", *others, H=heads, D=width, E=heads * width, T=length)
 
 
 def two_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]:
@@ -49,7 +50,7 @@ def two_sizes(draw: Draw, *others: str) -> tuple[dict[str, int], dict[str, int]]
     first = second = rotary_sizes(draw, *others, but=2)
     while second["E"] == first["E"] or second["F"] == first["F"]:
         second = rotary_sizes(draw, *others, but=first["H"])
-    return tuple({**sizes, "T": max(sizes["T"], 5)} for sizes in (first, second))  # type: ignore[return-value]
+    return first, second
 
 
 def gpt_state(draw: Draw, sizes: Mapping[str, int]) -> State:
@@ -90,8 +91,8 @@ def block(state: Mapping[str, Tensor], heads: int, x: Tensor, kept: float = 1.0)
 
 @dataclass(frozen=True)
 class Rotary(Attention):
-    """Attention of a block; `turns`: whether queries and keys get their positions, `causal`: whether later tokens are
-    hidden, or with "too much" the token itself as well."""
+    """Attention of a block, all from what would be its query; `turns`: whether queries and keys get their positions,
+    `causal`: whether later tokens are hidden, or with "too much" the token itself as well."""
 
     turns: bool = True
     causal: str = "yes"
@@ -99,8 +100,7 @@ class Rotary(Attention):
     def __call__(
         self, state: Mapping[str, Tensor], heads: int, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
     ) -> Tensor:
-        inputs = {"q_proj": query, "k_proj": key, "v_proj": value}
-        q, k, v = (_linear(state, name, x).unflatten(-1, (heads, -1)).transpose(1, 2) for name, x in inputs.items())
+        q, k, v = (_linear(state, f"{name}_proj", query).unflatten(-1, (heads, -1)).transpose(1, 2) for name in "qkv")
         length = query.shape[1]
         if self.turns:
             q, k = turned(q, torch.arange(length)), turned(k, torch.arange(length))
@@ -110,7 +110,7 @@ class Rotary(Attention):
         return _linear(state, "out_proj", (scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
 
-PRE_NORM = Block(first=Layer("norm1", "pre"), second=Layer("norm2", "pre"), normed=True, attention=Rotary())
+PRE_NORM = Block(first=Layer("norm1", "pre"), second=Layer("norm2", "pre"), attention=Rotary())
 
 
 @dataclass(frozen=True)
