@@ -640,7 +640,7 @@ logits = course(encode("Attention i"))[0, -1]
 for temperature in (0.5, 1.0, 2.0):
     reached = (logits / temperature).softmax(dim=-1).sort(descending=True).values.cumsum(dim=0)
     needed = (reached < 0.9).sum().item() + 1
-    print(f"temperature {temperature}: {needed} characters")
+    print(f"temperature {temperature}: characters needed {needed}")
 compare_guess("11_hot", needed)
 
 # %% role="draw"
