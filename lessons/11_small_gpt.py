@@ -589,7 +589,7 @@ print(f"clipped in {(my_norms > 1).float().mean():.0%} of the steps")
 # %% [markdown]
 # Half a nat is a lot. A model whose loss is L is as unsure as if it had to choose among e to the power of L
 # characters that are equally likely; this number is called its **perplexity**. The bigram model chooses among 11 or 12,
-# yours among 5.
+# yours among 4 or 5.
 #
 # If a cell above raised an error, an exercise isn't finished, and that is no obstacle for now. The course has a
 # model of its own. It has the same parts and four layers, and it was trained for 2400 steps with dropout. Whatever

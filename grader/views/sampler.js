@@ -8,7 +8,7 @@ import { Picture, rendering } from "./view.js";
 const ROWS = 12; // characters with a bar
 const MANY = 40;
 const STORY =
-  "The bars are what is drawn from; the thin line beside each is where it ended without temperature, top-k and top-p. " +
+  "The bars are what is drawn from; the thin line on each is where it ended without temperature, top-k and top-p. " +
   "Draw a character, or press one to choose it yourself.";
 
 class Sampler extends Picture {

@@ -56,7 +56,10 @@ def test_the_text_is_plain_prose_of_the_course():
         ),
         ("| a | table |\n\n```python\ncode()\n```", []),
         ("Too short.", []),
-        ("A formula, $x^2$, spoils the sentence. The sentence after it stays.", ["The sentence after it stays."]),
+        (
+            "A formula, $x^2$, spoils the sentence. The sentence that comes after it stays.",
+            ["The sentence that comes after it stays."],
+        ),
         (
             "- one item of a list, long enough;\n- another one, which ends as it should.",
             ["Another one, which ends as it should."],
