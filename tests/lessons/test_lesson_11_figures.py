@@ -20,7 +20,6 @@ LINES = [
     "148220 characters, 27612 words",
     "to learn from: 133398  held out: 14822",
     "uniform: 4.32 nats   unigram: 3.09 nats",
-    "It came out: 2.44 nats",
     "parameters: 71872",
     "after 100 steps better than a bigram model: True",
     "nats below the bigram model, more than half a nat: True",
@@ -66,6 +65,11 @@ def test_the_unigram_loss_is_that_of_counts_with_one_added(lesson):
     counts, size = Counter(train), len(set(course_text()))
     losses = [-math.log((counts[character] + 1) / (len(train) + size)) for character in test]
     assert lesson["unigram"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
+
+
+def test_the_bigram_model_chooses_among_11_or_12(lesson):
+    loss = lesson["bigram_loss"](lesson["train_ids"], lesson["test_ids"], lesson["V"])
+    assert 11 < math.exp(loss) < 12
 
 
 def test_a_stopped_training_goes_on_where_it_was(lesson):
