@@ -103,7 +103,9 @@ EXERCISE = Exercise(
         parts.shape("two sequences"),
         parts.values("normalises, attends to what came before, adds", 2, QUIET),
         parts.values("normalises, feed-forward layers, adds", 2, "two sequences"),
-        parts.values("drops each sub-layer's output before it is added, in train mode", 1, TRAIN),
+        parts.after_values(
+            parts.values("drops each sub-layer's output before it is added, in train mode", 1, TRAIN), "two sequences"
+        ),
         parts.float64(OTHER, "two sequences", weight=0.5),
         parts.unchanged("two sequences", weight=0.5),
         parts.gradients("two sequences"),

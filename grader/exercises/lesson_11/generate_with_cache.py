@@ -32,8 +32,9 @@ from grader.exercises.lesson_11.writing import (
     records_nothing,
     writes,
     written,
+    wrong,
 )
-from grader.spec.exercise import Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
 
 
@@ -80,7 +81,7 @@ def _one_by_one(session: Session) -> Finding | None:
     if not 0 < before <= longest:
         message = f"{before} tokens went through the model for a text of {longest}."
         return Finding("cache-not-used", message)
-    return None
+    return None if wrong(session, SURE) is None else not_judged("values-first")
 
 
 def _repeats(session: Session) -> bool:
