@@ -1,9 +1,13 @@
-"""Lesson 08's training: seconds to 99 % and the final loss over five seeds, beside what a model could say that doesn't
-read the source; and its model beside the same one built from `nn.Transformer`.
+"""The trainings of lessons 08 and 11 over five seeds.
+
+    python benchmarks/training.py [08|11] [THREADS]     # both lessons, one thread
+
+Lesson 08: seconds to 99 % and the final loss, beside what a model could say that doesn't read the source; and its model
+beside the same one built from `nn.Transformer`. Lesson 11: the loss on the
+text held out beside the baselines, and characters a second that are written with and without the cache.
 
 Everything that is measured is made by the lesson's own cells. Seconds are those of the steps; judging the test dates
 every 20 steps is not counted. Processor seconds are printed beside them, since other programs make the clock run on.
-An argument sets the number of threads.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from torch import Tensor, nn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripts.train_dates import SIZES, run_lesson
+from scripts.train_gpt import LESSON as SMALL_GPT
 
 SEEDS = range(5)
 EVERY = 20
@@ -153,10 +158,69 @@ def dates() -> None:
     compare(lesson)
 
 
+def small_gpt() -> None:
+    """Lesson 11: the baselines, the training over the seeds, and writing with and without the cache."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        lesson = run_lesson(until="generate_with_cache", training=False, lesson=SMALL_GPT)
+    bigram = lesson["bigram_loss"](lesson["train_ids"], lesson["test_ids"], lesson["V"])
+    print(f"nats on the text held out: uniform {lesson['uniform']:.2f}, unigram {lesson['unigram']:.2f}", end="")
+    print(f", bigram {bigram:.2f}")
+    print(f"{'seed':>4}{'below bigram, s':>17}{'at step':>9}{'whole run, s':>14}{'processor s':>13}{'final loss':>12}")
+    found = []
+    for seed in SEEDS:
+        found.append(learn_text(lesson, seed, bigram))
+        passed, step, clock, work, loss = found[-1]
+        print(f"{seed:4}{passed:17.1f}{step:9}{clock:14.1f}{work:13.1f}{loss:12.2f}", flush=True)
+    print(f"whole run: median {statistics.median(one[2] for one in found):.1f} s, ", end="")
+    print(f"worst {max(one[2] for one in found):.1f} s; highest loss {max(one[4] for one in found):.2f}")
+    write(lesson)
+
+
+def learn_text(lesson: dict[str, Any], seed: int, bigram: float) -> tuple[float, int, float, float, float]:
+    """Seconds and steps until the loss is below the bigram model's; seconds and processor seconds of the whole run,
+    the loss at its end. To judge is not counted."""
+    torch.manual_seed(seed)
+    model = lesson["GPT"](lesson["V"], **lesson["SIZES"])
+    run = lesson["Training"](model, lesson["language_batch"], lesson["clip_gradients"], seed=seed)
+    clock = work = 0.0
+    passed = (float("inf"), 0)
+    while run.done < run.steps:
+        start, start_work = time.perf_counter(), time.process_time()
+        for _ in range(EVERY):
+            run.one_step()
+        clock, work = clock + time.perf_counter() - start, work + time.process_time() - start_work
+        if not passed[1] or run.done == run.steps:
+            run.judge()
+            if not passed[1] and run.held_out[run.done] < bigram:
+                passed = (clock, run.done)
+    return *passed, clock, work, run.held_out[run.done]
+
+
+def write(lesson: dict[str, Any]) -> None:
+    """Characters a second for one text and for sixteen at once, with and without the cache, in turns."""
+    model = lesson["GPT"](lesson["V"], **(lesson["SIZES"] | {"max_length": 512}))
+    print(f"\n{'characters a second':26}{'without cache':>15}{'with cache':>12}{'ratio':>8}")
+    for texts, length in ((1, 100), (1, 400), (16, 400)):
+        prompt = lesson["encode"]("The model ").expand(texts, -1)
+        times: list[list[float]] = [[], []]
+        for _ in range(3):
+            for taken, function in zip(times, (lesson["generate"], lesson["generate_with_cache"]), strict=True):
+                start = time.perf_counter()
+                function(model, prompt, length, torch.Generator().manual_seed(0))
+                taken.append(time.perf_counter() - start)
+        without, cached = (texts * length / statistics.median(taken) for taken in times)
+        title = f"{texts} text{'s' if texts > 1 else ''}, {length} new"
+        print(f"{title:26}{without:15.0f}{cached:12.0f}{cached / without:8.1f}", flush=True)
+
+
 def main() -> None:
-    """Print what was measured, lesson by lesson."""
-    torch.set_num_threads(int(sys.argv[1]) if len(sys.argv) > 1 else 1)  # the lesson takes one
-    dates()
+    """Print what was asked for."""
+    lessons = {"08": dates, "11": small_gpt}
+    asked = [name for name in sys.argv[1:] if name in lessons]
+    threads = [name for name in sys.argv[1:] if name not in lessons]
+    torch.set_num_threads(int(threads[0]) if threads else 1)  # the lessons take one
+    for name in asked or lessons:
+        lessons[name]()
 
 
 if __name__ == "__main__":

@@ -25,17 +25,17 @@ STORED = ROOT / "grader" / "models"
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "dropout": 0.0, "max_length": 40}
 
 
-def run_lesson(until: str, training: bool = True) -> dict[str, Any]:
-    """The names that the lesson's cells bind, up to and with the first that binds `until`. Left out are checks, what
-    only draws or answers a prediction, what calls a student's exercise and, without `training`, what trains."""
-    namespace: dict[str, Any] = {"__name__": "lesson_08"}
+def run_lesson(until: str, training: bool = True, lesson: Path = LESSON) -> dict[str, Any]:
+    """The names that a lesson's cells bind, up to and with the first that binds `until`. Left out are checks, what only
+    draws or answers a prediction, what calls a student's exercise and, without `training`, what trains."""
+    namespace: dict[str, Any] = {"__name__": f"lesson_{lesson.name[:2]}"}
     left_out = ["check", "try", "draw", "answer", *([] if training else ["train"])]
-    for cell in read_folder(LESSON.parent)[LESSON.stem].cells:
+    for cell in read_folder(lesson.parent)[lesson.stem].cells:
         if cell.is_code and cell.role not in left_out:
-            exec(compile(cell.source, str(LESSON), "exec"), namespace)
+            exec(compile(cell.source, str(lesson), "exec"), namespace)
         if until in namespace:
             return namespace
-    raise ValueError(f"{LESSON.name} binds no {until}")
+    raise ValueError(f"{lesson.name} binds no {until}")
 
 
 def main() -> int:

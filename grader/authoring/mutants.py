@@ -29,7 +29,7 @@ from grader.errors import CourseError
 from grader.exercises.registry import exercises
 from grader.spec.draw import Draw
 from grader.spec.evaluate import GENERAL_FINDINGS, evaluate
-from grader.spec.exercise import Exercise
+from grader.spec.exercise import Case, Exercise
 from grader.subject import Outcome, Request
 from grader.subject.local import LocalSubject
 from grader.subject.values import tensors_in
@@ -68,7 +68,7 @@ def derive(exercise: Exercise) -> list[Mutant]:
     if exercise.kind == "answers":
         return []
     before, solution = solution_in_context(exercise)
-    case = next(iter(exercise.cases(Draw(f"practice{exercise.name}"))))
+    case = next(iter(exercise.cases(Draw(f"practice{exercise.name}"))), Case("none", {}))
     given = dict(case.args)
     state = case.setup.state if case.setup else {}
     if case.setup is not None:

@@ -147,6 +147,8 @@ class Executor:
         if given.kind in GIVEN:
             return GIVEN[given.kind](given.data)
         built = self.modules[given.data["handle"]]
+        if given.kind == "parameters":  # to be walked over once, as a model gives them, or a list
+            return built.parameters() if given.data["once"] else list(built.parameters())
         return built.optimizer if given.kind == "optimizer" else built
 
     def _callback(self, callback: Callback) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.subject.translator import Trainee, Translator
+from grader.subject.writer import Graded, Writer
 
 # Taken at import, in case a notebook replaces torch's functions.
 _equal, _isnan, _where = torch.equal, torch.isnan, torch.where
@@ -82,6 +83,9 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
     "same": _same,
     "translator": Translator,  # the only modules: they have a mode
     "trainee": Trainee,
+    "writer": Writer,
+    "graded": Graded,
+    "generator": lambda data: torch.Generator().manual_seed(data["seed"]),
 }
 
 

@@ -118,15 +118,19 @@ def _operator_name(func: Any) -> str:
 
 
 def _caller(frame: FrameType | None) -> str:
-    """The torch module whose `forward` asks, as "nn._BatchNorm.forward" (called directly, it passes the hook by), or
-    torch.fx if a graph of its does. Empty for a student's own code."""
+    """What of torch's Python code asks: a module's `forward`, as "nn._BatchNorm.forward" (called directly, it passes
+    the hook by), torch.fx if a graph of its does, or a function that clips gradients. Empty for a student's code."""
+    clipping = ""
     while frame is not None and (place := frame.f_globals.get("__name__", "")).startswith("torch."):
-        if place.startswith("torch.nn.modules.") and frame.f_code.co_name == "forward":
+        name = frame.f_code.co_name
+        if place.startswith("torch.nn.modules.") and name == "forward":
             return f"nn.{frame.f_code.co_qualname}"
         if place == "torch.fx.interpreter":
             return FX
+        if place == "torch.nn.utils.clip_grad" and "clip" in name:
+            clipping = f"nn.utils.{name}"
         frame = frame.f_back
-    return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else ""
+    return FX if frame is not None and frame.f_code.co_filename.startswith("<eval_with_key>") else clipping
 
 
 @cache

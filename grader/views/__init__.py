@@ -10,6 +10,7 @@ from grader.views.online_softmax import OnlineSoftmax
 from grader.views.position_explorer import PositionExplorer
 from grader.views.prediction import Prediction
 from grader.views.progress_table import ProgressTable
+from grader.views.sampler import Sampler
 from grader.views.scaling_explorer import ScalingExplorer
 from grader.views.shape_tracer import ShapeTracer
 from grader.views.training_monitor import TrainingMonitor
@@ -25,6 +26,7 @@ __all__ = [
     "PositionExplorer",
     "Prediction",
     "ProgressTable",
+    "Sampler",
     "ScalingExplorer",
     "ShapeTracer",
     "TrainingMonitor",

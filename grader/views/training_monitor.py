@@ -71,12 +71,15 @@ class TrainingMonitor(View):
         losses, scores = self._losses, self._shares
         if not losses:
             return None
+        from matplotlib.ticker import LogFormatter
+
         written = changes(self.written)
         figure = sheet(11.2 if written else 8.4, 3.0)
         left, right, *text = figure.subplots(1, 3 if written else 2)
         left.plot(range(1, len(losses) + 1), losses)
         left.set_yscale("log")
         left.yaxis.set_major_formatter("{x:g}")
+        left.yaxis.set_minor_formatter(LogFormatter())  # has names only where there are few powers of ten
         left.set(title="loss", xlabel="step", xlim=(0, self.steps))
         right.plot(list(scores), [100 * share for share in scores.values()], marker="o")
         right.set(title=f"{self.score}, %", xlabel="step", xlim=(0, self.steps), ylim=(0, 102))

@@ -69,14 +69,18 @@ GARBAGE = {
 }
 
 
-# Where rejecting, or what is done to a model, is the whole answer, garbage has no share in it.
-NOTHING_DONE = {"validate_attention": lambda _weights: None, "train_step": lambda *_: 0.0}
+# Where rejecting, or what is done to the arguments, is the whole answer, garbage has no share in it.
+NOTHING_DONE = {
+    "validate_attention": lambda _weights: None,
+    "train_step": lambda *_: 0.0,
+    "clip_gradients": lambda _parameters, _max_norm: 2.0,
+}
 
 
 def instead_of(right, garbage):
     """A function or a class in the place of the right one. Modules have their right parts, but a useless forward."""
     if not isinstance(right, type):
-        return lambda *args: garbage(right(*args), *args)
+        return lambda *args, **named: garbage(right(*args, **named), *args)
 
     class Useless(right):
         def forward(self, *args):

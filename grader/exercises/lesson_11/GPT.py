@@ -1,0 +1,434 @@
+"""`GPT`: a decoder-only language model (Radford et al. 2019, section 2; tied embedding: Press and Wolf 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_07.mistakes import DROPOUT_HARD_CODED, in_training
+from grader.exercises.lesson_07.shared import (
+    ALL_DROPPED,
+    SOME_DROPPED,
+    TRAIN,
+    first_setup,
+    named,
+    one_more,
+    parameter_names,
+    refuses_long,
+    silenced,
+    tokens_of,
+    with_setup,
+)
+from grader.exercises.lesson_11.shared import LESSON, block, blocks_of, gpt_state, two_sizes
+from grader.spec import compare, parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
+from grader.spec.session import Session
+from grader.subject import Opaque, Request
+from grader.tolerance import FLOAT32
+
+Function = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A `GPT`, right except for the fields that are changed. `walk`: "chain", "last" (each block starts from the
+    embedding), "first" (only the first runs), "none" or "added" (each block's output is added to its input); `shared`:
+    the block that does the work of all; `norm`: where the last norm acts, "end", "start", "both", "nowhere" or "fresh"
+    (one without parameters); `scale`: the embedding is multiplied by the root of d_model; `drops`: whether dropout
+    acts in the blocks, and on the embedding."""
+
+    walk: str = "chain"
+    shared: int | None = None
+    norm: str = "end"
+    scale: bool = False
+    finish: Function = lambda logits: logits
+    drops: tuple[bool, bool] = (True, False)
+
+    def __call__(self, setup: Setup, tokens: Tensor) -> Tensor:
+        state, (_, width, layers, heads, *_) = setup.state, setup.init
+        dropped = setup.training and setup.init[5] >= ALL_DROPPED
+        kept, kept_of_tokens = (0.0 if dropped and drops else 1.0 for drops in self.drops)
+        table = state["token_embedding.weight"]
+        embedded = kept_of_tokens * F.embedding(tokens, table) * (width**0.5 if self.scale else 1)
+        x = embedded = self._normed(state, embedded) if self.norm in ("start", "both") else embedded
+        for i in range({"first": 1, "none": 0}.get(self.walk, layers)):
+            parameters = blocks_of(state, layers)[i if self.shared is None else self.shared % layers]
+            output = block(parameters, heads, embedded if self.walk == "last" else x, kept)
+            x = x + output if self.walk == "added" else output
+        x = self._normed(state, x) if self.norm in ("end", "both") else x
+        x = F.layer_norm(x, x.shape[-1:]) if self.norm == "fresh" else x
+        return self.finish(F.linear(x, table))
+
+    @staticmethod
+    def _normed(state: Any, x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:], state["norm.weight"], state["norm.bias"])
+
+
+RIGHT = Model()
+QUIET, FULL, TIED = "blocks that are silent", "as many tokens as max_length", "only the embedding's weight is loaded"
+SILENT = ("out_proj", "linear2")
+
+
+def _cases(draw: Draw) -> list[Case]:
+    two_blocks, one_block = ({**sizes, "L": layers} for sizes, layers in zip(two_sizes(draw, "V"), (2, 1), strict=True))
+    states = {sizes["L"]: gpt_state(draw, sizes) for sizes in (two_blocks, one_block)}
+
+    def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
+        state = states[sizes["L"]]
+        state = silenced(state, *SILENT) if name == QUIET else state
+        state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
+        init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
+        setup = Setup(init, state, training=name == TRAIN)
+        made = with_setup(name, {"tokens": tokens_of(draw, "B T", sizes, "V")}, sizes, setup, double)
+        return replace(made, comparable=made.comparable and name != TIED)
+
+    return [
+        case("two blocks", two_blocks),
+        case(QUIET, one_block),
+        case(FULL, one_block, SOME_DROPPED, one_block["T"], double=True),
+        case(TIED, two_blocks),
+        case(TRAIN, one_block, ALL_DROPPED, 2 * one_block["T"]),
+    ]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _drops(session: Session) -> Finding | None:
+    """With everything dropped the blocks give nothing; the embedding may be dropped or not."""
+    case = session.cases[TRAIN]
+    finding = parts.inspect_call(session, case, FLOAT32)
+    if finding is not None and finding.kind == "wrong-values":
+        also_right = session.evaluate(case, replace(RIGHT, drops=(True, True)))
+        if FLOAT32.all_close(session.call(case).value, also_right):
+            return None
+    return finding
+
+
+PIECES = (0, 3, 4)  # where the pieces of a text begin that goes through the model with a cache
+
+
+def _cut(tokens: Tensor) -> list[Tensor]:
+    return [tokens[:, start:end] for start, end in zip(PIECES, (*PIECES[1:], tokens.shape[1]), strict=True)]
+
+
+def _with_cache(session: Session) -> list[Tensor] | Finding:
+    """The logits of each piece of a text, from one model and its cache; or why there are none."""
+    return session.once("with a cache", lambda: _cached(session))
+
+
+def _cached(session: Session) -> list[Tensor] | Finding:
+    """An empty dict begins a text; a model that wants another empty cache may have it."""
+    starts: tuple[Any, ...] = ({}, [], [None] * first_setup(session).init[2])
+    tries = [_through(session, start) for start in starts[:1]]
+    if isinstance(tries[0], Finding):
+        tries += [_through(session, start) for start in starts[1:]]
+    return next((one for one in tries if not isinstance(one, Finding)), tries[0])
+
+
+def _through(session: Session, cache: Any) -> list[Tensor] | Finding:
+    case = session.cases["two blocks"]
+    assert case.setup is not None
+    outcome = session.build(case.setup, "cached")
+    logits = []
+    for piece in _cut(case.args["tokens"]):
+        outcome = session.ask(Request("call", "@cached", (piece, cache))) if outcome.ok else outcome
+        finding = compare.run_error(outcome, session.exercise)
+        if finding is not None:
+            asked = f"It was called with tokens {tuple(piece.shape)} and a cache."
+            return replace(finding, message=f"{finding.message.rstrip('.')}. {asked}")
+        pair = outcome.value
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Tensor) or _opaque(pair[1]):
+            message = f"With a cache `GPT` returned {compare.in_words(pair)}, expected (logits, cache)."
+            return Finding("wrong-type", message)
+        logits.append(pair[0])
+        cache = pair[1]
+    return logits
+
+
+def _opaque(value: Any) -> bool:
+    """Whether it holds something that can't be handed back to the model."""
+    if isinstance(value, dict):
+        return any(map(_opaque, value.values()))
+    return any(map(_opaque, value)) if isinstance(value, tuple | list) else isinstance(value, Opaque)
+
+
+def _same_with_cache(session: Session) -> Finding | None:
+    logits = _with_cache(session)
+    if isinstance(logits, Finding):
+        return logits
+    right = session.expected(session.cases["two blocks"])[0]
+    for got, start, piece in zip(logits, PIECES, _cut(session.cases["two blocks"].args["tokens"]), strict=True):
+        end = start + piece.shape[1]
+        where = f"tokens {start} to {end - 1}" if piece.shape[1] > 1 else f"token {start} alone"
+        expected = right[:, start:end]
+        if got.shape != expected.shape:
+            message = f"With a cache the logits of {where} have shape {tuple(got.shape)}, expected "
+            return Finding("wrong-shape", f"{message}{tuple(expected.shape)}: those of the new tokens.")
+        if not FLOAT32.all_close(got, expected):
+            message = f"With a cache the logits of {where} are others than without a cache."
+            return Finding("wrong-values", message, got=got[0].clone(), expected=expected[0].to(got.dtype))
+    return None
+
+
+# --- recognised by more than one call ---------------------------------------------------------------------------------
+
+
+def _gives(session: Session, variant: Callable[[Setup, Tensor], Tensor]) -> bool:
+    """Whether the pieces of a text give what `variant` makes of the pieces, and the first one is right."""
+    logits, case = _with_cache(session), session.cases["two blocks"]
+    if isinstance(logits, Finding) or case.setup is None:
+        return False
+    expected = [variant(case.setup, piece) for piece in _cut(case.args["tokens"])]
+    return all(g.shape == e.shape and FLOAT32.all_close(g, e) for g, e in zip(logits, expected, strict=True))
+
+
+def _forgets(session: Session) -> bool:
+    """Whether each piece gives what it gives alone, with positions from zero."""
+    return _gives(session, RIGHT)
+
+
+def _empty_means_none(session: Session) -> bool:
+    """Whether an empty dict counts as no cache: the result is a tensor."""
+    case = session.cases["two blocks"]
+    assert case.setup is not None
+    outcome = session.build(case.setup, "empty")
+    outcome = session.ask(Request("call", "@empty", (case.args["tokens"], {}))) if outcome.ok else outcome
+    return outcome.ok and isinstance(outcome.value, Tensor)
+
+
+def _not_tied(session: Session) -> bool:
+    """Whether head and embedding are two parameters: other numbers in one don't show in the other, or their gradients
+    differ."""
+    case = session.cases[TIED]
+    outcome = session.call(case, gradients=True)
+    if not outcome.ok or case.setup is None or not session.build(case.setup, "tied").ok:
+        return False
+    state = session.ask(Request("state", "@tied"))
+    table, head = (state.value["parameters"].get(f"{name}.weight") for name in ("token_embedding", "head"))
+    if not isinstance(table, Tensor) or not isinstance(head, Tensor):
+        return False
+    gradients = outcome.gradients or {}
+    mine, other = gradients.get("token_embedding.weight"), gradients.get("head.weight")
+    apart = mine is not None and other is not None and not torch.equal(mine, other)
+    return apart or not torch.equal(table, head)
+
+
+def _in_python_list(session: Session) -> bool:
+    """Whether a new module has parameters, but none of a block."""
+    names = parameter_names(session, first_setup(session))
+    return bool(names) and not any("attention" in name for name in names)
+
+
+def _blocks_made(session: Session, layers: int) -> int:
+    """How many blocks have parameters of their own in a new model."""
+    setup = first_setup(session)
+    names = parameter_names(session, replace(setup, init=(*setup.init[:2], layers, *setup.init[3:])))
+    return sum(name.endswith("feed_forward.linear1.weight") for name in names)
+
+
+def _one_for_all(session: Session) -> bool:
+    """Whether there is one block, or several names of one: what is loaded into the last is in the first."""
+    if (_blocks_made(session, 2), _blocks_made(session, 3)) == (1, 1):
+        return True
+    case = session.cases["two blocks"]
+    if case.setup is None or not session.build(case.setup, "shared").ok:
+        return False
+    held = session.ask(Request("state", "@shared")).value["parameters"]
+    first, last = (held.get(f"blocks.{i}.feed_forward.linear1.weight") for i in (0, 1))
+    return isinstance(first, Tensor) and isinstance(last, Tensor) and torch.equal(first, last)
+
+
+def _full_length_refused(session: Session) -> bool:
+    raised = session.call(session.cases[FULL]).raised
+    return raised is not None and "ValueError" in raised.types
+
+
+def _head_has_bias(session: Session) -> bool:
+    return "head.bias" in parameter_names(session, first_setup(session))
+
+
+TITLE = "raises ValueError for more tokens than max_length"
+
+EXERCISE = Exercise(
+    name="GPT",
+    lesson=LESSON,
+    points=5,
+    kind="module",
+    signature=("vocab_size", "d_model", "num_layers", "num_heads", "d_ff", "dropout=0.0", "max_length=256"),
+    outputs=(Output("logits", "B T V"),),
+    cases=_cases,
+    reference=RIGHT,
+    parts=(
+        parts.shape("two blocks"),
+        parts.values("embedding, last norm and head", 2, QUIET),
+        parts.values("each block works on what the one before it gave", 3, "two blocks"),
+        parts.values("head and embedding share one weight", 1.5, TIED),
+        Part("passes `dropout` on to the blocks", 0.5, _drops),
+        parts.after_values(Part("with a cache: the same logits, piece by piece", 1, _same_with_cache), "two blocks"),
+        named(TITLE, refuses_long(FULL, lambda case: (one_more(case.args["tokens"]),)), 0.5),
+        parts.float64(FULL, "two blocks", weight=0.5),
+        parts.unchanged("two blocks", weight=0.5),
+        parts.gradients(TIED),
+        parts.defaults("two blocks"),
+    ),
+    mistakes=(
+        Mistake(
+            "blocks-in-python-list",
+            "the blocks stand in a plain Python list, where PyTorch finds no parameters: they would not be trained, "
+            "saved or loaded.",
+            (
+                "Print `[name for name, _ in model.named_parameters()]`. Which parts are missing?",
+                "A module registers modules that are its attributes. Which kind of list is itself a module?",
+            ),
+            recognise=_in_python_list,
+        ),
+        Mistake(
+            "layers-shared",
+            "all blocks are one and the same: they share their parameters.",
+            (
+                "How many different blocks does your code make? Count the calls of the block's class.",
+                "`[block] * 3` is a list that holds one block three times.",
+            ),
+            tuple(replace(RIGHT, shared=i) for i in (-1, 0)),
+            recognise=_one_for_all,
+        ),
+        Mistake(
+            "head-has-bias",
+            "the head has a bias; this model's has none.",
+            (
+                "Print `[name for name, _ in model.named_parameters()]`. Is there a `head.bias`?",
+                "`nn.Linear` has two parameters unless it is told to do without one. Which argument says so?",
+            ),
+            recognise=_head_has_bias,
+        ),
+        Mistake(
+            "final-norm-forgotten",
+            "the last block's output goes into the head without a norm.",
+            (
+                "A pre-norm block ends with an addition. What has normalised its output?",
+                "Search `forward` for `self.norm`. Where is it called?",
+            ),
+            (replace(RIGHT, norm="nowhere"),),
+        ),
+        Mistake(
+            "norm-at-the-start",
+            "the norm acts on the embedding; it belongs after the last block.",
+            (
+                "What goes into your norm, and what goes into the head?",
+                "The blocks have norms for what goes into them. Whose output has none yet?",
+            ),
+            (replace(RIGHT, norm="start"), replace(RIGHT, norm="both")),
+        ),
+        Mistake(
+            "softmax-applied",
+            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
+            (
+                "Are there negative numbers in your result, and positive ones? Logits have both.",
+                "The loss applies the softmax itself. What is the last thing that your `forward` calls?",
+            ),
+            tuple(
+                replace(RIGHT, finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))
+            ),
+        ),
+        Mistake(
+            "only-last-block",
+            "every block starts from the embedding again, so only the last one counts.",
+            (
+                "Which variable goes into each block, and which one takes its output?",
+                "Write down for two blocks what the second one gets.",
+            ),
+            (replace(RIGHT, walk="last"),),
+        ),
+        Mistake(
+            "only-first-block",
+            "the loop ends after the first block.",
+            (
+                "Print something in the loop. How often does it appear in a model of two blocks?",
+                "How far is your `return` indented? A `return` inside the loop ends it.",
+            ),
+            (replace(RIGHT, walk="first"),),
+        ),
+        Mistake(
+            "blocks-lost",
+            "the blocks run, but what they give is lost: the result is made from the embedding alone.",
+            (
+                "Which line takes what a block returns, and under which name?",
+                "A block changes nothing in place. Calling it without keeping its result does nothing.",
+            ),
+            (replace(RIGHT, walk="none"),),
+        ),
+        Mistake(
+            "residual-around-blocks",
+            "each block's output is added to its input; the block has done that inside already.",
+            (
+                "How many additions has a block? Count those inside it, too.",
+                "What one block gives, the next takes, as it is.",
+            ),
+            (replace(RIGHT, walk="added"),),
+        ),
+        Mistake(
+            "embedding-scaled",
+            "the embedding is multiplied by the root of d_model, as in the first Transformer; not in this model.",
+            (
+                "What stands between `token_embedding` and the first block in your `forward`?",
+                "Read the description once more: is anything multiplied?",
+            ),
+            (replace(RIGHT, scale=True),),
+        ),
+        Mistake(
+            "full-length-refused",
+            "a text of exactly `max_length` tokens is refused.",
+            (
+                "Make a model with max_length = 5 and give it 5 tokens. Should it raise?",
+                "Which of `>` and `>=` says “more than”?",
+            ),
+            recognise=_full_length_refused,
+        ),
+        Mistake(
+            "weights-not-tied",
+            "head and embedding are two parameters: they may begin with equal numbers, and training moves them apart.",
+            (
+                "Is `model.head.weight is model.token_embedding.weight` True for your model?",
+                "Numbers can be copied, a parameter can be shared. Which of the two does your assignment do?",
+            ),
+            recognise=_not_tied,
+        ),
+        Mistake(
+            "dropout-not-passed-on",
+            "the blocks don't get the `dropout` of the model.",
+            (
+                "Make a model with dropout = 0.5, and print `model.blocks[0].dropout`.",
+                "What does `GPTBlock` take for its dropout if nobody tells it?",
+            ),
+            recognise=in_training(replace(RIGHT, drops=(False, False)), replace(RIGHT, drops=(False, True))),
+        ),
+        DROPOUT_HARD_CODED,
+        Mistake(
+            "empty-cache-ignored",
+            "an empty cache counts as none, so the first call with a cache returns the logits alone.",
+            (
+                "What does `model(tokens, {})` return, and what should it return?",
+                "`bool({})` is False. What should the question be whether there is a cache?",
+            ),
+            recognise=_empty_means_none,
+        ),
+        Mistake(
+            "cache-not-passed-on",
+            "with a cache each piece of a text is treated as if it were the first: its positions count from zero, and "
+            "it sees nothing of what came before.",
+            (
+                "Give a model of two blocks an empty cache. How many entries should it have after the call?",
+                "Follow the cache from the model's `forward` to the attention. Who doesn't hand it on?",
+            ),
+            recognise=_forgets,
+        ),
+    ),
+    builds_on=("GPTBlock",),
+)

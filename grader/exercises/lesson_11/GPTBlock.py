@@ -1,0 +1,230 @@
+"""`GPTBlock`: a pre-norm block with causal attention (Radford et al. 2019, section 2.3; Su et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from grader.exercises.lesson_07.mistakes import (
+    DROPOUT_HARD_CODED,
+    DROPOUT_IN_EVAL_MODE,
+    dropout_forgotten,
+    dropout_on_the_input,
+    dropout_on_the_sum,
+)
+from grader.exercises.lesson_07.shared import (
+    ALL_DROPPED,
+    SOME_DROPPED,
+    TRAIN,
+    block_state,
+    drops,
+    first_setup,
+    parameter_names,
+    silenced,
+    with_setup,
+)
+from grader.exercises.lesson_07.variants import Layer
+from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
+from grader.spec import parts
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.session import Session
+
+
+def gpt_block(setup: Setup, x: Tensor) -> Tensor:
+    """What `GPTBlock` should give."""
+    return block(setup.state, setup.init[1], x, 0.0 if drops(setup, 3) else 1.0)
+
+
+QUIET, OTHER = "the feed-forward layers silent", "another width, float64"
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes, others = two_sizes(draw)
+    states = {s["E"]: block_state(draw, "", s["E"], s["F"]) for s in (sizes, others)}
+
+    def case(name: str, sizes: dict[str, int], *dropout: float, double: bool = False) -> Case:
+        state = states[sizes["E"]]
+        state = silenced(state, "linear2") if name == QUIET else state
+        setup = Setup((sizes["E"], sizes["H"], sizes["F"], *dropout), state, training=name == TRAIN)
+        return with_setup(name, {"x": draw.normal(shape_of("B T E", sizes))}, sizes, setup, double)
+
+    return [
+        case("two sequences", sizes),
+        case(QUIET, others),
+        case(OTHER, others, SOME_DROPPED, double=True),
+        case(TRAIN, sizes, ALL_DROPPED),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+def _but(**changes: object) -> Alone:
+    return Alone(replace(PRE_NORM, **changes))  # type: ignore[arg-type]
+
+
+def _norms(first: str, second: str) -> Alone:
+    return _but(first=Layer(first, "pre"), second=Layer(second, "pre"))
+
+
+def _ordered(order: str) -> tuple[Alone, ...]:
+    """Another order of norm and addition in both sub-layers, or in one of them."""
+    first, second = Layer("norm1", order), Layer("norm2", order)
+    return _but(first=first, second=second), _but(second=second), _but(first=first)
+
+
+def _dropped(first: str, second: str) -> Alone:
+    """Dropout at other places of the two sub-layers."""
+    return _but(first=Layer("norm1", "pre", first), second=Layer("norm2", "pre", second))  # type: ignore[arg-type]
+
+
+def _one_norm(session: Session) -> bool:
+    """Whether the module has a single LayerNorm."""
+    names = parameter_names(session, first_setup(session))
+    return "norm1.weight" in names and sum("norm" in name for name in names) == 2
+
+
+def _attending(**changes: object) -> Alone:
+    return _but(attention=Rotary(**changes))  # type: ignore[arg-type]
+
+
+EXERCISE = Exercise(
+    name="GPTBlock",
+    lesson=LESSON,
+    points=4,
+    kind="module",
+    signature=("d_model", "num_heads", "d_ff", "dropout=0.0"),
+    outputs=(Output("output", "B T E"),),
+    cases=_cases,
+    reference=gpt_block,
+    parts=(
+        parts.shape("two sequences"),
+        parts.values("normalises, attends to what came before, adds", 2, QUIET),
+        parts.values("normalises, feed-forward layers, adds", 2, "two sequences"),
+        parts.after_values(
+            parts.values("drops each sub-layer's output before it is added, in train mode", 1, TRAIN), "two sequences"
+        ),
+        parts.float64(OTHER, "two sequences", weight=0.5),
+        parts.unchanged("two sequences", weight=0.5),
+        parts.gradients("two sequences"),
+        parts.defaults("two sequences"),
+    ),
+    mistakes=(
+        Mistake(
+            "post-norm-instead",
+            "the norm acts on the sum; in this block it acts on what goes into the sub-layer.",
+            (
+                "Lesson 05 had both orders. Which one is x + sublayer(LayerNorm(x))?",
+                "If a sub-layer gives only zeros, x should come out as it went in. Does it?",
+            ),
+            _ordered("post"),
+        ),
+        Mistake(
+            "residual-forgotten",
+            "a sub-layer's output goes on alone: what went into the sub-layer isn't added.",
+            (
+                "Count the additions in `forward`: each sub-layer has one.",
+                "If a sub-layer gives only zeros, what should be left of x?",
+            ),
+            tuple(_but(adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
+        ),
+        Mistake(
+            "same-norm-twice",
+            "one norm does the work of both; each has parameters of its own, which training moves apart.",
+            (
+                "Both start with ones and zeros, so a new module hides it. Where is each of the two used?",
+                "Search `forward` for `norm1` and for `norm2`.",
+            ),
+            (_norms("norm1", "norm1"), _norms("norm2", "norm2")),
+            recognise=_one_norm,
+        ),
+        Mistake(
+            "norms-swapped",
+            "`norm2` comes before the attention and `norm1` before the feed-forward layers.",
+            (
+                "Which of your two norms is called first?",
+                "Which norm belongs to the first sub-layer, and which one to the second?",
+            ),
+            (_norms("norm2", "norm1"),),
+        ),
+        Mistake(
+            "not-causal",
+            "a token's result depends on later tokens: a model that learns could read the answer.",
+            (
+                "Change the last token of x and call it again. Which rows of the result may change?",
+                "The attention hides later tokens only where it is told to. Which of its arguments says so?",
+            ),
+            (_attending(causal="no"), _attending(causal="no", turns=False)),
+        ),
+        Mistake(
+            "sees-too-little",
+            "a token can't see itself; it may look at all tokens up to here, its own included.",
+            (
+                "Print the mask for three tokens. How many True has its first row?",
+                "What is the first token's result made of, if it may look at nothing?",
+            ),
+            (_attending(causal="too much"),),
+        ),
+        Mistake(
+            "positions-forgotten",
+            "queries and keys are not turned by their positions, so the order of earlier tokens makes no difference.",
+            (
+                "Exchange the first two tokens of x. Should the last row of the result stay the same?",
+                "Which attention do you make in `__init__`? Only one of the two knows positions.",
+            ),
+            (_attending(turns=False),),
+        ),
+        Mistake(
+            "normalised-input-added",
+            "what is added is the normalised input; x itself should go past the sub-layer untouched.",
+            (
+                "If both sub-layers give only zeros, x should come out as it went in. Does it?",
+                "Does a line of your `forward` overwrite x by its norm?",
+            ),
+            _ordered("first"),
+        ),
+        Mistake(
+            "norm-of-the-output",
+            "the sub-layer's output is normalised; the norm belongs to what goes in.",
+            (
+                "Read your line from the inside out: which is called first, the norm or the sub-layer?",
+                "x + sublayer(norm(x)), or x + norm(sublayer(x))?",
+            ),
+            _ordered("before"),
+        ),
+        Mistake(
+            "norm-forgotten",
+            "a sub-layer gets x as it is, without a norm.",
+            (
+                "Which three things surround each sub-layer? Count them in your `forward`.",
+                "Search `forward` for `norm1` and for `norm2`.",
+            ),
+            _ordered("none"),
+        ),
+        Mistake(
+            "second-residual-from-input",
+            "the feed-forward layers' output is added to the block's input, not to what the attention left.",
+            (
+                "What goes into the second norm, and what is the feed-forward layers' output added to?",
+                "The second sub-layer begins where the first one ended.",
+            ),
+            (_but(adds=("query", "query")),),
+        ),
+        Mistake(
+            "feed-forward-from-input",
+            "the feed-forward layers get the block's input, not what the first sub-layer left.",
+            (
+                "What goes into the second norm, and what is the feed-forward layers' output added to?",
+                "The second sub-layer begins where the first one ended.",
+            ),
+            (_but(feeds="query"), _but(feeds="query", adds=("query", "query"))),
+        ),
+        dropout_on_the_sum(_dropped("sum", "sum"), _dropped("sum", "output"), _dropped("output", "sum")),
+        dropout_on_the_input(_dropped("output", "input"), _dropped("input", "output"), _dropped("input", "input")),
+        dropout_forgotten(_dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")),
+        DROPOUT_IN_EVAL_MODE,
+        DROPOUT_HARD_CODED,
+    ),
+)

@@ -1,0 +1,295 @@
+"""`bigram_loss`: what a model that knows one token back has to say about a text (Shannon 1948, section 3)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import Number, close, matches_any, number, numbers
+from grader.exercises.lesson_11.shared import LESSON
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake
+from grader.spec.session import Session
+
+
+def reference(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+    """Counted pair by pair."""
+    train, test = train_ids.tolist(), test_ids.tolist()
+    pairs = Counter(pairwise(train))
+    firsts = Counter(train[:-1])
+    chances = [(pairs[a, b] + 1) / (firsts[a] + vocab_size) for a, b in pairwise(test)]
+    return -math.fsum(map(math.log, chances)) / len(chances)
+
+
+PLAIN, UNSEEN, OTHER, TWO = "a short text", "pairs that were never seen", "tokens that were never seen", "two tokens"
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = draw.sizes("V", "W")
+    small, large = sizes["V"] % 4 + 5, sizes["W"] % 5 + 11
+
+    def text(vocab: int, length: int) -> Tensor:
+        """Every token has two favourites that follow it, and the first tokens are more frequent."""
+        follows = torch.stack([torch.randperm(vocab, generator=draw.generator) for _ in range(vocab)]).tolist()
+        tokens = [0]
+        while len(tokens) < length:
+            luck = draw.integer(0, 10)
+            tokens.append(follows[tokens[-1]][0 if luck < 5 else 1] if luck < 8 else draw.integer(0, 1 + vocab // 2))
+        return torch.tensor(tokens)
+
+    def case(name: str, train: Tensor, test: Tensor, vocab: int) -> Case:
+        return Case(name, {"train_ids": train, "test_ids": test, "vocab_size": vocab})
+
+    long = text(small, 90 + draw.integer(0, 20))
+    # Only pairs that were seen, so that a loss without smoothing is a number.
+    known = text(large, 70)
+    return [
+        case(PLAIN, long, long[11:45].clone(), small),
+        case(UNSEEN, known, draw.integers((19,), 0, large), large),
+        case(OTHER, text(small, 31), draw.integers((23,), 0, large), large),
+        case(TWO, long, long[-2:].clone(), small),
+    ]
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bigrams:
+    """The loss with parts changed. `rows`: how a row is made a distribution ("rows", "columns", "all" or "transposed"),
+    `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts", "seen" (each
+    pair counts once), "floor" (the one only where nothing was seen); `reads`: whose pairs are counted."""
+
+    rows: str = "rows"
+    added: float = 1.0
+    below: float | None = None
+    how: str = "counts"
+    reads: str = "train"
+
+    def table(self, ids: Tensor, vocab: int) -> Tensor:
+        """The probabilities, (V, V)."""
+        counts = torch.bincount(ids[:-1] * vocab + ids[1:], minlength=vocab**2).view(vocab, vocab).double()
+        counts = counts.clamp(max=1) if self.how == "seen" else counts
+        counts = counts.mT if self.rows == "transposed" else counts
+        top = counts.clamp(min=1) if self.how == "floor" else counts + self.added
+        bottom = top if self.below is None else counts + self.below
+        return (
+            top
+            / {
+                "rows": bottom.sum(1, keepdim=True),
+                "columns": bottom.sum(0, keepdim=True),
+                "all": bottom.sum(),
+                "transposed": bottom.sum(1, keepdim=True),
+            }[self.rows]
+        )
+
+    def losses(self, train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> Tensor:
+        """One for each token after the first."""
+        table = self.table(train_ids if self.reads == "train" else test_ids, vocab_size)
+        return -table[test_ids[:-1], test_ids[1:]].log()
+
+    def __call__(self, train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+        return float(self.losses(train_ids, test_ids, vocab_size).mean())
+
+
+def _unigrams(added: float, skipped: int, last: int = 0) -> Number:
+    """Every token by itself; `skipped` of the test's first tokens and the `last` of train's are left out."""
+
+    def loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+        train = train_ids[: len(train_ids) - last] if last >= 0 else train_ids[1:]
+        counts = torch.bincount(train, minlength=vocab_size).double() + added
+        return float(-(counts / counts.sum())[test_ids[skipped:]].log().mean())
+
+    return loss
+
+
+def _from_losses(end: str) -> Number:
+    """Another number made from the right losses."""
+
+    def loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+        losses = Bigrams().losses(train_ids, test_ids, vocab_size)
+        ends = {
+            "bits": losses.mean() / math.log(2),
+            "decimal": losses.mean() / math.log(10),
+            "negative": -losses.mean(),
+            "sum": losses.sum(),
+            "negative sum": -losses.sum(),
+            "all tokens": losses.sum() / len(test_ids),
+            "perplexity": losses.mean().exp(),
+            "of the mean": -torch.exp(-losses).mean().log(),
+            "probability": torch.exp(-losses).mean(),
+        }
+        return float(ends[end])
+
+    return loss
+
+
+def _one_in_the_sum(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+    """One is added to the sum of a row, as if the row had a single count."""
+    return Bigrams(below=1 / vocab_size)(train_ids, test_ids, vocab_size)
+
+
+def _not_smoothed(session: Session) -> bool:
+    """Whether the loss of pairs that were all seen is the one without smoothing; that of others may be inf or NaN."""
+    case = session.cases[PLAIN]
+    return close(number(session, case), session.evaluate(case, Bigrams(added=0.0)))
+
+
+EXERCISE = Exercise(
+    name="bigram_loss",
+    lesson=LESSON,
+    points=3,
+    signature=("train_ids", "test_ids", "vocab_size"),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        numbers("the loss of a short text", 3, PLAIN),
+        numbers("stays finite where a pair was never seen", 2, UNSEEN),
+        numbers("takes tokens that were never seen", 1, OTHER),
+        numbers("takes a text of two tokens", 0.5, TWO),
+    ),
+    mistakes=(
+        Mistake(
+            "unigram-instead",
+            "each token is judged by how frequent it is, whatever stands before it.",
+            (
+                "How many numbers does your table of counts have? A bigram model needs one for every pair.",
+                "Which two tokens decide the probability of one token of the test text?",
+            ),
+            recognise=matches_any(
+                *(_unigrams(a, s, last) for a in (1.0, 0.0) for s in (1, 0) for last in (0, 1, -1)), where=PLAIN
+            ),
+        ),
+        Mistake(
+            "no-smoothing",
+            "nothing is added to the counts, so a pair that was never seen has probability 0 and an infinite loss.",
+            (
+                "Print the smallest entry of your counts. Which one should it be at least?",
+                "What is the logarithm of a count of 0? What is added to each count, and when?",
+            ),
+            recognise=_not_smoothed,
+        ),
+        Mistake(
+            "columns-normalised",
+            "the counts are divided by the sum of their column: what is left are probabilities of the token before.",
+            (
+                "Print the sums of your table's rows. Which of them should be 1?",
+                "In a row stands what follows one token. Over which axis does the sum go?",
+            ),
+            recognise=matches_any(Bigrams(rows="columns")),
+        ),
+        Mistake(
+            "pairs-swapped",
+            "the table is read or filled with first and second exchanged: it says what stands before a token.",
+            (
+                "For the text 0, 0, 1: which entry of your counts does the pair (0, 1) raise?",
+                "Compare the order of the two tokens where you count and where you look up.",
+            ),
+            recognise=matches_any(Bigrams(rows="transposed")),
+        ),
+        Mistake(
+            "joint-probability",
+            "the counts are divided by their total: that is how probable a pair is, not what follows a token.",
+            (
+                "Print the sum of one row of your table. What should it be?",
+                "The token before is known. By how many pairs that begin with it do you divide?",
+            ),
+            recognise=matches_any(Bigrams(rows="all")),
+        ),
+        Mistake(
+            "base-two",
+            "the loss is in bits: a logarithm to the base 2 (or 10) was taken; nats come from the natural one.",
+            (
+                "A probability of 1/2 costs 1 bit. How many nats does it cost?",
+                "Which logarithm did you take? Look at its name.",
+            ),
+            recognise=matches_any(_from_losses("bits"), _from_losses("decimal")),
+        ),
+        Mistake(
+            "smoothed-above-only",
+            "the one is added to the count but not to the sum of its row: the probabilities don't sum to one.",
+            (
+                "Print the sum of one row of your probabilities.",
+                "If each of the V counts of a row gets a one, by how much does the row's sum grow?",
+            ),
+            recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum),
+        ),
+        Mistake(
+            "one-only-for-unseen",
+            "only pairs that were never seen get the one; all counts get it.",
+            (
+                "A pair that was seen once: what is its count after the one is added?",
+                "Print your counts for the text 0, 0, 1 and compare them with the example.",
+            ),
+            recognise=matches_any(Bigrams(how="floor")),
+        ),
+        Mistake(
+            "repeated-pairs-lost",
+            "a pair that comes several times counts once.",
+            (
+                "Count the text 0, 0, 0, 0. Which number should stand at (0, 0) before the one is added?",
+                "`counts[first, second] += 1` with tensors writes each place once, however often it comes.",
+            ),
+            recognise=matches_any(Bigrams(how="seen")),
+        ),
+        Mistake(
+            "counted-on-the-test",
+            "the pairs of the test text are counted; the model may know the training text only.",
+            (
+                "Which of the two texts is the model made from, and which one is it judged by?",
+                "Search your code for `test_ids`. Where should it not be?",
+            ),
+            recognise=matches_any(Bigrams(reads="test")),
+        ),
+        Mistake(
+            "mean-of-probabilities",
+            "the probabilities are averaged, and the logarithm is taken of the mean, if at all.",
+            (
+                "Two tokens with probabilities 1 and 0.01: what are their two losses, and what is the mean of those?",
+                "In which order do you take the logarithm and the mean?",
+            ),
+            recognise=matches_any(_from_losses("of the mean"), _from_losses("probability")),
+        ),
+        Mistake(
+            "first-token-counted",
+            "the sum is divided by the number of all tokens of the test text; its first one has none before it.",
+            (
+                "A test text of two tokens: how many predictions are there?",
+                "By what do you divide? Compare it with the number of pairs.",
+            ),
+            recognise=matches_any(_from_losses("all tokens")),
+        ),
+        Mistake(
+            "summed",
+            "the losses are summed; the exercise asks for their mean.",
+            (
+                "A text twice as long: should the loss be twice as large?",
+                "By what is the sum of the losses divided?",
+            ),
+            recognise=matches_any(_from_losses("sum"), _from_losses("negative sum")),
+        ),
+        Mistake(
+            "sign-forgotten",
+            "the loss is negative: the mean of the logarithms is returned without its minus.",
+            (
+                "A probability lies between 0 and 1. Which sign has its logarithm?",
+                "A loss is small where the probabilities are large. What turns the logarithm round?",
+            ),
+            recognise=matches_any(_from_losses("negative")),
+        ),
+        Mistake(
+            "perplexity",
+            "the exponential of the loss is returned, its perplexity; the exercise asks for the loss in nats.",
+            (
+                "What does a model lose that gives every token probability 1? And what do you return for it?",
+                "Which function do you call last?",
+            ),
+            recognise=matches_any(_from_losses("perplexity")),
+        ),
+    ),
+)

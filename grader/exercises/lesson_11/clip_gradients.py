@@ -1,0 +1,460 @@
+"""`clip_gradients`: one factor for all gradients where their norm is too large (Pascanu et al. 2013, algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import close, plain_number
+from grader.exercises.lesson_11.shared import LESSON
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exclusions import GRADIENT_CLIPPING
+from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+from grader.subject import Given, Request
+from grader.tolerance import FLOAT32
+
+NAME = "clip_gradients"
+Gradients = tuple[Tensor | None, ...]
+Result = tuple[Gradients, float]  # the gradients afterwards, and what is returned
+
+
+@dataclass(frozen=True)
+class Run:
+    """Parameters with gradients, and how they are handed over: as a list, or as what can be walked over `once`."""
+
+    name: str
+    values: tuple[Tensor, ...]
+    gradients: Gradients
+    max_norm: float
+    once: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a call has left: what it returned, the gradients, and whether the parameters are as they were."""
+
+    returned: object
+    gradients: Gradients
+    kept: bool
+
+
+def right(gradients: Gradients, max_norm: float) -> Result:
+    """All entries in one vector, in float64."""
+    everything = torch.cat([g.double().flatten() for g in gradients if g is not None])
+    norm = math.sqrt(math.fsum(entry * entry for entry in everything.tolist()))
+    factor = max_norm / norm if norm > max_norm else 1.0
+    return _scaled(gradients, factor), norm
+
+
+def _scaled(gradients: Gradients, factor: float) -> Gradients:
+    return tuple(None if g is None else g * factor for g in gradients)
+
+
+# --- the runs ---------------------------------------------------------------------------------------------------------
+
+LARGE, SMALL, EACH, NONE, ONCE, DOUBLE = (
+    "a norm above max_norm",
+    "a norm below max_norm",
+    "every gradient alone below max_norm",
+    "parameters without a gradient",
+    "parameters that can be walked over once",
+    "float64",
+)
+WITHOUT_ONCE = (LARGE, SMALL, EACH, NONE, DOUBLE)
+
+
+def runs(draw: Draw) -> dict[str, Run]:
+    """By name. The gradients have one, two and three axes and norms of their own; none of them is a multiple."""
+    sizes = draw.sizes("A", "B", "C")
+
+    def run(name: str, share: float, scale: float = 1.0, dtype: torch.dtype = torch.float32, **how: bool) -> Run:
+        """`share`: max_norm as a share of the norm."""
+        shapes = ((sizes["A"],), (sizes["B"], sizes["C"]), (2, sizes["C"], 3), (sizes["B"],))
+        gradients = [draw.normal(shape, scale * (1 + i / 2)).to(dtype) for i, shape in enumerate(shapes)]
+        values = tuple(draw.normal(shape).to(dtype) for shape in shapes)
+        given = tuple(None if name == NONE and i in (0, 2) else g for i, g in enumerate(gradients))
+        _, norm = right(given, math.inf)
+        return Run(name, values, given, round(share * norm, 3), **how)
+
+    made = (
+        run(LARGE, 0.1 + 0.01 * draw.integer(0, 9)),
+        run(SMALL, 2.0 + 0.1 * draw.integer(0, 9), scale=0.3),
+        _each_below(run(EACH, 0.9, scale=2.0)),
+        run(NONE, 0.35),
+        run(ONCE, 0.25, once=True),
+        run(DOUBLE, 0.4, dtype=torch.float64),
+    )
+    return {one.name: one for one in made}
+
+
+def _each_below(run: Run) -> Run:
+    """The same with gradients of about one length, so that `max_norm` lies between the largest and all of them."""
+    gradients = tuple(g * (3 + i / 4) / g.norm() for i, g in enumerate(run.gradients) if g is not None)
+    return Run(run.name, run.values, gradients, 5.0)
+
+
+# --- the student's ----------------------------------------------------------------------------------------------------
+
+
+def observed(session: Session, name: str) -> Seen | Finding:
+    """What the student's function did in one run, or why it did nothing."""
+    return session.once(("seen", name), lambda: _observe(session, drawn(session)[name]))
+
+
+def drawn(session: Session) -> dict[str, Run]:
+    """The runs of this check."""
+    return session.once("runs", lambda: runs(session.draw))
+
+
+def _observe(session: Session, run: Run) -> Seen | Finding:
+    data = {"values": list(run.values), "gradients": list(run.gradients)}
+    session.ask(Request("build", handle="graded", args=(Given("graded", data),)))
+    given = Given("parameters", {"handle": "graded", "once": run.once})
+    outcome = session.ask(Request("call", NAME, (given, run.max_norm)))
+    state = session.ask(Request("state", "@graded")) if outcome.ok else outcome
+    finding = compare.run_error(state, session.exercise)
+    if finding is not None:
+        return finding
+    held: Mapping[str, Tensor] = state.value["buffers"]
+    values = state.value["parameters"]
+    names = [f"of.{i}" for i in range(len(run.values))]
+    kept = all(torch.equal(values[name], value) for name, value in zip(names, run.values, strict=True))
+    return Seen(outcome.value, tuple(held.get(name) for name in names), kept)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def _wrong_norm(session: Session, name: str) -> Finding | None:
+    seen = observed(session, name)
+    if isinstance(seen, Finding):
+        return seen
+    if seen.returned is None:
+        return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+    got, (_, norm) = plain_number(seen.returned), right(drawn(session)[name].gradients, math.inf)
+    if got is None:
+        tip = " `.item()` takes the number out of a tensor." if isinstance(seen.returned, Tensor) else ""
+        returned = compare.in_words(seen.returned)
+        return Finding("wrong-type", f"`{NAME}` returned {returned}, expected a plain number (float).{tip}")
+    if not close(got, norm):
+        words = compare.apart(float(got), norm)
+        kind = "wrong-values" if math.isfinite(got) else "not-finite"
+        return Finding(kind, f"`{NAME}` returned {words[0]}, expected {words[1]} ({name}).")
+    return None
+
+
+def _wrong_gradients(session: Session, name: str) -> Finding | None:
+    seen, run = observed(session, name), drawn(session)[name]
+    if isinstance(seen, Finding):
+        return seen
+    expected, norm = right(run.gradients, run.max_norm)
+    for place, (got, wanted) in enumerate(zip(seen.gradients, expected, strict=True)):
+        said = f"({name}: norm {norm:.4g}, max_norm = {run.max_norm:g})"
+        if (got is None) != (wanted is None):
+            what = "is None afterwards" if got is None else "was None, and isn't any more"
+            return Finding("wrong-gradients", f"The gradient of parameter {place} {what} {said}.")
+        if got is None or wanted is None:
+            continue
+        if got.shape != wanted.shape:
+            shapes = f"{tuple(got.shape)}, expected {tuple(wanted.shape)}"
+            return Finding("wrong-gradients", f"The gradient of parameter {place} has shape {shapes} {said}.")
+        if not FLOAT32.all_close(got, wanted):
+            message = f"The gradient of parameter {place} is wrong after the call {said}."
+            return Finding("wrong-gradients", message, got=got.clone(), expected=wanted.to(got.dtype))
+    return None
+
+
+def _part(title: str, weight: float, *names: str, norm: bool = False, values: bool = True) -> Part:
+    wrong = _wrong_norm if norm else _wrong_gradients
+    return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name))), None), values)
+
+
+def _leaves(session: Session) -> Finding | None:
+    """After the gradients: whoever does nothing leaves the parameters as they were."""
+    seen = observed(session, LARGE)
+    if isinstance(seen, Finding):
+        return seen
+    if not seen.kept:
+        return Finding("changes-argument", "The parameters themselves were changed; only `.grad` may change.")
+    return None if _wrong_gradients(session, LARGE) is None else not_judged("values-first")
+
+
+def _small(session: Session) -> Finding | None:
+    """A small norm changes nothing: judged after a large one, since doing nothing would pass."""
+    finding = _wrong_gradients(session, SMALL)
+    return finding or (None if _wrong_gradients(session, LARGE) is None else not_judged("values-first"))
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+Variant = Callable[[Gradients, float], Result]
+
+
+def _norms(gradients: Gradients) -> list[float]:
+    return [float(g.double().norm()) for g in gradients if g is not None]
+
+
+def _one_by_one(below: bool) -> Variant:
+    """Each gradient by its own norm; `below`: also where that is small."""
+
+    def variant(gradients: Gradients, max_norm: float) -> Result:
+        factors = [max_norm / n if below else min(1.0, max_norm / n) for n in _norms(gradients)]
+        rest = iter(factors)
+        return tuple(None if g is None else g * next(rest) for g in gradients), right(gradients, math.inf)[1]
+
+    return variant
+
+
+def _by(norm: Callable[[Gradients], float], factor: Callable[[float, float], float]) -> Variant:
+    """All by one factor, made from a norm of some kind and max_norm; the norm is returned."""
+    return lambda gradients, max_norm: (_scaled(gradients, factor(norm(gradients), max_norm)), norm(gradients))
+
+
+def _two(gradients: Gradients) -> float:
+    return right(gradients, math.inf)[1]
+
+
+def _usual(norm: float, max_norm: float) -> float:
+    return min(1.0, max_norm / norm)
+
+
+def _clamped(gradients: Gradients, max_norm: float) -> Result:
+    return tuple(None if g is None else g.clamp(-max_norm, max_norm) for g in gradients), _two(gradients)
+
+
+def _clamped_to(share: float) -> Variant:
+    def variant(gradients: Gradients, max_norm: float) -> Result:
+        clamped = tuple(None if g is None else g.clamp(-max_norm * share, max_norm * share) for g in gradients)
+        return clamped, _two(gradients)
+
+    return variant
+
+
+def _fits(*variants: Variant, among: tuple[str, ...] = WITHOUT_ONCE, norms: bool = False) -> Callable[[Session], bool]:
+    """Whether in every run the gradients are right or those of one variant, and in one at least the variant's. `norms`:
+    what is returned has to be the variant's as well, in every run."""
+
+    def recognise(session: Session) -> bool:
+        return any(_is(session, variant, among, norms) for variant in variants)
+
+    return recognise
+
+
+def _is(session: Session, variant: Variant, among: tuple[str, ...], norms: bool) -> bool:
+    wrong = False
+    for name in among:
+        seen, run = observed(session, name), drawn(session)[name]
+        if isinstance(seen, Finding):
+            return False
+        gradients, norm = variant(run.gradients, run.max_norm)
+        if norms and not close(plain_number(seen.returned), norm):
+            return False
+        is_right = _same(seen.gradients, right(run.gradients, run.max_norm)[0])
+        if not is_right and not _same(seen.gradients, gradients):
+            return False
+        wrong = wrong or not is_right or (norms and not close(norm, _two(run.gradients)))
+    return wrong
+
+
+def _same(got: Gradients, wanted: Gradients) -> bool:
+    def alike(one: Tensor | None, other: Tensor | None) -> bool:
+        if one is None or other is None:
+            return one is other
+        return one.shape == other.shape and FLOAT32.all_close(one, other)
+
+    return all(alike(g, w) for g, w in zip(got, wanted, strict=True))
+
+
+def _returns_after(session: Session) -> bool:
+    """Whether the gradients are right, and the norm that is returned is theirs."""
+    for name in (LARGE, DOUBLE):
+        seen, run = observed(session, name), drawn(session)[name]
+        if isinstance(seen, Finding) or _wrong_gradients(session, name) is not None:
+            return False
+        if not close(plain_number(seen.returned), run.max_norm):
+            return False
+    return True
+
+
+def _exhausted(session: Session) -> bool:
+    """Whether parameters that can be walked over once are left as they were, while a list is treated right."""
+    if any(_wrong_gradients(session, name) is not None for name in (LARGE, SMALL)):
+        return False
+    seen = observed(session, ONCE)
+    if isinstance(seen, Finding):
+        return True
+    return _same(seen.gradients, drawn(session)[ONCE].gradients)
+
+
+def _none_met(session: Session) -> bool:
+    """Whether a gradient that is None raises."""
+    finding = observed(session, NONE)
+    return isinstance(finding, Finding) and "NoneType" in finding.message
+
+
+def _nothing_happens(session: Session) -> bool:
+    """Whether all gradients are as they were, though the norm is right."""
+    for name in (LARGE, SMALL, NONE, DOUBLE):
+        seen = observed(session, name)
+        if isinstance(seen, Finding) or not _same(seen.gradients, drawn(session)[name].gradients):
+            return False
+    return _wrong_norm(session, LARGE) is None
+
+
+EXERCISE = Exercise(
+    name=NAME,
+    lesson=LESSON,
+    points=3,
+    signature=("parameters", "max_norm"),
+    parts=(
+        _part("returns the norm of all gradients together, before", 2, LARGE, SMALL, norm=True),
+        _part("rescales all gradients where their norm is larger", 3, LARGE, EACH),
+        Part("leaves the gradients alone where it is not", 1, _small),
+        _part("passes over parameters without a gradient", 0.5, NONE),
+        _part("walks over the parameters once", 1, ONCE),
+        _part("keeps float64", 0.5, DOUBLE),
+        Part("leaves the parameters as they were", 0.5, _leaves, compares_values=False),
+    ),
+    mistakes=(
+        Mistake(
+            "clipped-one-by-one",
+            "each gradient is clipped by its own norm: their proportions change, and with them the direction.",
+            (
+                "Two gradients, [3] and [4], and `max_norm` 1. What should they be afterwards?",
+                "How many factors does your code compute for one call? There should be one for all.",
+            ),
+            recognise=_fits(_one_by_one(False), _one_by_one(True)),
+        ),
+        Mistake(
+            "always-rescaled",
+            "gradients with a small norm are rescaled too: they are made larger.",
+            (
+                "Try gradients with norm 0.5 and `max_norm` 1. Which norm have they afterwards?",
+                "In which case is nothing done? Where does your code ask for it?",
+            ),
+            recognise=_fits(_by(_two, lambda norm, max_norm: max_norm / norm)),
+        ),
+        Mistake(
+            "grad-not-changed",
+            "the gradients are the same as before: the rescaled ones are new tensors that nobody keeps.",
+            (
+                "Print `p.grad` after your line. Has it changed?",
+                "`g = g * factor` makes a new tensor. Which operations write into the old one?",
+            ),
+            recognise=_nothing_happens,
+        ),
+        Mistake(
+            "rescaled-where-small",
+            "the question is the wrong way round: small norms are rescaled, large ones are left.",
+            (
+                "Try gradients with norm 0.5 and with norm 5, and `max_norm` 1. Which of them change?",
+                "Compare the direction of your `<` or `>`, or your `min` or `max`, with the description.",
+            ),
+            recognise=_fits(_by(_two, lambda norm, max_norm: max(1.0, max_norm / norm))),
+        ),
+        Mistake(
+            "values-clamped",
+            "each entry is cut off by itself; clipping by the norm multiplies all entries by one factor.",
+            (
+                "The gradient [3, 4] and `max_norm` 1: are your two entries still in the proportion 3 to 4?",
+                "Which operation keeps the direction of a vector and changes its length?",
+            ),
+            recognise=_fits(_clamped, _clamped_to(0.5)),
+        ),
+        Mistake(
+            "divided-by-the-norm",
+            "the gradients are divided by their norm, so that it becomes 1 whatever `max_norm` is.",
+            (
+                "Which norm have your gradients afterwards, if `max_norm` is 2?",
+                "The norm should become `max_norm`. By which factor does it have to change?",
+            ),
+            recognise=_fits(
+                _by(_two, lambda norm, max_norm: 1 / norm if norm > max_norm else 1.0),
+                _by(_two, lambda norm, max_norm: 1 / norm),
+            ),
+        ),
+        Mistake(
+            "factor-upside-down",
+            "the gradients are multiplied by norm / max_norm: those that are too large get larger.",
+            (
+                "Which norm have your gradients afterwards? Should it be smaller or larger than before?",
+                "Norm 10, `max_norm` 2: is your factor smaller than 1?",
+            ),
+            recognise=_fits(_by(_two, lambda norm, max_norm: norm / max_norm if norm > max_norm else 1.0)),
+        ),
+        Mistake(
+            "norms-added",
+            "the norms of the gradients are added; the norm of all together is smaller than that sum.",
+            (
+                "Two gradients, [3] and [4]. As one vector [3, 4], what is its norm?",
+                "What is summed over all entries, and when is the root taken?",
+            ),
+            recognise=_fits(_by(lambda g: sum(_norms(g)), _usual), norms=True),
+        ),
+        Mistake(
+            "root-forgotten",
+            "the sum of the squares is taken for the norm.",
+            (
+                "The gradient [3, 4]: what do you return for it?",
+                "Squares, their sum: what is the last step to a length?",
+            ),
+            recognise=_fits(_by(lambda g: _two(g) ** 2, _usual), norms=True),
+        ),
+        Mistake(
+            "largest-norm",
+            "the largest of the gradients' norms, or the largest entry, is taken for the norm of all.",
+            (
+                "Two gradients, [3] and [4]. As one vector [3, 4], what is its norm?",
+                "Do all the gradients have a share in your norm?",
+            ),
+            recognise=_fits(
+                _by(lambda g: max(_norms(g)), _usual),
+                _by(lambda g: max(float(t.abs().max()) for t in g if t is not None), _usual),
+                norms=True,
+            ),
+        ),
+        Mistake(
+            "sum-of-absolutes",
+            "the absolute values are summed; the norm comes from squares.",
+            (
+                "The gradient [3, 4]: what do you return for it?",
+                "What becomes of each entry before the sum?",
+            ),
+            recognise=_fits(_by(lambda g: sum(float(t.abs().sum()) for t in g if t is not None), _usual), norms=True),
+        ),
+        Mistake(
+            "returns-norm-after",
+            "what is returned is the norm after clipping; the one before tells whether something was wrong.",
+            (
+                "What do you return for gradients with norm 10 and `max_norm` 2?",
+                "At which line of your code is the norm computed that you return?",
+            ),
+            recognise=_returns_after,
+        ),
+        Mistake(
+            "walked-over-twice",
+            "`parameters` is walked over more than once; what `model.parameters()` gives is empty the second time.",
+            (
+                "Call it with `model.parameters()`, and then with `list(model.parameters())`. Is there a difference?",
+                "How often does your code begin to walk over `parameters`?",
+            ),
+            recognise=_exhausted,
+        ),
+        Mistake(
+            "none-not-expected",
+            "a parameter without a gradient makes it fail: its `.grad` is None.",
+            (
+                "Which parameters have no gradient? Those that had no part in the loss.",
+                "Ask before you compute with `.grad` whether there is one.",
+            ),
+            recognise=_none_met,
+        ),
+    ),
+    excluded=(GRADIENT_CLIPPING,),
+)

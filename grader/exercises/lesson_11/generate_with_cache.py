@@ -1,0 +1,193 @@
+"""`generate_with_cache`: one new token at a time through the model (Shazeer 2019, section 2.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_11.shared import LESSON
+from grader.exercises.lesson_11.writing import (
+    COLD,
+    DRAWN,
+    DRAWS,
+    FEW,
+    MODES,
+    RIGHT,
+    SURE,
+    TRAINING,
+    Seen,
+    call,
+    drawn_runs,
+    draws_by_chance,
+    draws_by_generator,
+    fits,
+    ids,
+    keeps_mode,
+    leaves_prompt,
+    misshapen,
+    observed,
+    only_new,
+    records_nothing,
+    writes,
+    written,
+    wrong,
+)
+from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+
+
+def _by_generate(session: Session) -> Tensor | None:
+    """What the student's own `generate` draws from the same generator; ours, if there is none."""
+    run = drawn_runs(session)[DRAWN]
+    outcome = call(session, run, "generate")
+    shape = (len(run.prompt), run.prompt.shape[1] + run.new_tokens)
+    if outcome.ok and isinstance(outcome.value, Tensor) and outcome.value.shape == shape:
+        return outcome.value
+    return written(run)
+
+
+def _same_draws(session: Session) -> Finding | None:
+    finding = misshapen(session, DRAWN)
+    if finding is not None:
+        return finding
+    got, other = ids(session, DRAWN), session.once("generate", lambda: _by_generate(session))
+    if got is not None and other is not None and not torch.equal(got, other):
+        rows = int((got != other).any(dim=1).sum())
+        message = f"{rows} of {len(got)} texts differ from those of `generate` with a generator of the same seed."
+        return Finding("other-draws", message)
+    return None
+
+
+def _fed(session: Session) -> list[list[int]]:
+    seen = observed(session, SURE)
+    return seen.fed if isinstance(seen, Seen) else []
+
+
+def _one_by_one(session: Session) -> Finding | None:
+    """Every token goes through the model once at most, and finds all before it in the cache."""
+    seen, run = observed(session, SURE), drawn_runs(session)[SURE]
+    if isinstance(seen, Finding):
+        return seen
+    before = 0
+    for number, (tokens, cached, has_cache) in enumerate(seen.fed):
+        if not has_cache or cached != before:
+            held = f"a cache of {cached} tokens" if has_cache else "no cache"
+            message = f"Call {number} of the model got {tokens} tokens and {held}; the calls before it had {before}."
+            return Finding("cache-not-used", message)
+        before += tokens
+    longest = run.prompt.shape[1] + run.new_tokens
+    if not 0 < before <= longest:
+        message = f"{before} tokens went through the model for a text of {longest}."
+        return Finding("cache-not-used", message)
+    return None if wrong(session, SURE) is None else not_judged("values-first")
+
+
+def _repeats(session: Session) -> bool:
+    """Whether each call gets the whole text: without a cache, or with an empty one."""
+    fed = _fed(session)
+    first = drawn_runs(session)[SURE].prompt.shape[1]
+    growing = [first + i for i in range(len(fed))]
+    return len(fed) > 1 and [tokens for tokens, *_ in fed] == growing and all(cached == 0 for _, cached, _ in fed)
+
+
+def _alone(session: Session) -> bool:
+    """Whether new tokens come one at a time and find nothing in the cache."""
+    later = _fed(session)[1:]
+    return bool(later) and all(tokens == 1 and cached == 0 for tokens, cached, _ in later)
+
+
+def _twice(session: Session) -> bool:
+    """Whether tokens go through the model that are in the cache already."""
+    run, fed = drawn_runs(session)[SURE], _fed(session)
+    longest = run.prompt.shape[1]
+    return any(cached and cached + tokens > longest + i for i, (tokens, cached, _) in enumerate(fed))
+
+
+def _first_position(model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any) -> Tensor:
+    """The prompt's first position is read; later calls have one position only."""
+    tokens = torch.cat([prompt, _next(model, prompt[:, :1], generator, sampling)], dim=1)
+    return RIGHT(model, tokens, new_tokens - 1, generator, **sampling)
+
+
+def _next(model: Any, tokens: Tensor, generator: torch.Generator, sampling: dict[str, Any]) -> Tensor:
+    return RIGHT(model, tokens, 1, generator, **sampling)[:, -1:]
+
+
+def _last_again(model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any) -> Tensor:
+    """The prompt's last token is fed once more."""
+    text = RIGHT(model, torch.cat([prompt, prompt[:, -1:]], dim=1), new_tokens, generator, **sampling)
+    return torch.cat([prompt, text[:, prompt.shape[1] + 1 :]], dim=1)
+
+
+_LAST_TWICE = fits(_last_again)
+
+EXERCISE = Exercise(
+    name="generate_with_cache",
+    lesson=LESSON,
+    points=4,
+    signature=("model", "prompt", "new_tokens", "generator", "**sampling"),
+    parts=(
+        writes("writes new tokens after the prompt", 3, SURE),
+        Part("one new token at a time through the model", 3, _one_by_one),
+        writes("passes `sampling` on to `next_token_probabilities`", 1, COLD, FEW),
+        draws_by_chance(1),
+        draws_by_generator(0.5),
+        Part("draws the same tokens as `generate`", 1.5, _same_draws),
+        writes("writes in eval mode", 1, TRAINING),
+        keeps_mode(0.5),
+        records_nothing(0.5),
+        leaves_prompt(0.5),
+    ),
+    mistakes=(
+        Mistake(
+            "cache-not-used",
+            "the whole text goes through the model in every round: nothing is saved.",
+            (
+                "Print the shape of what you give the model in each round. Should it grow?",
+                "What is in the cache need not be given again. Which tokens are not in it yet?",
+            ),
+            recognise=_repeats,
+        ),
+        Mistake(
+            "positions-from-zero",
+            "each new token comes to an empty cache, so the model takes it for the first of a text, at position 0.",
+            (
+                "Print `len(cache)`, or what is in it, just before each call of the model.",
+                "Where is the empty cache made: once, or in every round?",
+            ),
+            recognise=_alone,
+        ),
+        Mistake(
+            "prompt-fed-twice",
+            "tokens go through the model again that are in the cache already: they are in the text twice.",
+            (
+                "Print the shape of what you give the model in each round. It should be (B, T), (B, 1), (B, 1), …",
+                "After the first call the prompt is in the cache. What is the only thing that the model hasn't seen?",
+            ),
+            recognise=lambda session: _twice(session) or _LAST_TWICE(session),
+        ),
+        *MODES,
+        Mistake(
+            "prompt-lost",
+            "only the new tokens come back; the whole text is asked for, the prompt first.",
+            (
+                "Compare the shape of your result with (B, T + new_tokens).",
+                "Which of your names holds the whole text, and which one only what is new?",
+            ),
+            recognise=only_new,
+        ),
+        Mistake(
+            "reads-first-position",
+            "it reads the logits of the first position; the next token is predicted by the last.",
+            (
+                "Print the shape of the logits in each round. In which round is there more than one position?",
+                "Position t predicts what follows token t. Which position predicts what follows the prompt?",
+            ),
+            recognise=fits(_first_position),
+        ),
+        *DRAWS,
+    ),
+    builds_on=("next_token_probabilities", "generate"),
+)

@@ -1,0 +1,409 @@
+"""`next_token_probabilities`: temperature, top-k (Fan et al. 2018, 5.4), top-p (Holtzman et al. 2020, section 3.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_11.shared import LESSON
+from grader.spec import parts
+from grader.spec.diagnose import right
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
+
+
+def reference(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    """Row by row, token by token."""
+    rows = [_row(row, temperature, top_k, top_p) for row in logits.reshape(-1, logits.shape[-1])]
+    return torch.stack(rows).reshape(logits.shape)
+
+
+def _row(logits: Tensor, temperature: float, top_k: int | None, top_p: float | None) -> Tensor:
+    if temperature == 0:
+        largest = int(logits.argmax())
+        return torch.tensor([float(token == largest) for token in range(len(logits))], dtype=logits.dtype)
+    chances = torch.softmax(logits / temperature, 0)
+    order = chances.detach().argsort(descending=True).tolist()
+    if top_k is not None:
+        chances = _kept(chances, order[:top_k])
+    if top_p is not None:
+        stay: list[int] = []
+        while not stay or (sum(chances[stay].tolist()) < top_p and len(stay) < len(order)):
+            stay.append(order[len(stay)])
+        chances = _kept(chances, stay)
+    return chances
+
+
+def _kept(chances: Tensor, stay: list[int]) -> Tensor:
+    kept = chances * torch.tensor([float(token in stay) for token in range(len(chances))], dtype=chances.dtype)
+    return kept / kept.sum()
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """The distribution with parts changed. `heat`: what temperature does, "divides", "multiplies", "nothing",
+    "probabilities" (they are divided) or "twice" (they are divided and go through a softmax again); `cold`: whether
+    temperature 0 is seen to; `descending`: the order; `more_k`, `more_p`: how many more tokens stay; `at_least`: the
+    fewest that top-p keeps; `threshold`: top-p is compared with each probability; `first`: "k", "p" or "both" (top-p
+    doesn't know of top-k); `ends`: what becomes of the others after top-k and after top-p, "divided" (by the sum of
+    the rest), "left", or "zero logit"; `back`: how the order of the vocabulary comes back, "right", "never", "gather";
+    `back_from`: after which steps it is lost, "any", "k", "p" or "always"; `result`: what is made of the result."""
+
+    heat: str = "divides"
+    cold: bool = True
+    descending: bool = True
+    more_k: int = 0
+    more_p: int = 0
+    at_least: int = 1
+    threshold: bool = False
+    together: bool = False
+    ends: tuple[str, str] = ("divided", "divided")
+    back: str = "right"
+    back_from: str = "any"
+    result: Callable[[Tensor], Tensor] = lambda chances: chances
+
+    def __call__(
+        self, logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    ) -> Tensor:
+        if temperature == 0 and self.cold:
+            return self.result(torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype))
+        chances, order = self._heated(logits, temperature).sort(-1, descending=self.descending)
+        whole = chances
+        if top_k is not None:
+            chances = self._end(chances, torch.arange(logits.shape[-1]) < top_k + self.more_k, self.ends[0])
+        if top_p is not None:
+            counted = whole if self.together else chances
+            chances = self._end(chances, self._nucleus(counted, top_p), self.ends[1])
+        return self.result(self._back(chances, order, top_k is not None, top_p is not None))
+
+    def _heated(self, logits: Tensor, temperature: float) -> Tensor:
+        if self.heat in ("probabilities", "twice"):
+            chances = logits.softmax(-1) / temperature
+            return chances.softmax(-1) if self.heat == "twice" else chances
+        factor = {"divides": 1 / temperature if temperature else math.inf, "multiplies": temperature}
+        return (logits * factor.get(self.heat, 1.0)).softmax(-1)
+
+    def _nucleus(self, chances: Tensor, top_p: float) -> Tensor:
+        if self.threshold:
+            stay = chances >= top_p
+        else:
+            stay = chances.cumsum(-1) - chances < top_p
+            rank = stay.long().sum(-1, keepdim=True) + self.more_p
+            stay = torch.arange(chances.shape[-1]) < rank
+        return stay | (torch.arange(chances.shape[-1]) < self.at_least)
+
+    @staticmethod
+    def _end(chances: Tensor, stay: Tensor, end: str) -> Tensor:
+        if end == "zero logit":
+            return (chances.log() * stay).softmax(-1)
+        chances = chances * stay
+        return chances / chances.sum(-1, keepdim=True) if end == "divided" else chances
+
+    def _back(self, chances: Tensor, order: Tensor, by_k: bool, by_p: bool) -> Tensor:
+        lost = {"any": by_k or by_p, "k": by_k, "p": by_p, "always": True}[self.back_from]
+        if self.back == "right" or not lost:
+            return torch.zeros_like(chances).scatter(-1, order, chances)
+        return chances.gather(-1, order) if self.back == "gather" else chances
+
+
+RIGHT = Sampler()
+TOGETHER = replace(RIGHT, together=True)
+
+
+def _zero_logits(by_k: bool, by_p: bool) -> Callable[..., Tensor]:
+    """The others get the logit 0 in place of -inf: the logits after the temperature, not those of the probabilities."""
+
+    def variant(
+        logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    ) -> Tensor:
+        if temperature == 0:
+            return RIGHT(logits, 0)
+        logits = logits / temperature
+        for step, zero in ((top_k, by_k), (top_p, by_p)):
+            if step is not None:
+                stays = (RIGHT(logits, 1.0, top_k) if step is top_k else RIGHT(logits, 1.0, None, top_p)) > 0
+                logits = logits.masked_fill(~stays, 0.0 if zero else -math.inf)
+        return logits.softmax(-1)
+
+    return variant
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+PLAIN, WARM, COLD, ALL = "one row", "a temperature", "temperature 0", "all three, batch and heads"
+TOP_K, WIDE, TOP_P, ONE, WHOLE = "top-k", "top-k above V", "top-p", "a small top-p", "a large top-p"
+LITTLE, NEARLY_ALL = 0.02, 0.997  # reached by every token alone, only by all together
+HIDDEN, DOUBLE, LARGE = "logits of -inf", "float64", "entries up to 50"
+
+
+def _cases(draw: Draw) -> list[Case]:
+    sizes = draw.sizes("B", "V", H=3)
+    words, batch = 9 + sizes["V"] % 5, 2 + sizes["B"] % 2 * 3
+    cold, hot = 0.01 * draw.integer(40, 80), 0.01 * draw.integer(130, 190)
+
+    def case(name: str, leading: tuple[int, ...], *how: float | None, **made: Tensor) -> Case:
+        logits = made.get("logits")
+        logits = _clear(draw, (*leading, words), *how) if logits is None else logits
+        args = dict(zip(("logits", "temperature", "top_k", "top_p"), (logits, *how), strict=False))
+        return Case(name, args, {"V": words}, leading, comparable=name not in (LARGE, HIDDEN))
+
+    few = draw.integer(3, 6)
+    hidden = _clear(draw, (batch, words), 1.0, words - 2).masked_fill(_some(draw, batch, words), -math.inf)
+    fifty = draw.uniform((batch, words), -50, 50)
+    return [
+        case(PLAIN, ()),
+        case(WARM, (batch,), cold),
+        case(COLD, (batch, 3), 0, logits=_clear(draw, (batch, 3, words), 0).double()),
+        case(TOP_K, (batch,), hot, few),
+        case(WIDE, (batch,), 1.0, words + draw.integer(2, 6)),
+        case(TOP_P, (batch,), 1.0, None, 0.01 * draw.integer(55, 75)),
+        case(ONE, (batch,), 1.0, None, LITTLE),
+        case(WHOLE, (batch,), hot, None, NEARLY_ALL),
+        case(ALL, (batch, 3), hot, few + 1, 0.01 * draw.integer(60, 75)),
+        case(HIDDEN, (batch,), 1.0, words - 2, logits=hidden),
+        case(DOUBLE, (batch,), cold, few + 2, 0.85, logits=_clear(draw, (batch, words), cold, few + 2, 0.85).double()),
+        case(LARGE, (batch,), 0.5, few, 0.9, logits=fifty),
+    ]
+
+
+def _some(draw: Draw, batch: int, words: int) -> Tensor:
+    """Three places of every row."""
+    return torch.stack([torch.randperm(words, generator=draw.generator) < 3 for _ in range(batch)])
+
+
+def _clear(draw: Draw, shape: tuple[int, ...], *how: float | None) -> Tensor:
+    """Logits without close calls: no two alike, and no sum of probabilities near `top_p`. Where there is both a top-k
+    and a top-p, their order makes a difference in every row."""
+    temperature, top_k, top_p = (*how, *(1.0, None, None)[len(how) :])
+    rows: list[Tensor] = []
+    while len(rows) < math.prod(shape[:-1]):
+        row = draw.normal(shape[-1:], 1.5)
+        if row.sort().values.diff().min() > 0.01 and _decided(row, temperature, top_k, top_p):
+            rows.append(row)
+    return torch.stack(rows).reshape(shape)
+
+
+def _decided(row: Tensor, temperature: float | None, top_k: float | None, top_p: float | None) -> bool:
+    if not temperature or top_p is None or top_p == LITTLE:
+        return True
+    if top_p == NEARLY_ALL:
+        return bool(RIGHT(row, temperature).min() > 2 * (1 - NEARLY_ALL))
+    limit = None if top_k is None else int(top_k)
+    sums = RIGHT(row, temperature, limit).sort(descending=True).values.cumsum(-1)
+    stay = int((RIGHT(row, temperature, limit, top_p) > 0).sum())
+    if (sums - top_p).abs().min() < 0.01 or not 2 <= stay < len(row) - 1:
+        return False
+    return limit is None or stay != int((TOGETHER(row, temperature, limit, top_p) > 0).sum())
+
+
+# --- recognised by one case -------------------------------------------------------------------------------------------
+
+
+def _only(*names: str) -> Callable[[Session], bool]:
+    """Whether the named cases raise or give NaN, and all others are right."""
+
+    def recognise(session: Session) -> bool:
+        others = [case for case in session.real_cases() if case.comparable and case.name not in names]
+        spoilt = [session.call(session.cases[name]) for name in names]
+        failed = all(not one.ok or (isinstance(one.value, Tensor) and bool(one.value.isnan().any())) for one in spoilt)
+        return failed and all(right(session, case) for case in others)
+
+    return recognise
+
+
+EXERCISE = Exercise(
+    name="next_token_probabilities",
+    lesson=LESSON,
+    points=4,
+    signature=("logits", "temperature=1.0", "top_k=None", "top_p=None"),
+    outputs=(Output("probabilities", "... V"),),
+    cases=_cases,
+    reference=reference,
+    parts=(
+        parts.shape(PLAIN),
+        parts.values("a softmax of the logits", 0.5, PLAIN),
+        parts.values("divides the logits by the temperature", 1, WARM),
+        replace(parts.float64(COLD, COLD), name="temperature 0: all on the largest"),
+        parts.values("top-k: only the most probable stay", 2, TOP_K, WIDE),
+        parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
+        parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL),
+        parts.after_values(parts.values("leaves hidden tokens at 0", 0.5, HIDDEN), TOP_K),
+        parts.finite("stays finite at large entries", 0.5, LARGE, PLAIN),
+        parts.float64(DOUBLE, PLAIN, weight=0.5),
+        parts.unchanged(TOP_K, 0.5),
+        parts.gradients(WARM, 0.5),
+    ),
+    mistakes=(
+        Mistake(
+            "divides-by-zero",
+            "at temperature 0 the logits are divided by zero.",
+            (
+                "Print the result for temperature 0. Which numbers are in it?",
+                "There is no quotient by 0. Which distribution do lower and lower temperatures come near to?",
+            ),
+            recognise=_only(COLD),
+        ),
+        Mistake(
+            "temperature-multiplied",
+            "the logits are multiplied by the temperature: a high one makes the distribution sharper, not flatter.",
+            (
+                "Try temperatures 0.1 and 10 on the same logits. Which one should make the largest stand out?",
+                "At temperature 2 two logits that are 4 apart should be 2 apart. What are yours?",
+            ),
+            (replace(RIGHT, heat="multiplies"), replace(RIGHT, heat="multiplies", cold=False)),
+        ),
+        Mistake(
+            "temperature-forgotten",
+            "the temperature makes no difference.",
+            (
+                "Call it with temperatures 0.5 and 2. Should the results differ?",
+                "Where in your code is `temperature` used, and is its result used afterwards?",
+            ),
+            (replace(RIGHT, heat="nothing"), replace(RIGHT, heat="nothing", cold=False)),
+        ),
+        Mistake(
+            "temperature-on-probabilities",
+            "the probabilities are divided by the temperature; it belongs to the logits, before the softmax.",
+            (
+                "Probabilities divided by a number and brought back to a sum of one: has anything changed?",
+                "Which comes first in your code, the division or the softmax?",
+            ),
+            tuple(
+                replace(RIGHT, heat=heat, cold=cold) for heat in ("probabilities", "twice") for cold in (True, False)
+            ),
+        ),
+        Mistake(
+            "top-k-above-vocabulary",
+            "a `top_k` larger than the vocabulary fails; then all tokens stay.",
+            (
+                "Call it with five logits and `top_k=8`. What happens?",
+                "How many tokens can stay at most?",
+            ),
+            recognise=_only(WIDE),
+        ),
+        Mistake(
+            "top-p-before-top-k",
+            "`top_p` is counted with the probabilities before top-k; it comes second and sees what top-k has left.",
+            (
+                "Probabilities 0.4, 0.3, 0.3 with `top_k=2` and `top_p=0.5`: what is the first one after top-k?",
+                "Each of the steps ends with rows that sum to one. Which sums does top-p add up?",
+            ),
+            (TOGETHER,),
+        ),
+        Mistake(
+            "not-renormalised",
+            "after tokens were taken out, the probabilities that are left don't sum to one.",
+            (
+                "Print the sums of your rows.",
+                "What is left keeps its proportions. By what do you divide so that it sums to one?",
+            ),
+            tuple(
+                replace(RIGHT, ends=ends, together=together)
+                for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
+                for together in (False, True)
+                if ends != ("left", "divided") or not together
+            ),
+        ),
+        Mistake(
+            "top-p-one-too-few",
+            "the token with which the sum gets to `top_p` is left out, so what stays doesn't reach it.",
+            (
+                "Probabilities 0.5, 0.3, 0.2 and `top_p=0.7`: which tokens does your code keep, and what is their sum?",
+                "Ask of each token what the sum of those before it is, not the sum that includes it.",
+            ),
+            (
+                replace(RIGHT, more_p=-1),
+                replace(RIGHT, more_p=-1, at_least=0),
+                lambda *args: replace(RIGHT, more_p=-1, at_least=0)(*args).nan_to_num(0.0),
+            ),
+        ),
+        Mistake(
+            "top-p-one-too-many",
+            "one token more than needed stays: those before it reach `top_p` without it.",
+            (
+                "Probabilities 0.5, 0.3, 0.2 and `top_p=0.4`: how many tokens are needed?",
+                "Ask of each token what the sum of those before it is. From which sum on is it not needed?",
+            ),
+            (replace(RIGHT, more_p=1),),
+        ),
+        Mistake(
+            "top-p-as-threshold",
+            "`top_p` is compared with each probability; it is a sum that has to reach it.",
+            (
+                "Four tokens with probability 0.25 and `top_p=0.5`: how many stay?",
+                "Which function gives the sums of the first, the first two, the first three, …?",
+            ),
+            (
+                replace(RIGHT, threshold=True),
+                replace(RIGHT, threshold=True, at_least=0),
+                lambda *args: replace(RIGHT, threshold=True, at_least=0)(*args).nan_to_num(0.0),
+            ),
+        ),
+        Mistake(
+            "sorted-order-returned",
+            "the probabilities come back sorted: the first column is the most probable token, whichever it is.",
+            (
+                "Put the largest logit in the last place and call it with `top_k=1`. Where is the 1 in the result?",
+                "`sort` returns two things. What does the second one tell you?",
+            ),
+            tuple(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
+        ),
+        Mistake(
+            "order-applied-twice",
+            "after sorting, the tokens are put in a third order: the way back is not the way there.",
+            (
+                "Try it with three logits that sorting moves round in a circle, 1, 3, 2 and 2, 1, 3 for example.",
+                "`order[i]` says where the i-th came from. Are you reading from there, or writing to there?",
+            ),
+            tuple(replace(RIGHT, back="gather", back_from=when) for when in ("always", "any", "p", "k")),
+        ),
+        Mistake(
+            "filtered-to-zero-logit",
+            "tokens that are taken out get the logit 0, which is as probable as any other; they need probability 0.",
+            (
+                "Which probability does a token with the logit 0 get, if the others are negative?",
+                "Which logit has the exponential 0?",
+            ),
+            (
+                *(_zero_logits(*which) for which in ((True, True), (True, False), (False, True))),
+                *(replace(RIGHT, ends=ends) for ends in (("zero logit",) * 2, ("zero logit", "divided"))),
+                replace(RIGHT, ends=("divided", "zero logit")),
+            ),
+        ),
+        Mistake(
+            "smallest-kept",
+            "the least probable tokens stay: they are sorted from the smallest up.",
+            (
+                "Call it with `top_k=1`. Which token has probability 1?",
+                "In which direction does `sort` sort if nothing else is said?",
+            ),
+            (replace(RIGHT, descending=False),),
+        ),
+        Mistake(
+            "top-k-off-by-one",
+            "one token too many or too few stays under top-k.",
+            (
+                "Call it with five logits and `top_k=2`. How many entries are larger than 0?",
+                "With which logit do you compare, and does that one stay?",
+            ),
+            (replace(RIGHT, more_k=1), replace(RIGHT, more_k=-1)),
+        ),
+        Mistake(
+            "log-probabilities",
+            "the result is logarithms of probabilities.",
+            (
+                "Print a row of your result. Can a probability be negative?",
+                "Which function do you call last?",
+            ),
+            (replace(RIGHT, result=torch.log),),
+        ),
+    ),
+)

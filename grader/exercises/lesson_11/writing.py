@@ -1,0 +1,500 @@
+"""What `generate` and `generate_with_cache` are judged by: a model that the subject builds from a table
+(`grader.subject.writer`), runs in which only one token can be drawn, and one in which drawn tokens are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_11.next_token_probabilities import RIGHT as PROBABILITIES
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+from grader.subject import Given, Outcome, Request
+from grader.subject.writer import Writer
+
+ROWS = 61  # of a model's table; a prime, so that no position repeats another
+MANY = 1500
+SURE, TRAINING, COLD, FEW, DRAWN = (
+    "a model that is sure",
+    "a model in train mode",
+    "temperature 0",
+    "top_k = 1",
+    "many texts from one prompt",
+)
+LONG, LONGER = "a text that grows beyond max_length", "a prompt longer than max_length"
+Write = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model, a prompt and how the next tokens are drawn. `exact`: only one text can come out."""
+
+    name: str
+    table: Tensor
+    prompt: Tensor
+    new_tokens: int
+    max_length: int = 64
+    training: bool = False
+    seed: int = 5
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        return self.name != DRAWN
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"table": self.table, "training": self.training, "max_length": self.max_length}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a call has left: the text, the model's mode, what the model was fed (as `Writer` has it), whether gradients
+    were recorded and whether the prompt was changed."""
+
+    text: Any
+    training: bool
+    fed: list[list[int]]
+    recorded: bool
+    prompt_changed: bool
+
+
+def runs(draw: Draw, long: bool) -> dict[str, Run]:
+    """By name; `long`: with texts beyond max_length."""
+    sizes = draw.sizes("V", "B", "T")
+    words, batch, length = 7 + sizes["V"] % 5, 2 + sizes["B"] % 3, 3 + sizes["T"] % 3
+
+    def prompt(columns: int = length) -> Tensor:
+        return draw.integers((batch, columns), 0, words)
+
+    sure, other = (_sure(draw, words) for _ in range(2))
+    mild = draw.normal((ROWS, words))
+    made = [
+        Run(SURE, sure, prompt(), 6),
+        Run(TRAINING, other, prompt(), 5, training=True),
+        Run(COLD, mild, prompt(), 5, sampling={"temperature": 0}),
+        Run(FEW, mild, prompt(), 5, sampling={"top_k": 1, "temperature": 1.5}),
+        Run(DRAWN, mild, prompt()[:1].repeat(MANY, 1), 3, sampling={"temperature": 0.6, "top_k": words - 2}),
+    ]
+    if long:
+        made += [
+            Run(LONG, sure, prompt(), 7, max_length=length + 2),
+            Run(LONGER, other, prompt(length + 3), 4, max_length=length + 1),
+        ]
+    return {run.name: run for run in made}
+
+
+def _sure(draw: Draw, words: int) -> Tensor:
+    """Logits so far apart that the largest is drawn for certain, in another order in each row."""
+    order = torch.stack([torch.randperm(words, generator=draw.generator) for _ in range(ROWS)])
+    return 60.0 * order
+
+
+# --- right, and wrong on purpose --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Writing with parts changed. `reads`: the position whose logits count; `given`: what the model gets, "end" (the
+    last max_length tokens), "start", "all", "last" (one token), "prompt"; `eval`: whether it is in eval mode; `draws`:
+    "each", "argmax" or "once" (one token for all rows); `sampled`: whether `sampling` is used; `returns`: "all", "new"
+    or "window" (what the model got last, and the last token)."""
+
+    reads: int = -1
+    given: str = "end"
+    eval: bool = True
+    draws: str = "each"
+    sampled: bool = True
+    returns: str = "all"
+
+    def __call__(
+        self, model: Any, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: Any
+    ) -> Tensor:
+        model.train(model.training and not self.eval)
+        tokens = prompt
+        for _ in range(new_tokens):
+            if self.returns == "window":
+                tokens = tokens[:, -model.max_length :]
+            window = {
+                "end": tokens[:, -model.max_length :],
+                "start": tokens[:, : model.max_length],
+                "all": tokens,
+                "last": tokens[:, -1:],
+                "prompt": prompt[:, -model.max_length :],
+            }[self.given]
+            logits = model(window)[:, self.reads]
+            chances = PROBABILITIES(logits, **(sampling if self.sampled else {}))
+            drawn = torch.multinomial(chances, 1, generator=generator)
+            drawn = logits.argmax(-1, keepdim=True) if self.draws == "argmax" else drawn
+            drawn = drawn[:1].expand(len(prompt), 1) if self.draws == "once" else drawn
+            tokens = torch.cat([tokens, drawn], dim=1)
+        return tokens[:, prompt.shape[1] :] if self.returns == "new" else tokens
+
+
+RIGHT = Writing()
+
+
+def written(run: Run, write: Write = RIGHT) -> Tensor | None:
+    """What one of our ways writes in a run; None where the model refuses."""
+    generator = torch.Generator().manual_seed(run.seed)
+    try:
+        with torch.no_grad():
+            return write(Writer(run.data), run.prompt.clone(), run.new_tokens, generator, **run.sampling)
+    except (ValueError, RuntimeError):
+        return None
+
+
+# --- the student's ----------------------------------------------------------------------------------------------------
+
+
+def drawn_runs(session: Session) -> dict[str, Run]:
+    """The runs of this check."""
+    return session.once("runs", lambda: runs(session.draw, long=session.exercise.name == "generate"))
+
+
+def observed(session: Session, name: str) -> Seen | Finding:
+    """What the student's function did in one run, or why it came to no end."""
+    return session.once(("seen", name), lambda: observe(session, drawn_runs(session)[name]))
+
+
+def call(session: Session, run: Run, target: str, torch_seed: int = 11) -> Outcome:
+    """The outcome of a student's function in one run, on a fresh model under "@writer"."""
+    session.ask(Request("build", handle="writer", args=(Given("writer", run.data),)))
+    generator = Given("generator", {"seed": run.seed})
+    args = (Given("built", {"handle": "writer"}), run.prompt, run.new_tokens, generator)
+    return session.ask(Request("call", target, args, keywords=dict(run.sampling), seed=torch_seed))
+
+
+def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
+    """The same, with what was seen of the model."""
+    outcome = call(session, run, session.exercise.name, torch_seed)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        said = f"({run.name}: prompt {tuple(run.prompt.shape)}, new_tokens = {run.new_tokens}, model.max_length = "
+        return replace(finding, message=f"{finding.message.rstrip('.')} {said}{run.max_length})")
+    state = session.ask(Request("state", "@writer")).value
+    fed, recorded = state["buffers"]["fed"].tolist(), bool(state["buffers"]["recorded"])
+    return Seen(outcome.value, state["training"], fed, recorded, 1 in outcome.changed)
+
+
+def ids(session: Session, name: str) -> Tensor | None:
+    """The text of a run; None if there is none, or if it is no table of ids."""
+    seen = observed(session, name)
+    if isinstance(seen, Finding) or not isinstance(seen.text, Tensor) or seen.text.dim() != 2:
+        return None
+    return None if seen.text.is_floating_point() or seen.text.is_complex() else seen.text.long()
+
+
+def wrong(session: Session, name: str) -> Finding | None:
+    """Why a run with one right text doesn't pass."""
+    finding = misshapen(session, name)
+    if finding is not None:
+        return finding
+    got, right = ids(session, name), written(drawn_runs(session)[name])
+    assert got is not None
+    assert right is not None
+    if torch.equal(got, right):
+        return None
+    row, column = (int(i) for i in (got != right).nonzero()[0])
+    message = f"Row {row} differs from column {column} on ({name}; the prompt has {_columns(session, name)} columns)."
+    return Finding("wrong-values", message, got=got[row].clone(), expected=right[row])
+
+
+def _columns(session: Session, name: str) -> int:
+    return drawn_runs(session)[name].prompt.shape[1]
+
+
+def misshapen(session: Session, name: str) -> Finding | None:
+    """Why a run gave no text of the right shape."""
+    seen, run = observed(session, name), drawn_runs(session)[name]
+    if isinstance(seen, Finding):
+        return seen
+    if seen.text is None:
+        return Finding("returns-nothing", f"`{session.exercise.name}` returned None. Does it end with a `return` line?")
+    got, shape = ids(session, name), (len(run.prompt), run.prompt.shape[1] + run.new_tokens)
+    if got is None:
+        kind = f", dtype {str(seen.text.dtype).removeprefix('torch.')}" if isinstance(seen.text, Tensor) else ""
+        returned = compare.in_words(seen.text)
+        return Finding("wrong-type", f"`{session.exercise.name}` returned {returned}{kind}, expected a tensor of ids.")
+    if tuple(got.shape) != shape:
+        message = (
+            f"The result has shape {tuple(got.shape)}, expected {shape}: the prompt and {run.new_tokens} new tokens."
+        )
+        return Finding("wrong-shape", f"{message} ({name})")
+    return None
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def writes(title: str, weight: float, *names: str) -> Part:
+    """The texts of runs with one right text."""
+    return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name))), None))
+
+
+def _after(session: Session, *names: str) -> Finding | None:
+    return None if all(wrong(session, name) is None for name in names) else not_judged("values-first")
+
+
+def keeps_mode(weight: float) -> Part:
+    """The model is in the mode that it was in. Judged after the texts, as what follows."""
+
+    def judge(session: Session) -> Finding | None:
+        for name in (TRAINING, SURE):
+            seen, run = observed(session, name), drawn_runs(session)[name]
+            if isinstance(seen, Finding):
+                return seen
+            if seen.training != run.training:
+                mode, before = (("eval", "train")[training] for training in (seen.training, run.training))
+                return Finding("mode-changed", f"The model came in {before} mode and is left in {mode} mode ({name}).")
+        return _after(session, SURE)
+
+    return Part("leaves the model in the mode it was in", weight, judge, compares_values=False)
+
+
+def records_nothing(weight: float) -> Part:
+    """No gradients."""
+
+    def judge(session: Session) -> Finding | None:
+        seen = observed(session, SURE)
+        if isinstance(seen, Finding):
+            return seen
+        if seen.recorded:
+            message = "Gradients were recorded while it wrote: that costs memory, and nobody needs them here."
+            return Finding("gradients-recorded", message)
+        return _after(session, SURE)
+
+    return Part("records no gradients", weight, judge, compares_values=False)
+
+
+def leaves_prompt(weight: float) -> Part:
+    """The prompt is as it was."""
+
+    def judge(session: Session) -> Finding | None:
+        seen = observed(session, SURE)
+        if isinstance(seen, Finding):
+            return seen
+        if seen.prompt_changed:
+            return Finding("changes-argument", f"`{session.exercise.name}` changed `prompt` in place.")
+        return _after(session, SURE)
+
+    return Part("leaves `prompt` as it was", weight, judge, compares_values=False)
+
+
+def again(session: Session, run: Run, torch_seed: int) -> Tensor | None:
+    """The text of a run once more, with another state of torch's own generator."""
+    seen = session.once(("again", run.seed, torch_seed), lambda: observe(session, run, torch_seed))
+    return seen.text if isinstance(seen, Seen) and isinstance(seen.text, Tensor) else None
+
+
+def draws_by_generator(weight: float) -> Part:
+    """The generator decides, and torch's own doesn't."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = misshapen(session, DRAWN)
+        if finding is not None:
+            return finding
+        run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
+        assert first is not None
+        same, other = again(session, run, 12), again(session, replace(run, seed=run.seed + 1), 11)
+        if same is None or not torch.equal(first, same):
+            message = "Two generators with one seed gave different texts: not all draws come from `generator`."
+            return Finding("generator-not-used", message)
+        if other is not None and torch.equal(first, other):
+            return Finding("generator-not-used", "Generators with different seeds gave the same texts.")
+        return None
+
+    return Part("draws with the generator", weight, judge)
+
+
+def draws_by_chance(weight: float) -> Part:
+    """The drawn tokens are as frequent as they are probable."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = misshapen(session, DRAWN)
+        return finding or _unlikely(drawn_runs(session)[DRAWN], ids(session, DRAWN))
+
+    return Part("draws each token as often as it is probable", weight, judge)
+
+
+MOST = 6.0  # standard deviations: a right answer is further off once in 10 million checks
+
+
+def _unlikely(run: Run, text: Tensor | None) -> Finding | None:
+    assert text is not None
+    columns, words = run.prompt.shape[1], run.table.shape[1]
+    if not torch.equal(text[:, :columns], run.prompt):
+        return Finding("wrong-values", f"The result doesn't begin with the prompt ({run.name}).")
+    if bool((text < 0).any() or (text >= words).any()):
+        return Finding("wrong-values", f"The result holds ids that the vocabulary doesn't have ({run.name}).")
+    with torch.no_grad():
+        logits = Writer({**run.data, "training": False})(text[:, :-1])[:, columns - 1 :]
+    chances = PROBABILITIES(logits, **run.sampling).double()  # (B, new, V)
+    drawn = torch.nn.functional.one_hot(text[:, columns:], words)
+    counted, expected = drawn.sum(0), chances.sum(0)
+    deviation = (chances * (1 - chances)).sum(0).sqrt()
+    far = (counted - expected).abs() > MOST * deviation + 1e-6
+    if not far.any():
+        return None
+    step, word = (int(i) for i in far.nonzero()[0])
+    times, wanted = int(counted[step, word]), float(expected[step, word])
+    message = f"In {len(text)} draws of new token {step} the id {word} came {times} times, expected about {wanted:.0f} "
+    return Finding("wrong-values", f"{message}({', '.join(f'{k} = {v:g}' for k, v in run.sampling.items())}).")
+
+
+# --- mistakes that both can make --------------------------------------------------------------------------------------
+
+
+def fits(*ways: Write, where: str | None = None) -> Callable[[Session], bool]:
+    """Whether in every run with one right text the text is that or the one of one way, and in one at least the way's;
+    `where`: the run in which it has to show. Runs that raised don't count."""
+
+    def recognise(session: Session) -> bool:
+        return any(_is(session, way, where) for way in ways)
+
+    return recognise
+
+
+def _is(session: Session, way: Write, where: str | None) -> bool:
+    shows: set[str] = set()
+    for name, run in drawn_runs(session).items():
+        if not run.exact or isinstance(observed(session, name), Finding):
+            continue
+        got, right, other = ids(session, name), written(run), written(run, way)
+        if got is None or (other is None and not torch.equal(got, right)):  # type: ignore[arg-type]
+            return False
+        if right is not None and torch.equal(got, right):
+            continue
+        if other is None or not torch.equal(got, other):
+            return False
+        shows.add(name)
+    return bool(shows) if where is None else where in shows
+
+
+def only_new(session: Session) -> bool:
+    """Whether the new tokens come back without the prompt."""
+    got, run = ids(session, SURE), drawn_runs(session)[SURE]
+    return got is not None and got.shape == (len(run.prompt), run.new_tokens)
+
+
+def _mode(name: str) -> Callable[[Session], bool]:
+    """Whether the texts are right, and the model is in another mode after this run than before it."""
+
+    def recognise(session: Session) -> bool:
+        seen, run = observed(session, name), drawn_runs(session)[name]
+        switched = isinstance(seen, Seen) and seen.training != run.training
+        return switched and wrong(session, SURE) is None and wrong(session, TRAINING) is None
+
+    return recognise
+
+
+def _with_other_seeds(session: Session) -> list[Tensor | None]:
+    run = drawn_runs(session)[DRAWN]
+    return [again(session, replace(run, seed=run.seed + more), 11) for more in range(1, 7)]
+
+
+def _argmax(session: Session) -> bool:
+    """Whether the likeliest token is always taken, with any seed."""
+    text, expected = ids(session, DRAWN), written(drawn_runs(session)[DRAWN], replace(RIGHT, draws="argmax"))
+    texts = [text, *_with_other_seeds(session)] if text is not None else []
+    return bool(texts) and all(one is not None and torch.equal(one, expected) for one in texts)  # type: ignore[arg-type]
+
+
+def _one_for_all(session: Session) -> bool:
+    """Whether one token is drawn for all texts: they are alike, and others with another seed."""
+    text, run = ids(session, DRAWN), drawn_runs(session)[DRAWN]
+    if text is None or len(text) != len(run.prompt) or not bool((text == text[:1]).all()):
+        return False
+    return any(other is not None and not torch.equal(text, other) for other in _with_other_seeds(session))
+
+
+def _own_seed(session: Session) -> bool:
+    """Whether the draws don't follow the generator."""
+    if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
+        return False
+    run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
+    same, other = again(session, run, 12), again(session, replace(run, seed=run.seed + 1), 11)
+    return same is None or not torch.equal(first, same) or (other is not None and torch.equal(first, other))
+
+
+def _not_sampled(session: Session) -> bool:
+    """Whether `sampling` makes no difference: right where there is none, and drawn as without it elsewhere."""
+    if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None or wrong(session, FEW) is None:
+        return False
+    return _unlikely(replace(drawn_runs(session)[DRAWN], sampling={}), ids(session, DRAWN)) is None
+
+
+MODES = (
+    Mistake(
+        "left-in-eval-mode",
+        "a model that came in train mode goes out in eval mode: training would go on without dropout.",
+        (
+            "Print `model.training` before and after the call.",
+            "Remember the mode before you switch, and put back what you remembered.",
+        ),
+        recognise=_mode(TRAINING),
+    ),
+    Mistake(
+        "always-back-to-train-mode",
+        "a model that came in eval mode goes out in train mode.",
+        (
+            "Print `model.training` before and after the call.",
+            "`model.training` says which mode it is in. Note it before you switch, and go back to that one.",
+        ),
+        recognise=_mode(SURE),
+    ),
+    Mistake(
+        "stays-in-train-mode",
+        "it writes in the mode that the model happens to be in; with dropout on, it writes something else.",
+        (
+            "What does dropout do in train mode? Is that wanted here?",
+            "Modules have two methods that switch the mode of everything inside them.",
+        ),
+        recognise=fits(replace(RIGHT, eval=False)),
+    ),
+)
+
+DRAWS = (
+    Mistake(
+        "always-argmax",
+        "the most probable token is always taken; nothing is drawn.",
+        (
+            "Write three texts from one prompt, with three seeds. Do they differ?",
+            "What is done with the probabilities: is the largest taken, or is one drawn?",
+        ),
+        recognise=_argmax,
+    ),
+    Mistake(
+        "one-draw-for-all",
+        "one token is drawn for all rows; each row has a distribution and a draw of its own.",
+        (
+            "Print the shape of what is drawn for a batch of four.",
+            "Which of the rows do your probabilities come from?",
+        ),
+        recognise=_one_for_all,
+    ),
+    Mistake(
+        "sampling-ignored",
+        "temperature, top-k and top-p make no difference: they don't reach `next_token_probabilities`.",
+        (
+            "Call it with `top_k=1` and two seeds. Should the texts differ?",
+            "What is in `sampling`, and who should get it?",
+        ),
+        recognise=_not_sampled,
+    ),
+    Mistake(
+        "generator-ignored",
+        "the draws don't come from `generator`: the same seed gives other texts, or another seed the same.",
+        (
+            "Call it twice with `torch.Generator().manual_seed(1)`. Are the two texts equal?",
+            "`torch.multinomial` takes a generator. Does yours get one, and is it the one that was handed in?",
+        ),
+        recognise=_own_seed,
+    ),
+)

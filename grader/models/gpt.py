@@ -1,0 +1,76 @@
+"""Lesson 11's text, and the course's own small GPT: its weights, and what it wrote while it was trained.
+
+`scripts/train_gpt.py` makes all three files: `prose.txt`, `gpt.safetensors` (the parameters, by the names of lesson
+11's `GPT`) and `gpt.json` (the sizes, the characters by id, samples by step).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from torch import Tensor
+
+STORED = Path(__file__).parent
+
+
+def course_text() -> str:
+    """The prose of lessons 00 to 10: paragraphs in random order, each a line."""
+    return (STORED / "prose.txt").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class TrainedGPT:
+    """A trained model. `sizes`: the arguments of lesson 11's `GPT`; `weights`: its state by name; `characters`: the
+    tokens by id; `loss`: in nats, on the text held out; `samples`: what it wrote after so many steps, each time from
+    `prompt`."""
+
+    sizes: dict[str, Any]
+    weights: dict[str, Tensor]
+    characters: list[str]
+    loss: float
+    prompt: str
+    samples: dict[int, str]
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """Logits (B, T, V) of ids (B, T), straight from the weights."""
+        x = F.embedding(tokens, self.weights["token_embedding.weight"])
+        for layer in range(self.sizes["num_layers"]):
+            block = f"blocks.{layer}"
+            x = x + self._attention(self._norm(x, f"{block}.norm1"), f"{block}.attention")
+            hidden = self._linear(self._norm(x, f"{block}.norm2"), f"{block}.feed_forward.linear1").relu()
+            x = x + self._linear(hidden, f"{block}.feed_forward.linear2")
+        return F.linear(self._norm(x, "norm"), self.weights["head.weight"])
+
+    def _norm(self, x: Tensor, name: str) -> Tensor:
+        return F.layer_norm(x, x.shape[-1:], self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    def _linear(self, x: Tensor, name: str) -> Tensor:
+        return F.linear(x, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    def _attention(self, x: Tensor, name: str) -> Tensor:
+        """Causal, with rotary positions."""
+        heads = [self._linear(x, f"{name}.{part}_proj").unflatten(-1, (self.sizes["num_heads"], -1)) for part in "qkv"]
+        query, key, value = (head.transpose(1, 2) for head in heads)  # (B, H, T, D)
+        attended = F.scaled_dot_product_attention(_rotated(query), _rotated(key), value, is_causal=True)
+        return self._linear(attended.transpose(1, 2).flatten(2), f"{name}.out_proj")
+
+
+def _rotated(x: Tensor, base: float = 10000.0) -> Tensor:
+    """Rotary positions (Su et al. 2021) of x (..., T, D), counted from 0: a pair of columns is a complex number."""
+    width = x.shape[-1]
+    angles = torch.outer(torch.arange(x.shape[-2]), base ** (-torch.arange(0, width, 2) / width))
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def trained_gpt() -> TrainedGPT:
+    """The course's model."""
+    about = json.loads((STORED / "gpt.json").read_text(encoding="utf-8"))
+    samples = {int(step): text for step, text in about.pop("samples").items()}
+    return TrainedGPT(weights=load_file(STORED / "gpt.safetensors"), samples=samples, **about)

@@ -1,0 +1,181 @@
+// The distribution of a model's next character, with temperature, top-k and top-p to move, and the text that it writes.
+
+import { keepKeys, make, textTable } from "./frame.js";
+import { unpack, written } from "./numbers.js";
+import { distributions, drawn, percent, ranked, said, shown } from "./sampler_numbers.js";
+import { Picture, rendering } from "./view.js";
+
+const ROWS = 12; // characters with a bar
+const MANY = 40;
+const STORY =
+  "The bars are what is drawn from; the thin line on each is where it ended without temperature, top-k and top-p. " +
+  "Draw a character, or press one to choose it yourself.";
+
+class Sampler extends Picture {
+  #left = 0; // characters still to be drawn
+
+  constructor(model, element) {
+    super("Sampler", model, element);
+    this.characters = model.get("characters");
+    this.#build();
+    this.#receive();
+    this.#settle();
+    const settings = ["temperature", "top_k", "top_p"].map((name) => [`change:${name}`, () => this.#settle()]);
+    this.follow({ "change:read": () => this.#receive(), ...Object.fromEntries(settings) });
+  }
+
+  #build() {
+    const oninput = () => this.#write(this.text.value);
+    this.text = make("textarea", { rows: 3, spellcheck: "false", "aria-label": "The text so far", oninput });
+    keepKeys(this.text);
+    const button = (text, onclick) => make("button", { type: "button", text, onclick });
+    const buttons = [
+      button("Draw one", () => this.#draw(1)),
+      button(`Draw ${MANY}`, () => this.#draw(MANY)),
+      button("Take the last one back", () => this.#write(this.read.slice(0, -1))),
+      button("Start again", () => this.#write(this.model.get("prompt"))),
+    ];
+    this.sliders = [
+      this.#slider("Temperature", "temperature", { min: 0, max: 2, step: 0.1 }),
+      this.#slider("Top-k", "top_k", { min: 1, max: this.characters.length, step: 1 }),
+      this.#slider("Top-p", "top_p", { min: 0.05, max: 1, step: 0.05 }),
+    ];
+    this.bars = make("ol", { class: "att-bars", "aria-label": "The likeliest next characters" });
+    this.figure.append(this.bars);
+    this.lay(
+      this.text,
+      make("div", { class: "att-choice" }, ...buttons),
+      make("div", { class: "att-knobs" }, ...this.sliders.map(({ element }) => element)),
+      make("p", { class: "att-story", text: STORY }),
+      this.figure,
+      this.tables,
+      this.sum,
+      this.foot,
+    );
+  }
+
+  #slider(name, trait, range) {
+    const input = make("input", { type: "range", ...range, oninput: () => this.set({ [trait]: Number(input.value) }) });
+    const output = make("output");
+    const show = () => {
+      const value = this.model.get(trait);
+      const all = trait !== "temperature" && value >= range.max;
+      input.value = value;
+      output.textContent = all ? "all" : written(value);
+      input.setAttribute("aria-valuetext", `${name} ${output.textContent}`);
+    };
+    return { element: make("label", {}, name, input, output), show };
+  }
+
+  /** The model has read the text: its logits are here. */
+  #receive() {
+    this.read = this.model.get("read");
+    this.logits = [...unpack(this.model.get("layout"), this.model.get("logits")).logits.values];
+    if (document.activeElement !== this.text || this.#left > 0) {
+      this.text.value = this.read;
+    }
+    this.#decide();
+    if (this.#left > 0) {
+      this.#draw(this.#left);
+    } else if (this.pressed) {
+      this.announcer.say(`${this.pressed}. ${this.#likeliest()}`);
+      this.pressed = "";
+    }
+    this.schedule();
+  }
+
+  #settle() {
+    for (const { show } of this.sliders) {
+      show();
+    }
+    this.#decide();
+    this.announcer.say(this.#likeliest());
+    this.schedule();
+  }
+
+  #decide() {
+    const [temperature, topK, topP] = ["temperature", "top_k", "top_p"].map((name) => this.model.get(name));
+    this.found = distributions(this.logits, { temperature, topK, topP });
+  }
+
+  #likeliest() {
+    const stay = this.found.final.filter((probability) => probability > 0).length;
+    const first = ranked(this.found.final)
+      .slice(0, 3)
+      .filter((at) => this.found.final[at] > 0);
+    const named = first.map((at) => `${said(this.characters[at])} ${percent(this.found.final[at])}`).join(", ");
+    const who = stay === 1 ? "1 character stays" : `${stay} characters stay`;
+    return `${who}: ${named}`;
+  }
+
+  /** Draws a character; when the model has read it, the next one, until `count` are drawn. */
+  #draw(count) {
+    const at = drawn(this.found.final, Math.random());
+    this.pressed = `Drawn: ${said(this.characters[at])}`;
+    this.#write(this.read + this.characters[at], count - 1);
+  }
+
+  #take(at) {
+    this.pressed = `Taken: ${said(this.characters[at])}`;
+    this.#write(this.read + this.characters[at]);
+  }
+
+  /** Gives the model a text to read, without what it doesn't know. `left` more characters are to be drawn then. */
+  #write(text, left = 0) {
+    const known = [...text].filter((character) => this.characters.includes(character)).join("");
+    if (known !== this.text.value) {
+      this.text.value = known;
+    }
+    if (known) {
+      this.#left = left;
+      this.set({ text: known });
+    }
+  }
+
+  prepare() {
+    return ranked(this.found.plain);
+  }
+
+  writeTexts() {
+    const after = this.read.slice(-30).replaceAll("\n", "↵");
+    this.sum.replaceChildren(
+      make("span", { class: "att-place", text: `What comes after “${after}”?` }),
+      make("code", { text: this.#likeliest() }),
+    );
+  }
+
+  /** A bar for each of the likeliest characters; the rows are made once, so that the focus stays. */
+  drawFigure(order) {
+    const { plain, final } = this.found;
+    while (this.bars.children.length < Math.min(ROWS, order.length)) {
+      const name = make("span", { class: "att-character" });
+      const bar = make("span", { class: "att-share", "aria-hidden": "true" }, make("span"), make("span"));
+      const number = make("span", { class: "att-percent" });
+      const place = this.bars.children.length;
+      const onclick = () => this.#take(ranked(this.found.plain)[place]);
+      this.bars.append(make("li", {}, make("button", { type: "button", onclick }, name, bar, number)));
+    }
+    [...this.bars.children].forEach((row, place) => {
+      const [name, bar, number] = row.firstChild.children;
+      const at = order[place];
+      name.textContent = shown(this.characters[at]);
+      number.textContent = percent(final[at]);
+      bar.firstChild.style.width = `${100 * final[at]}%`;
+      bar.lastChild.style.left = `${100 * plain[at]}%`;
+      const label = `Take ${said(this.characters[at])}: ${percent(final[at])}, by softmax alone ${percent(plain[at])}`;
+      row.firstChild.setAttribute("aria-label", label);
+    });
+  }
+
+  tablesOf(order) {
+    const { plain, tempered, afterK, final } = this.found;
+    const heads = ["character", "logit", "softmax", "with temperature", "after top-k", "after top-p"];
+    const rows = order.map((at) => {
+      const numbers = [plain, tempered, afterK, final].map((distribution) => percent(distribution[at]));
+      return [said(this.characters[at]), written(this.logits[at]), ...numbers];
+    });
+    return [textTable("All characters, the likeliest first", heads, rows)];
+  }
+}
+
+export default rendering(Sampler);

@@ -1,0 +1,139 @@
+"""A language model's next character: its distribution, cut by temperature, top-k and top-p (Holtzman et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.views.base import View, module, pack, style
+from grader.views.picture import sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN = 12  # characters with a bar
+FEW = 3  # characters that the summary names
+SIGNS = {" ": "␣", "\n": "↵"}
+
+
+class Sampler(View):
+    """Writes a text with a model, character by character, and shows what each one is drawn from.
+
+    model: ids (1, T) give logits (1, T, V); `characters` has the V tokens by id. It reads at most the last `max_length`
+    characters of the text. The arithmetic on the logits is the browser's, in `sampler_numbers.js`; here it is done once
+    more, for the sentence and the picture. `top_k` V and `top_p` 1 cut nothing.
+
+    >>> sampler = Sampler(lambda tokens: torch.eye(3)[tokens] * 2, ["a", "b", "c"], "ab")
+    >>> sampler
+    Sampler after "ab", temperature 1, top-k all, top-p all: 3 characters stay, "b" 79 %, "a" 11 %, "c" 11 %.
+    >>> sampler.top_k, sampler.text = 1, "abc"
+    >>> sampler
+    Sampler after "abc", temperature 1, top-k 1, top-p all: 1 character stays, "c" 100 %.
+    """
+
+    _esm = module("sampler.js")
+    _css = style("sampler.css")
+
+    characters: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    prompt = traitlets.Unicode().tag(sync=True)
+    text = traitlets.Unicode().tag(sync=True, echo_update=False)  # what is wanted, and
+    read = traitlets.Unicode().tag(sync=True)  # what the logits belong to
+    temperature = traitlets.Float(1.0, min=0.0).tag(sync=True, echo_update=False)
+    top_k = traitlets.Int(min=1).tag(sync=True, echo_update=False)
+    top_p = traitlets.Float(1.0, min=0.0, max=1.0).tag(sync=True, echo_update=False)
+    layout = traitlets.Dict().tag(sync=True)
+    logits = traitlets.Bytes().tag(sync=True)
+
+    def __init__(
+        self,
+        model: Callable[[Tensor], Tensor],
+        characters: Sequence[str],
+        prompt: str,
+        max_length: int = 128,
+        **options: Any,
+    ) -> None:
+        self._model, self._max_length = model, max_length
+        options = {"top_k": len(characters), **options}
+        super().__init__(characters=list(characters), prompt=prompt, text=prompt, **options)
+        self._read()
+
+    @traitlets.validate("prompt", "text")
+    def _known(self, proposal: traitlets.Bunch) -> str:
+        name, unknown = proposal["trait"].name, set(proposal["value"]) - set(self.characters)
+        if unknown:
+            raise traitlets.TraitError(f"{name}: got {sorted(unknown)}, which the vocabulary doesn't have")
+        if not proposal["value"]:
+            raise traitlets.TraitError(f"{name}: got an empty text, expected at least one character")
+        return str(proposal["value"])
+
+    @traitlets.observe("text")
+    def _on_text(self, _change: traitlets.Bunch) -> None:
+        self._read()
+
+    @traitlets.observe("temperature", "top_k", "top_p")
+    def _on_settings(self, _change: traitlets.Bunch) -> None:
+        if self.read:
+            self.summary = self._in_words()
+
+    def _read(self) -> None:
+        """Let the model read the text."""
+        ids = torch.tensor([[self.characters.index(character) for character in self.text[-self._max_length :]]])
+        with torch.no_grad():
+            self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float32)
+        layout, buffer = pack({"logits": self._last[None]})
+        with self.hold_sync():
+            self.layout, self.logits, self.read = layout, buffer, self.text
+            self.summary = self._in_words()
+
+    def picture(self) -> Figure:
+        """A bar for each of the likeliest characters, and a mark where it ended by softmax alone."""
+        plain, final = self._last.softmax(-1), kept(self._last, self.temperature, self.top_k, self.top_p)
+        order = plain.argsort(descending=True, stable=True)[:SHOWN].tolist()
+        figure = sheet(6.4, 3.2)
+        axes = figure.add_subplot()
+        axes.barh(range(len(order)), [100 * float(final[at]) for at in order], color="#1565c0")
+        axes.plot([100 * float(plain[at]) for at in order], range(len(order)), "|", color="black", markersize=12)
+        axes.set_yticks(range(len(order)), [SIGNS.get(self.characters[at], self.characters[at]) for at in order])
+        axes.invert_yaxis()
+        after = self.read[-30:].replace("\n", "↵")
+        axes.set(title=f"after “{after}”, {self._settings()}", xlabel="% (marks: softmax alone)", xlim=(0, 102))
+        return figure
+
+    def _settings(self) -> str:
+        top_k = "all" if self.top_k >= len(self.characters) else str(self.top_k)
+        top_p = "all" if self.top_p >= 1 else f"{self.top_p:g}"
+        return f"temperature {self.temperature:g}, top-k {top_k}, top-p {top_p}"
+
+    def _in_words(self) -> str:
+        final = kept(self._last, self.temperature, self.top_k, self.top_p)
+        stay = int((final > 0).sum())
+        order = final.argsort(descending=True, stable=True)[: min(FEW, stay)].tolist()
+        named = ", ".join(f'"{self.characters[at]}" {100 * float(final[at]):.0f} %' for at in order)
+        who = "1 character stays" if stay == 1 else f"{stay} characters stay"
+        after = self.read[-30:]
+        return f'Sampler after "{after}", {self._settings()}: {who}, {named}.'.replace("\n", "↵")
+
+
+def kept(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """The distribution (V,) that is drawn from, by a walk from the likeliest token down.
+
+    >>> kept(torch.tensor([0.15, 0.5, 0.05, 0.3]).log(), 1.0, 4, 0.7)
+    tensor([0.0000, 0.6250, 0.0000, 0.3750])
+    """
+    final = torch.zeros_like(logits)
+    if temperature == 0:
+        final[logits.argmax()] = 1.0
+        return final
+    tempered = (logits / temperature).softmax(-1)
+    order = tempered.argsort(descending=True, stable=True).tolist()[:top_k]
+    whole, reached = float(tempered[order].sum()), 0.0
+    for rank, at in enumerate(order):
+        if rank and reached >= top_p - 1e-6:
+            break
+        final[at] = tempered[at]
+        reached += float(tempered[at]) / whole
+    return final / final.sum()

@@ -1,0 +1,82 @@
+// From logits to a distribution, and from there to a character. Nothing here needs a page or a kernel.
+
+/** Softmax of the logits divided by a temperature. At 0 all is on the largest logit, the first of equal ones. */
+export function softmax(logits, temperature = 1) {
+  const largest = Math.max(...logits);
+  if (temperature === 0) {
+    const first = logits.indexOf(largest);
+    return Array.from(logits, (_, at) => (at === first ? 1 : 0));
+  }
+  const powers = Array.from(logits, (logit) => Math.exp((logit - largest) / temperature));
+  return normalised(powers);
+}
+
+/** The places of all probabilities, from the largest to the smallest; of equal ones the first comes first. */
+export function ranked(probabilities) {
+  return Array.from(probabilities, (_, at) => at).sort((one, other) => probabilities[other] - probabilities[one]);
+}
+
+/** The `count` largest probabilities, normalised; the others become 0. */
+export function topK(probabilities, count) {
+  return keep(probabilities, ranked(probabilities).slice(0, Math.max(1, count)));
+}
+
+/** The fewest probabilities that reach `share` together, at least one, normalised; the others become 0. */
+export function topP(probabilities, share) {
+  let reached = 0;
+  const kept = ranked(probabilities).filter((at, rank) => {
+    const needed = rank === 0 || reached < share - 1e-9;
+    reached += probabilities[at];
+    return needed;
+  });
+  return keep(probabilities, kept);
+}
+
+/** The distributions after each step: `plain` is softmax alone, `final` what is drawn from. */
+export function distributions(logits, settings) {
+  const tempered = softmax(logits, settings.temperature);
+  const afterK = topK(tempered, settings.topK);
+  return { plain: softmax(logits), tempered, afterK, final: topP(afterK, settings.topP) };
+}
+
+/** The place that a number from 0 to 1 draws: each has its share of that line. */
+export function drawn(probabilities, number) {
+  let reached = 0;
+  const found = probabilities.findIndex((probability) => {
+    reached += probability;
+    return number < reached;
+  });
+  return found >= 0 ? found : ranked(probabilities)[0];
+}
+
+/** A character as it is shown: blanks have a sign. */
+export function shown(character) {
+  return { " ": "␣", "\n": "↵" }[character] ?? character;
+}
+
+/** A character as it is said. */
+export function said(character) {
+  const names = { " ": "space", "\n": "new line", ".": "full stop", ",": "comma", "-": "hyphen" };
+  return names[character] ?? (/[A-Z]/.test(character) ? `capital ${character}` : character);
+}
+
+/** A probability as a percentage: 31 %, 0.4 %, under 0.1 %, 0 %. */
+export function percent(probability) {
+  if (probability === 0) {
+    return "0 %";
+  }
+  if (probability < 0.001) {
+    return "under 0.1 %";
+  }
+  return `${probability < 0.0995 ? (100 * probability).toFixed(1) : Math.round(100 * probability)} %`;
+}
+
+function keep(probabilities, places) {
+  const kept = new Set(places);
+  return normalised(probabilities.map((probability, at) => (kept.has(at) ? probability : 0)));
+}
+
+function normalised(numbers) {
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  return numbers.map((number) => number / sum);
+}

@@ -1,0 +1,1072 @@
+# %% right: the embedding's weight for both
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% right: the head's weight for both
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.token_embedding.weight = self.head.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% right: logits by F.linear, dropout on the embedding, blocks appended
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length, self.p = max_length, dropout
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.token_embedding.weight = self.head.weight
+        self.norm = nn.LayerNorm(d_model)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            self.blocks.append(GPTBlock(d_model, num_heads, d_ff, dropout))
+
+    def forward(self, tokens, cache=None):
+        length = tokens.size(-1)
+        if length > self.max_length:
+            raise ValueError("got {} tokens, the most is {}".format(length, self.max_length))
+        x = F.dropout(self.token_embedding.weight[tokens], self.p, self.training)
+        for i in range(len(self.blocks)):
+            x = self.blocks[i](x, cache=cache)
+        logits = F.linear(self.norm(x), self.token_embedding.weight)
+        if cache is not None:
+            return [logits, cache]
+        return logits
+
+
+# %% right: another empty cache, a list for each block
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x, new = self.token_embedding(tokens), []
+        for i, block in enumerate(self.blocks):
+            kept = None if cache is None else ({} if cache[i] is None else {id(block.attention): cache[i]})
+            x = block(x, kept)
+            if kept is not None:
+                new.append(kept[id(block.attention)])
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, new)
+
+
+# %% wrong blocks-in-python-list: a comprehension
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong blocks-in-python-list: a tuple
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = tuple(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong layers-shared: one block several times
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)] * num_layers)
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong layers-shared: the first block in the loop
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = self.blocks[0](x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong layers-shared: one block made
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)])
+        self.num_layers = num_layers
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for _ in range(self.num_layers):
+            x = self.blocks[0](x)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong head-has-bias: nn.Linear as it is
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong head-has-bias: tied the other way
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=True)
+        self.token_embedding.weight = self.head.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong final-norm-forgotten: head alone
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(x)
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong final-norm-forgotten: its result lost
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        self.norm(x)
+        logits = self.head(x)
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong norm-at-the-start: the embedding
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.norm(self.token_embedding(tokens))
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(x)
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong norm-at-the-start: at both ends
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.norm(self.token_embedding(tokens))
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong softmax-applied: softmax
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x)).softmax(-1)
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong softmax-applied: log_softmax
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = F.log_softmax(self.head(self.norm(x)), dim=-1)
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong only-last-block: from the embedding
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(self.token_embedding(tokens), cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong only-last-block: two names
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            output = block(x, cache)
+        logits = self.head(self.norm(output))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong only-first-block: return in the loop
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+            logits = self.head(self.norm(x))
+            return logits if cache is None else (logits, cache)
+
+
+# %% wrong only-first-block: no loop
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        x = self.blocks[0](x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong blocks-lost: result not kept
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong blocks-lost: another name
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            y = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong residual-around-blocks: plus
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = x + block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong residual-around-blocks: in place
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x += block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong embedding-scaled: root
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens) * self.norm.normalized_shape[0] ** 0.5
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong embedding-scaled: math
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        x = x * math.sqrt(x.shape[-1])
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong full-length-refused: >=
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] >= self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong full-length-refused: not less
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if not tokens.shape[1] < self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong weights-not-tied: forgotten
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong weights-not-tied: copied
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = nn.Parameter(self.token_embedding.weight.detach().clone())
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong weights-not-tied: .data
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight.data = self.token_embedding.weight.data
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong dropout-not-passed-on: left out
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong dropout-not-passed-on: only on the embedding
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.dropout(self.token_embedding(tokens))
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong dropout-hard-coded: 0.1
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong dropout-hard-coded: 0.5
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout=0.5) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% right: asked after the blocks have filled the cache
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        if cache:
+            return logits, cache
+        return logits
+
+
+# %% wrong empty-cache-ignored: if cache
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache) if cache else block(x)
+        logits = self.head(self.norm(x))
+        return logits if not cache else (logits, cache)
+
+
+# %% wrong empty-cache-ignored: or None
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        cache = cache or None
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong cache-not-passed-on: in the model
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong cache-not-passed-on: in the block
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong -: no limit
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong -: without a cache
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x)
+        logits = self.head(self.norm(x))
+        return logits
+
+
+# %% wrong -: cache returned always
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits, cache
+
+
+# %% wrong -: blocks in reverse
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in reversed(self.blocks):
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong -: the last token only
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x[:, -1:]))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong cache-not-passed-on: a new one for every block
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, None if cache is None else {})
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong -: only the message is wrong
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError("too many tokens")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong -: default of max_length
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=100):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong returns-nothing: no return
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        cache = None

@@ -1,0 +1,784 @@
+# %% prelude
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+# %% right: sorted, scattered back
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% right: logits of -inf
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% right: row by row
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    shape, rows = logits.shape, []
+    for row in logits.reshape(-1, logits.shape[-1]):
+        if temperature == 0:
+            p = torch.zeros_like(row)
+            p[row.argmax()] = 1
+            rows.append(p)
+            continue
+        p = torch.softmax(row / temperature, 0)
+        order = p.argsort(descending=True).tolist()
+        if top_k is not None:
+            order = order[:top_k]
+        keep = torch.zeros_like(p)
+        keep[order] = 1
+        p = p * keep / (p * keep).sum()
+        if top_p is not None:
+            total, chosen = 0.0, []
+            for i in order:
+                chosen.append(i)
+                total += p[i].item()
+                if total >= top_p:
+                    break
+            keep = torch.zeros_like(p)
+            keep[chosen] = 1
+            p = p * keep / (p * keep).sum()
+        rows.append(p)
+    return torch.stack(rows).reshape(shape)
+
+
+# %% right: the order sorted, gathered
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return p.gather(-1, order.argsort(-1))
+
+
+# %% right: by rank
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    V = logits.shape[-1]
+    if temperature == 0:
+        return (torch.arange(V) == logits.argmax(-1, keepdim=True)).to(logits.dtype)
+    p = torch.exp(torch.log_softmax(logits / temperature, -1))
+    larger = p.unsqueeze(-2) > p.unsqueeze(-1)  # (..., token, other)
+    rank = larger.sum(-1)
+    if top_k is not None:
+        p = torch.where(rank < top_k, p, torch.zeros_like(p))
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        above = (larger * p.unsqueeze(-2)).sum(-1)
+        p = torch.where(above < top_p, p, torch.zeros_like(p))
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% wrong temperature-multiplied: times
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits * temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong temperature-multiplied: no case for zero
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    p, order = (logits * temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong temperature-forgotten: not used
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong temperature-forgotten: result lost
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    logits / temperature
+    p, order = logits.softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong temperature-on-probabilities: divided after the softmax
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits.softmax(-1) / temperature).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong temperature-on-probabilities: and another softmax
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits.softmax(-1) / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong divides-by-zero: no case for zero
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong divides-by-zero: logits filtered
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% wrong divides-by-zero: Python's division
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    p, order = (logits * (1 / temperature)).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-k-above-vocabulary: topk
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(top_k, dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% wrong top-k-above-vocabulary: the k-th column
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (p >= p[..., top_k - 1 : top_k].clone() if top_k <= p.shape[-1] else p[..., top_k])
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong not-renormalised: neither
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong not-renormalised: after top-k
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+    if top_p is not None:
+        p = p / p.sum(-1, keepdim=True)
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong not-renormalised: after top-p
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-one-too-few: the sum that includes it
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (p.cumsum(-1) <= top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-one-too-few: at least one
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        keep = p.cumsum(-1) <= top_p
+        keep[..., 0] = True
+        p = p * keep
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-one-too-few: not moved by one
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% wrong top-p-one-too-many: one more
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        stay = (before < top_p).sum(-1, keepdim=True) + 1
+        p = p * (torch.arange(p.shape[-1]) < stay)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-one-too-many: moved twice
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., :2] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% wrong top-p-as-threshold: each probability
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (p >= top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-as-threshold: the largest stays
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        keep = p > top_p
+        keep[..., :1] = True
+        p = p * keep
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-before-top-k: the other order
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_p is not None:
+        p = p * (p.cumsum(-1) - p < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-p-before-top-k: divided at the end
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+    p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong sorted-order-returned: always
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return p
+
+
+# %% wrong sorted-order-returned: after top-p
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return p if top_p is not None else torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong sorted-order-returned: if anything was taken out
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    if top_k is not None or top_p is not None:
+        return p
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong order-applied-twice: gather
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return p.gather(-1, order)
+
+
+# %% wrong order-applied-twice: take_along_dim
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.take_along_dim(p, order, dim=-1)
+
+
+# %% wrong filtered-to-zero-logit: both
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, 0.0)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), 0.0)
+    return logits.softmax(-1)
+
+
+# %% wrong filtered-to-zero-logit: multiplied by the mask
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits * (logits >= kth)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.softmax(-1)
+
+
+# %% wrong filtered-to-zero-logit: top-p
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), 0.0)
+    return logits.softmax(-1)
+
+
+# %% wrong smallest-kept: sort from the smallest
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong smallest-kept: largest=False
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p = (logits / temperature).softmax(-1)
+    order = p.argsort(-1)
+    p = p.gather(-1, order)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-k-off-by-one: one more
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) <= top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong top-k-off-by-one: the k-th goes
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k - 1)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong log-probabilities: log
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype).log()
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p).log()
+
+
+# %% wrong log-probabilities: log_softmax
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0).log()
+    logits = logits / temperature
+    if top_k is not None:
+        kth = logits.topk(min(top_k, logits.size(-1)), dim=-1).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -math.inf)
+    if top_p is not None:
+        values, order = torch.sort(logits, descending=True)
+        sums = values.softmax(-1).cumsum(-1)
+        remove = sums > top_p
+        remove[..., 1:] = remove[..., :-1].clone()
+        remove[..., 0] = False
+        logits = logits.masked_fill(remove.scatter(-1, order, remove), -math.inf)
+    return logits.log_softmax(-1)
+
+
+# %% wrong -: softmax over the rows
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(0).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong -: the mean is taken off the logits and squared
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = ((logits / temperature) ** 2).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong -: top-k ignored
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * 1
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong -: gradients cut
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    p = p.detach()
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong -: top-p of a fixed size
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < 0.65)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong changes-argument: in place
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    logits /= temperature
+    p, order = logits.softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong returns-nothing: no return
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        p = F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    p = torch.zeros_like(p).scatter(-1, order, p)
