@@ -76,7 +76,7 @@ def _same(_data: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 # Stateless, for float32 and float64.
-GIVEN: dict[str, Callable[[Mapping[str, Any]], Callable[..., Any]]] = {
+GIVEN: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "linear": _linear,
     "feed_forward": _feed_forward,
     "layer_norm": _layer_norm,

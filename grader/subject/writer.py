@@ -25,6 +25,7 @@ class Writer(nn.Module):
         self.table = nn.Parameter(data["table"].clone())
         self.max_length = int(data["max_length"])
         self.fed: Tensor
+        self.recorded: Tensor
         self.register_buffer("fed", torch.zeros(0, 3, dtype=torch.long))
         self.register_buffer("recorded", torch.tensor(False))
         self.train(bool(data["training"]))

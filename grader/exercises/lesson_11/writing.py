@@ -416,9 +416,9 @@ def _one_for_all(session: Session) -> bool:
 
 def _own_seed(session: Session) -> bool:
     """Whether the draws don't follow the generator."""
-    if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
-        return False
     run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
+    if first is None or wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
+        return False
     same, other = again(session, run, 12), again(session, replace(run, seed=run.seed + 1), 11)
     return same is None or not torch.equal(first, same) or (other is not None and torch.equal(first, other))
 
