@@ -3,8 +3,8 @@
     python benchmarks/training.py [08|11] [THREADS]     # both lessons, one thread
 
 Lesson 08: seconds to 99 % and the final loss, beside what a model could say that doesn't read the source; and its model
-beside the same one built from `nn.Transformer`. Lesson 11: the loss on the
-text held out beside the baselines, and characters a second that are written with and without the cache.
+beside the same one built from `nn.Transformer`. Lesson 11: the loss on the text held out beside the baselines, and
+characters a second that are written with and without the cache.
 
 Everything that is measured is made by the lesson's own cells. Seconds are those of the steps; judging the test dates
 every 20 steps is not counted. Processor seconds are printed beside them, since other programs make the clock run on.

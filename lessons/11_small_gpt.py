@@ -1099,4 +1099,21 @@ check(quiz_11, "quiz_11")
 # - Ouyang et al. (2022), *Training language models to follow instructions with human feedback*, section 3: from a
 #   language model to a chat.
 #
-# This was the last lesson.
+# ## The end of the course
+#
+# In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
+#
+# 1. self-attention by hand, with a softmax that doesn't overflow, and rules by which weights are known;
+# 2. learnt projections, and the reason for dividing by √d_k;
+# 3. many heads, as a function and as a module that gives PyTorch's numbers;
+# 4. masks for the future and for padding, and a detector of leaks;
+# 5. LayerNorm, BatchNorm and residuals, which let a stack grow deep;
+# 6. tokens and positions, in four ways;
+# 7. encoder, decoder, and a whole Transformer of them;
+# 8. a training that works, and an eye for three that don't;
+# 9. attention that needs less memory, and goes on from a cache;
+# 10. a way of looking inside;
+# 11. today, a model that writes.
+#
+# Where to go from here? Take a model whose weights are public and load them into classes that you have written
+# yourself. If the numbers come out the same, you have understood it; if not, you know how to find out why.
