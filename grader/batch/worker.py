@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission: its bytes, or why there are none."""
+    """One submission: its bytes, or why there are none; `remarks` on which notebook it is."""
 
     student: str
     data: bytes
     unreadable: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class JudgePlugin(WorkerPlugin):
         try:
             with self._alone:
                 result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable)
+            result = result.with_remarks(task.remarks)
             notebook = dump(rebuild(settings.instructor, task.data, result, self.release, settings.limits))
             return Graded(result.to_plain(), notebook)
         except Exception as error:

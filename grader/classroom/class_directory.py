@@ -117,29 +117,35 @@ class ClassDirectory:
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
-        step = self.layout.submitted_directory
-        pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True), re.DOTALL)
-        excluded = self.layout.student_id_exclude.split(",")
-        found, misnamed = [], {}
-        for folder in sorted(glob.glob(self.layout.format_path(step, self.layout.student_id, self.lesson))):
-            match = pattern.fullmatch(folder)
-            if match is None or match["student"] in excluded:
-                continue
-            student = match["student"]
-            if not can_be_a_student(student):
-                misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
-            else:
-                found.append(Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson))
-        return found, misnamed
+        return submissions_of(self.layout, self.lesson)
+
+
+def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str, str]]:
+    """The submissions of a lesson, and the folders that can't be anybody's, with the reason. `layout` is nbgrader's own
+    `CourseDirectory`, whose `student_id` may be one student's."""
+    step = layout.submitted_directory
+    pattern = re.compile(layout.format_path(step, "(?P<student>.*)", lesson, escape=True), re.DOTALL)
+    excluded = layout.student_id_exclude.split(",")
+    found, misnamed = [], {}
+    for folder in sorted(glob.glob(layout.format_path(step, layout.student_id, lesson))):
+        match = pattern.fullmatch(folder)
+        if match is None or match["student"] in excluded:
+            continue
+        student = match["student"]
+        if not can_be_a_student(student):
+            misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+        else:
+            found.append(Submission(student, submitted_folder(layout, student, lesson), lesson))
+    return found, misnamed
 
 
 def code_of(notebook: bytes) -> bytes:
-    """The instructor's notebook with what grading needs of it: the code, without outputs. It is read again for every
-    submission, and a change of the prose is no reason to grade anew."""
+    """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
+    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew."""
     document = json.loads(notebook)
     kept = ("cell_type", "id", "metadata", "source")
     cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
-    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code"]
+    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
     return json.dumps(document, sort_keys=True).encode()
 
 

@@ -8,7 +8,7 @@ from html import escape
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult
+from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult, TestResult
 from grader.markup import inline
 from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
 
@@ -60,6 +60,14 @@ def as_html(result: ExerciseResult) -> str:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     parts.append("</section>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
+
+
+def test_as_html(test: TestResult, points: float) -> str:
+    """A test cell of the teacher's own, as HTML that holds nothing active."""
+    said = "The tests passed" if test.passed else "The tests did not pass"
+    shown = f"<section><h3>{escape(said)}: {test.mark(points):g} of {points:g} points</h3>"
+    why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
+    return nh3.clean(f"{shown}{why}</section>", tags=TAGS, attributes={})
 
 
 def _rows(result: ExerciseResult) -> str:

@@ -31,9 +31,15 @@ GENERATE = [
 SANITIZE = [f"{NBGRADER}.CheckCellMetadata"]
 # nbgrader's Execute is not there: nothing of a student runs outside the judge's sandbox.
 AUTOGRADE = [
-    f"{NBGRADER}.SaveAutoGrades",  # for a teacher's own cells; what it reads from the outputs of ours is replaced
-    f"{HERE}.autograde.RecordResult",  # marks, comments and the late penalty
+    f"{HERE}.autograde.RecordResult",  # marks, comments and the late penalty, of a teacher's own cells too
     f"{NBGRADER}.CheckCellMetadata",
+]
+
+
+FEEDBACK = [
+    f"{NBGRADER}.GetGrades",
+    f"{HERE}.preprocessors.HideFromStudents",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 
 
@@ -46,6 +52,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
+    c.GenerateFeedback.preprocessors = FEEDBACK
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
     # Commands print the names that students gave to files, in which a terminal's own sequences may stand.

@@ -7,6 +7,7 @@ from collections.abc import Container
 from pathlib import Path
 
 from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.gradebook import marks_in
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
@@ -27,7 +28,9 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
     records = latest(course.root, course.lesson)
     if not records:
         raise CourseError(f"{root}: {course.lesson} has not been graded yet. First: grader autograde {root} {lesson}")
-    summary = summarise([record.result for record in records.values()])
+    marks = marks_in(course.layout, course.lesson, course.config)
+    results = {student: record.result for student, record in records.items()}
+    summary = summarise([*results.values()], [marks.get(who) or result.by_judge() for who, result in results.items()])
     return LessonInsights(course.lesson, summary, tuple(similar_pairs(_fingerprints(course, records))))
 
 

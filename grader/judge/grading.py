@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from grader.exercises.registry import exercises
 from grader.judge import plan
-from grader.judge.disclosure import judged
+from grader.judge.clean_text import clean
+from grader.judge.disclosure import BY_KIND, judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
-from grader.judge.outline import Outline
-from grader.judge.reader import NotebookCell, Unreadable, read
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.outline import Outline, visible
+from grader.judge.reader import OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
 from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
+from grader.subject import Outcome
 from grader.subject.zygote import ZygoteGone
 
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 FAULT = "The judge itself failed here: {}."
+HIDDEN = "A test of this cell failed. Some of the tests are not shown."
 
 
 def grade(
@@ -54,6 +58,8 @@ def grade(
         work = plan.make(outline, cells)
         steps = _without_unneeded_examples(runner, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
+        left = runner.left()
+    tests = _tests(place, replace(limits, submission_seconds=left), known, outline, work) if outline.tests else ()
     checked = tuple(results[name] for name in outline.exercises)
     return SubmissionResult(
         checked,
@@ -61,7 +67,40 @@ def grade(
         confinement=place.confinement,
         timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
+        tests=tests,
     )
+
+
+def _tests(
+    place: Sandbox, limits: Limits, known: Mapping[str, Exercise], outline: Outline, work: plan.Plan
+) -> tuple[TestResult, ...]:
+    """The teacher's own test cells, in a process of their own in which the whole notebook runs once more: of what it
+    prints nothing is kept, so a student's code that sees a hidden test can tell nobody."""
+    hides = any(visible(cell.source) != cell.source for cell in outline.cells if cell.role == OWN_TEST)
+    found: dict[str, TestResult] = {}
+    try:
+        with Runner(place, limits, known) as runner:
+            for step in work.steps:
+                if isinstance(step, plan.RunStep):
+                    runner.run(step)
+                elif isinstance(step, plan.TestStep):
+                    found[step.grade_id] = _test_result(step.grade_id, *runner.test(step), hides, limits)
+    except ZygoteGone:
+        raise
+    except Exception as error:
+        why = FAULT.format(type(error).__name__)
+        return tuple(found.get(name, TestResult(name, False, message=why, broken=True)) for name in outline.tests)
+    return tuple(found[name] for name in outline.tests)
+
+
+def _test_result(name: str, outcome: Outcome, value: object, hides: bool, limits: Limits) -> TestResult:
+    if outcome.ok:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return TestResult(name, True, float(value) if is_number else None)  # type: ignore[arg-type]
+    said = BY_KIND.get(outcome.status, "")
+    if outcome.raised is not None:
+        said = HIDDEN if hides else f"{outcome.raised.name}: {outcome.raised.message}"
+    return TestResult(name, False, message=clean(said, limits.output_bytes))
 
 
 def _results(
@@ -73,6 +112,8 @@ def _results(
     cell_lost = False
     for step in steps:
         try:
+            if isinstance(step, plan.TestStep):
+                continue
             if isinstance(step, plan.RunStep):
                 runner.run(step)
                 continue
@@ -81,7 +122,7 @@ def _results(
         except ZygoteGone:
             raise
         except Exception as error:
-            if isinstance(step, plan.RunStep):
+            if not isinstance(step, plan.CheckStep):
                 cell_lost = True
             else:
                 results[step.exercise] = _broken(runner.known[step.exercise], error)
@@ -91,13 +132,16 @@ def _results(
 def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because the submission can't be read."""
     nothing = tuple(ExerciseResult(name, known[name].points, 0.0) for name in outline.exercises)
-    return SubmissionResult(nothing, unreadable=why, confinement=confinement)
+    tests = tuple(TestResult(name, False, message=why) for name in outline.tests)
+    return SubmissionResult(nothing, unreadable=why, confinement=confinement, tests=tests)
 
 
 def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because of a fault of ours: every result is marked as broken."""
     nothing = tuple(_broken(known[name], error) for name in outline.exercises)
-    return SubmissionResult(nothing, confinement=confinement)
+    why = FAULT.format(type(error).__name__)
+    tests = tuple(TestResult(name, False, message=why, broken=True) for name in outline.tests)
+    return SubmissionResult(nothing, confinement=confinement, tests=tests)
 
 
 def _broken(exercise: Exercise, error: BaseException) -> ExerciseResult:
