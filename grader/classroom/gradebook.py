@@ -232,6 +232,18 @@ class LessonGradebook:
         self._book.db.rollback()
         return found
 
+    def shown(self) -> dict[str, str]:
+        """What the gradebook puts into feedback, as one text for each student."""
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
+        found = {}
+        for student, submitted in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)):
+            grades = sorted((grade.name, grade.score, grade.max_score) for grade in submitted.grades)
+            comments = sorted((comment.name, comment.comment or "") for comment in submitted.comments)
+            found[student] = repr((grades, comments, submitted.late_submission_penalty or 0))
+        self._book.db.rollback()
+        return found
+
     def _submitted(self, notebook: Any, students: set[str]) -> dict[str, Any]:
         """The lesson's notebook of those who have handed in before, by student."""
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment

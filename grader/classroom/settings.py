@@ -52,6 +52,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
+    c.GenerateFeedback.exporter_class = f"{HERE}.fresh_feedback.FreshFeedback"
     c.GenerateFeedback.preprocessors = FEEDBACK
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
