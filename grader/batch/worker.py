@@ -62,7 +62,9 @@ class JudgePlugin(WorkerPlugin):
         from grader.judge.judge import Judge  # only a worker needs torch: the command that reads this file doesn't
 
         self._alone = threading.Lock()
-        self.judge = Judge(self.settings.secret, self.settings.limits, self.settings.unsafe)
+        self.judge = Judge(
+            self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward
+        )
 
     def teardown(self, worker: Worker) -> None:
         """End the judge."""

@@ -11,7 +11,7 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Dict, Unicode
+from traitlets import Bool, Dict, Enum, Unicode
 
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import Submission, code_of, submissions_of, submitted_folder
@@ -31,7 +31,7 @@ from grader.classroom.rebuild import RESULT, rebuild
 from grader.errors import CommandFailed, CourseError
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.result import SubmissionResult
+from grader.judge.result import CARRY_FORWARD, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 
 
@@ -47,6 +47,11 @@ class JudgingExporter(NotebookExporter):
         config=True
     )
 
+    carry_forward = Enum(
+        list(CARRY_FORWARD),
+        "none",
+        help="What counts of the points that an exercise would earn if the earlier one it calls were right",
+    ).tag(config=True)
     add_students = Bool(False, help="Grade submissions of students who aren't in the roster, and add them").tag(
         config=True
     )
@@ -58,7 +63,7 @@ class JudgingExporter(NotebookExporter):
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
             if getattr(self.parent, "assignments", None):
                 self._prepare(self._coursedir(), cast(Any, self.parent).assignments)
-            self._judge = Judge(secret, self._limits, unsafe=self.unsafe_no_sandbox)
+            self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
         except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None

@@ -21,6 +21,7 @@ from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable, too_large
+from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
 
 CONFIG = "nbgrader_config"
@@ -102,7 +103,13 @@ class ClassDirectory:
         mine = self.config.JudgingExporter
         secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
         unsafe = bool(mine.get("unsafe_no_sandbox", False))
-        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe)
+        carry_forward = mine.get("carry_forward", "none")
+        if carry_forward not in CARRY_FORWARD:
+            choices = ", ".join(map(repr, CARRY_FORWARD))
+            raise CourseError(
+                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
+            )
+        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe, carry_forward)
 
     def limits(self) -> Limits:
         """What a submission may use."""

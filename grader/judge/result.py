@@ -9,6 +9,8 @@ from typing import Any
 from grader.plain import made
 from grader.report.words import state_of
 
+# A course's setting: what counts of the points that an exercise would earn if the earlier one that it calls were right.
+CARRY_FORWARD = {"none": 0.0, "half": 0.5, "full": 1.0}
 # What a submission's code was held by.
 CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
 
@@ -34,7 +36,8 @@ class PartResult:
 @dataclass(frozen=True)
 class ExerciseResult:
     """One exercise. `score` is 0 to 1. `diagnosis` is the named mistake or None; `output` what the student's own code
-    printed; `broken` that the check itself failed, which needs a teacher's eye."""
+    printed; `broken` that the check itself failed, which needs a teacher's eye. `carried` is the share of `score` that
+    a second check gave, with the course's own `carried_with` in place of the student's."""
 
     name: str
     points: float
@@ -47,6 +50,8 @@ class ExerciseResult:
     first_fix_why: str = ""
     output: str = ""
     broken: bool = False
+    carried: float = 0.0
+    carried_with: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
