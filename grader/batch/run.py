@@ -25,7 +25,7 @@ from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.gradebook import UNKNOWN, LessonGradebook, unknown_students
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of
+from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
 from grader.judge.outline import outline_of
@@ -69,6 +69,7 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
     """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there."""
     start = time.monotonic()
     course = ClassDirectory(root, lesson)
+    course.share()
     with locked(course.root), ResultsLog(course.root, course.lesson) as log:
         outcome = _Run(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
@@ -82,7 +83,7 @@ def locked(course: Path) -> Iterator[None]:
     folder = folder_of(course)
     holder = folder / "lock-holder"
     try:
-        with FileLock(folder / "lock", timeout=0):
+        with FileLock(folder / "lock", timeout=0, mode=mode_in(course)):
             holder.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}")
             yield
     except Timeout:

@@ -28,6 +28,7 @@ from grader.classroom.gradebook import (
 from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
+from grader.classroom.sharing import share
 from grader.errors import CommandFailed, CourseError
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
@@ -60,6 +61,7 @@ class JudgingExporter(NotebookExporter):
         super().__init__(**kwargs)
         self._limits = Limits(**self.limits)
         try:
+            share(self._coursedir(), self.secret_file)
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
             if getattr(self.parent, "assignments", None):
                 self._prepare(self._coursedir(), cast(Any, self.parent).assignments)

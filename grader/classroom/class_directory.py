@@ -17,6 +17,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application, Config
 
 from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
+from grader.classroom.sharing import share
 from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
@@ -73,6 +74,10 @@ class ClassDirectory:
 
     def __init__(self, root: Path, lesson: str) -> None:
         self.root = root.resolve()
+        if self.root.is_dir() and not os.access(self.root, os.X_OK):
+            raise CourseError(
+                f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
+            )
         if not (self.root / f"{CONFIG}.py").is_file():
             raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
         self.config = _config(self.root)
@@ -85,6 +90,16 @@ class ClassDirectory:
         if "root" not in self.config.CourseDirectory:
             layout.root = str(self.root)
         return layout
+
+    def share(self) -> None:
+        """Where teachers share the course: let them read and replace what is there, and what this process makes."""
+        if self.layout.groupshared:
+            os.umask(0o007)
+            share(self.layout, self._secret_file)
+
+    @property
+    def _secret_file(self) -> str:
+        return str(self.config.JudgingExporter.get("secret_file", "judge_secret"))
 
     def _lesson(self, wanted: str) -> str:
         source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
@@ -101,7 +116,7 @@ class ClassDirectory:
     def settings(self) -> GradingSettings:
         """How this lesson is graded."""
         mine = self.config.JudgingExporter
-        secret = read_secret(self.root, str(mine.get("secret_file", "judge_secret")))
+        secret = read_secret(self.root, self._secret_file)
         unsafe = bool(mine.get("unsafe_no_sandbox", False))
         carry_forward = mine.get("carry_forward", "none")
         if carry_forward not in CARRY_FORWARD:

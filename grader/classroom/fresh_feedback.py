@@ -15,7 +15,7 @@ from nbgrader.converters.base import NbGraderException
 
 from grader.atomic import write_atomically
 from grader.classroom.gradebook import LessonGradebook, Unavailable
-from grader.classroom.results_log import folder_of
+from grader.classroom.results_log import folder_of, mode_in
 from grader.errors import CommandFailed, CourseError
 
 
@@ -38,7 +38,7 @@ class FreshFeedback(HTMLExporter):
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.config) as book:
             book.refresh_lateness({})
             shown = book.shown()
-        path = folder_of(Path(layout.root)) / "feedback" / f"{lesson}.json"
+        path = folder_of(Path(layout.root), "feedback") / f"{lesson}.json"
         made_from = _read(path)
         for student in shown:
             folder = layout.format_path(layout.autograded_directory, student, lesson)
@@ -52,8 +52,7 @@ class FreshFeedback(HTMLExporter):
                 self.log.info("What is in %s has changed since: it is made anew", page)
                 shutil.rmtree(page)
             made_from[student] = digest.hexdigest()
-        path.parent.mkdir(exist_ok=True)
-        write_atomically(path, json.dumps(made_from), 0o660 if layout.groupshared else 0o600)
+        write_atomically(path, json.dumps(made_from), mode_in(Path(layout.root)))
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -1,14 +1,18 @@
 """The settings of a course directory: what its `nbgrader_config.py` calls.
 
-Everything is named, nothing imported: nbgrader imports what a command needs, and others that read the settings
+nbgrader's parts are named, not imported: nbgrader imports what a command needs, and others that read the settings
 (`grader autograde`) don't wait for it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sysconfig
+from pathlib import Path
 from typing import Any
+
+from grader.classroom.sharing import is_shared
 
 NBGRADER, HERE = "nbgrader.preprocessors", "grader.classroom"
 
@@ -48,6 +52,9 @@ def configure(c: Any, root: str, course_id: str) -> None:
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
+    if is_shared(Path(root)):  # by `chgrp` and `chmod 2770`, docs/grading.md: A second marker
+        c.CourseDirectory.groupshared = True
+        _open_gradebook(Path(root) / "gradebook.db")
     c.GenerateAssignment.preprocessors = GENERATE
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
@@ -59,6 +66,13 @@ def configure(c: Any, root: str, course_id: str) -> None:
     # Commands print the names that students gave to files, in which a terminal's own sequences may stand.
     c.Application.logging_config = {"formatters": {"console": {"class": f"{HERE}.log.PrintableFormatter"}}}
     c.HTMLExporter.filters = {name: f"{HERE}.safe_html.{name}" for name in ("markdown2html", "highlight_code")}
+
+
+def _open_gradebook(path: Path) -> None:
+    """SQLite makes a file that the group can't write to, but takes one that is there."""
+    with contextlib.suppress(PermissionError, FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
+        path.chmod(0o660)
 
 
 def programs_on_path() -> None:
