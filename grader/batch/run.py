@@ -158,7 +158,9 @@ class _Run:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
         results, tests = record.result.exercises, record.result.tests
         names = {one.name for one in results} | {one.grade_id for one in tests}
-        return names >= {*self.exercises, *self.tests} and not any(one.broken for one in (*results, *tests))
+        return names >= {*self.exercises, *self.tests} and not any(
+            [*(one.broken for one in results), *(test.broken for test in tests)]
+        )
 
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook

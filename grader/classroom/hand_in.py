@@ -60,6 +60,8 @@ def lesson_of(instructor: bytes) -> Lesson:
     """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
     outline = outline_of(instructor)
     whole = nbformat.from_dict(json.loads(instructor))
+    for cell in whole.cells:
+        cell.source = "".join(cell.source)  # a file may have a list of lines
     released, _resources = ClearCourseSolutions(enforce_metadata=False).preprocess(whole, {})
     texts = Outline.of(json.dumps(released).encode()).cells
     stubs = {_name(cell): normal(cell.source) for cell in texts if cell.role in ("solution", OWN_ANSWER)}

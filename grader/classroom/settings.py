@@ -61,6 +61,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.autograde_preprocessors = AUTOGRADE
     c.GenerateFeedback.exporter_class = f"{HERE}.fresh_feedback.FreshFeedback"
     c.GenerateFeedback.preprocessors = FEEDBACK
+    c.ExportApp.plugin_class = f"{HERE}.export.ExportMarks"
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
     # Commands print the names that students gave to files, in which a terminal's own sequences may stand.

@@ -3,6 +3,7 @@ shown."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 
@@ -133,3 +134,11 @@ def test_mark_by_hand_stays_and_counts(course):
     assert outcome.marks["right"].score == 1 + 2 + 1.5 + 3 * 2
     assert outcome.marks["right"].by_hand == ()
     assert outcome.marks["right"].points == 1 + 2 + 1.5 + 3 + 3 + 4
+    course.sql("""update grade set needs_manual_grade = 1 where notebook_id in (select n.id from submitted_notebook n
+        join submitted_assignment s on n.assignment_id = s.id where s.student_id = 'lucky')""")
+    course.sql("update student set last_name = 'of House, the Second' where id = 'lucky'")
+    command(course.root, "nbgrader", "export")
+    rows = {row["student_id"]: row for row in csv.DictReader((course.root / "grades.csv").open())}
+    assert (rows["lucky"]["needs_manual_grade"], rows["right"]["needs_manual_grade"]) == ("yes", "no")
+    assert rows["lucky"]["last_name"] == "of House, the Second"
+    assert float(rows["right"]["score"]) == outcome.marks["right"].score
