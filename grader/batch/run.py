@@ -22,7 +22,7 @@ from grader.batch.store import Item, Store
 from grader.batch.worker import Graded, Task
 from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.gradebook import UNKNOWN, LessonGradebook, unknown_students
+from grader.classroom.gradebook import UNKNOWN, LessonGradebook
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
@@ -131,7 +131,8 @@ class _Run:
         roster = book.roster()
         handed_in = {submission.student for submission in found}
         self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
-        unknown = set() if self.options.add_students else unknown_students(roster, handed_in)
+        always = bool(self.course.config.JudgingExporter.get("add_students", False))
+        unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
         if found and not roster:
             self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")

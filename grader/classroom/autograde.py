@@ -23,7 +23,6 @@ from grader.classroom.gradebook import (
     own_cells,
     record,
     release_of,
-    unknown_students,
 )
 from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.links import remove_links
@@ -85,7 +84,7 @@ class JudgingExporter(NotebookExporter):
         handed_in = {submission.student: timestamp(submission.folder) for submission in submissions.values()}
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.config) as book:
             book.refresh_lateness(handed_in)
-            unknown = set() if self.add_students else unknown_students(book.roster(), handed_in)
+            unknown = book.unknown(handed_in, self.add_students)
         for folder, submission in submissions.items():
             if submission.student in unknown:
                 self.log.error(

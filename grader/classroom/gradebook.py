@@ -84,11 +84,6 @@ def record(submitted: Any, result: SubmissionResult, own: Mapping[str, OwnCell],
 UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
 
 
-def unknown_students(roster: set[str], handed_in: Iterable[str]) -> set[str]:
-    """Who has handed in and isn't in the roster. A gradebook without any student has no roster yet: all are taken."""
-    return set(handed_in) - roster if roster else set()
-
-
 def exercise_of(grade_id: str) -> str:
     """The exercise that a check's cell belongs to; of a teacher's own cell its grade_id."""
     return grade_id.removesuffix(CHECK)
@@ -198,6 +193,20 @@ class LessonGradebook:
         found = set(self._book.db.scalars(select(api.Student.id)))
         self._book.db.rollback()
         return found
+
+    def unknown(self, handed_in: Iterable[str], add: bool) -> set[str]:
+        """Who has handed in and isn't in the roster. With `add`, and where the gradebook has no student at all and so
+        no roster yet, all are put into it first: a run that is killed leaves nobody out of the next one."""
+        roster, session = self.roster(), self._book.db
+        missing = set(handed_in) - roster
+        if roster and not add:
+            return missing
+        try:
+            session.add_all(api.Student(id=student) for student in sorted(missing))
+            session.commit()
+        except SQLAlchemyError:  # locked, for example: they are added with their marks
+            session.rollback()
+        return set()
 
     def refresh_lateness(self, handed_in: Mapping[str, datetime | None]) -> None:
         """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
