@@ -6,14 +6,14 @@ import contextlib
 from collections.abc import Container
 from pathlib import Path
 
-from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.class_directory import ClassDirectory, code_of
 from grader.classroom.gradebook import marks_in
+from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import own_code, similar_pairs
 from grader.insights.summary import summarise
-from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
 
 
@@ -36,12 +36,13 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
 
 def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, frozenset[int]]:
     """Of each graded student's own code."""
-    outline, limits = Outline.of(course.instructor()), course.limits()
+    lesson, limits = lesson_of(code_of(course.instructor())), course.limits()
     prints = {}
     for submission in course.submissions()[0]:
-        data, why = submission.read(limits.notebook_bytes)
-        if why or submission.student not in graded:
+        chosen = hand_in(submission, lesson, limits)
+        if chosen.unreadable or submission.student not in graded:
             continue
         with contextlib.suppress(Unreadable):
-            prints[submission.student] = own_code(read(data, limits.notebook_bytes, limits.cells), outline)
+            cells = read(chosen.data, limits.notebook_bytes, limits.cells)
+            prints[submission.student] = own_code(cells, lesson.outline)
     return prints
