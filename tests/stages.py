@@ -24,7 +24,7 @@ WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
 # In this interpreter's kernel, whatever is installed as "python3", but forked.
 NBVAL = ["-p", "tests.kernels", "--nbval", "--nbval-current-env", "solutions", "notebooks"]
 # What of tests/judge runs as another user each time.
-OTHERS = [f"tests/judge/test_{name}.py" for name in ("honest", "sandbox", "escape")]
+OTHERS = [f"tests/judge/test_{name}.py" for name in ("honest", "escape")]
 # Tools of the tests whose docstrings hold examples.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 

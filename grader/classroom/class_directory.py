@@ -7,7 +7,6 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -69,37 +68,44 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
     )
 
 
+def course_layout(root: Path) -> Any:
+    """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
+    if root.is_dir() and not os.access(root, os.X_OK):
+        raise CourseError(
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
+        )
+    if not (root / f"{CONFIG}.py").is_file():
+        raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
+    config = _config(root.resolve())
+    layout = CourseDirectory(config=config)
+    if "root" not in config.CourseDirectory:
+        layout.root = str(root.resolve())
+    return layout
+
+
+def secret_of(root: Path, config: Config) -> bytes:
+    """The course's secret."""
+    return read_secret(root, _secret_file(config))
+
+
+def _secret_file(config: Config) -> str:
+    return str(config.JudgingExporter.get("secret_file", "judge_secret"))
+
+
 class ClassDirectory:
     """The course in `root`; `lesson` is the full name of one of its assignments."""
 
     def __init__(self, root: Path, lesson: str) -> None:
         self.root = root.resolve()
-        if self.root.is_dir() and not os.access(self.root, os.X_OK):
-            raise CourseError(
-                f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
-            )
-        if not (self.root / f"{CONFIG}.py").is_file():
-            raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
-        self.config = _config(self.root)
+        self.layout = course_layout(root)
+        self.config: Config = self.layout.config
         self.lesson = self._lesson(lesson)
-
-    @cached_property
-    def layout(self) -> Any:
-        """nbgrader's own `CourseDirectory`."""
-        layout = CourseDirectory(config=self.config)
-        if "root" not in self.config.CourseDirectory:
-            layout.root = str(self.root)
-        return layout
 
     def share(self) -> None:
         """Where teachers share the course: let them read and replace what is there, and what this process makes."""
         if self.layout.groupshared:
             os.umask(0o007)
-            share(self.layout, self._secret_file)
-
-    @property
-    def _secret_file(self) -> str:
-        return str(self.config.JudgingExporter.get("secret_file", "judge_secret"))
+            share(self.layout, _secret_file(self.config))
 
     def _lesson(self, wanted: str) -> str:
         source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
@@ -116,7 +122,7 @@ class ClassDirectory:
     def settings(self) -> GradingSettings:
         """How this lesson is graded."""
         mine = self.config.JudgingExporter
-        secret = read_secret(self.root, self._secret_file)
+        secret = secret_of(self.root, self.config)
         unsafe = bool(mine.get("unsafe_no_sandbox", False))
         carry_forward = mine.get("carry_forward", "none")
         if carry_forward not in CARRY_FORWARD:

@@ -10,7 +10,7 @@ import click
 from grader import __version__
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.learners import doctor, progress
-from grader.cli.teachers import autograde, course, insights
+from grader.cli.teachers import autograde, collect, course, export, insights, roster
 
 
 @click.group()
@@ -22,5 +22,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (autograde, build, course, digest, doctor, insights, mutants, new, progress, release):
+for command in (
+    *(autograde, build, collect, course, digest, doctor, export, insights),
+    *(mutants, new, progress, release, roster),
+):
     main.add_command(command)

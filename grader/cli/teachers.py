@@ -1,10 +1,13 @@
-"""The teachers' commands: `grader course`, `grader autograde`, `grader insights`."""
+"""The teachers' commands: `grader course`, `roster`, `collect`, `autograde`, `insights`, `export`."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -51,8 +54,52 @@ def create(folder: Path, course_id: str, exchange: str, solutions: Path | None) 
     click.echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 
+FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+
+
+@course.command()
+@FOLDER
+@click.argument("student")
+def forget(folder: Path, student: str) -> None:
+    """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
+
+    What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
+    searches for the person, and ends with exit code 1 if a file still mentions them.
+    """
+    with _teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom.forget import forget as remove
+
+        with locked(folder.resolve()):
+            outcome = remove(folder.resolve(), student)
+    click.echo("\n".join(f"removed: {path}" for path in outcome.removed))
+    if outcome.mentioned:
+        click.echo("\n".join(f"still mentioned in: {path}" for path in outcome.mentioned))
+        raise SystemExit(1)
+    click.echo("A search of the course directory and the exchange finds nothing more.")
+
+
+@course.command()
+@FOLDER
+@click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
+@click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
+def expire(folder: Path, before: datetime, yes: bool) -> None:
+    """Remove everybody who has handed nothing in since a day."""
+    with _teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom.forget import forget as remove
+        from grader.classroom.forget import last_handed_in
+
+        old = sorted(who for who, time in last_handed_in(folder).items() if time < before)
+        for student in old if yes else ():
+            with locked(folder.resolve()):
+                remove(folder.resolve(), student)
+    done = "removed" if yes else "would be removed (--yes removes them)"
+    click.echo(f"{len(old)} {done}: {', '.join(old) or 'nobody'}")
+
+
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@FOLDER
 @click.argument("lesson")
 @click.option(
     "--workers",
@@ -88,7 +135,7 @@ def autograde(
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@FOLDER
 @click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--names", is_flag=True, help="Say which students' submissions look alike.")
 @click.option("--page", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/insights.html]")
@@ -111,3 +158,105 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     page = page or folder / "insights.html"
     page.write_text(as_html(f"Insights into {folder.resolve().name}", shown, names), encoding="utf-8")
     click.echo(f"The same as a page: {page}")
+
+
+@click.command()
+@FOLDER
+@click.argument("file", metavar="FILE.csv", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--column", "columns", metavar="NAME=HEADING", multiple=True, help="A heading that the list has instead.")
+def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
+    """Enter the people of a list into the course directory DIR: nbgrader's, Moodle's or Canvas's.
+
+    Nobody is removed. The people are in DIR/roster.csv and in nbgrader's table of students afterwards.
+    """
+    pairs = [column.partition("=") for column in columns]
+    wrong = [name for name, sign, heading in pairs if not (name and sign and heading)]
+    if wrong:
+        raise CourseError(f"--column {wrong[0]}: expected NAME=HEADING, for example --column id=Matrikelnummer")
+    with _teachers_packages():
+        from grader.classroom.class_directory import course_layout
+        from grader.classroom.roster import read_list, update
+
+        layout = course_layout(folder)
+        people = read_list(file, {name: heading for name, _sign, heading in pairs})
+        change = update(folder, layout.db_url, layout.course_id, people)
+    click.echo(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    if change.not_listed:
+        click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
+
+
+@click.command()
+@FOLDER
+@click.argument("lesson")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option(
+    "--counts",
+    type=click.Choice(["last", "last-in-time", "first"]),
+    help="Which of several counts.  [default: c.CourseCollect.counts, or the last]",
+)
+@click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | None, as_document: bool) -> None:
+    """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
+    nbgrader's exchange give them, or notebooks.
+
+    Whose a file is, its name says and the course's roster. Nothing is overwritten: what doesn't count is kept in
+    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why.
+    """
+    with _teachers_packages():
+        from grader.classroom import collect as taking
+        from grader.classroom.class_directory import ClassDirectory
+
+        directory = ClassDirectory(folder, lesson)
+        outcome = taking.collect(directory, files, counts or taking.setting(directory))
+    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
+    if outcome.unknown or outcome.odd:
+        raise SystemExit(1)
+
+
+@click.command()
+@FOLDER
+@click.option("--to", "kind", type=click.Choice(["moodle", "canvas", "csv", "json"]), required=True)
+@click.option(
+    "--from",
+    "exported",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="For Canvas: the gradebook as it was exported there.",
+)
+@click.option(
+    "--pseudonyms", is_flag=True, help="In CSV and JSON: no names, and ids that only the course can work out."
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: DIR/marks-KIND.csv]")
+def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, output: Path | None) -> None:
+    """Write the marks of all lessons as a file that a learning platform imports, or as CSV or JSON.
+
+    A mark is blank where nothing was handed in, where the student is excused, or where something waits for a mark by
+    hand; CSV and JSON say which. Weights, best-of and excuses are `c.CourseMarks` in nbgrader_config.py.
+    """
+    if kind == "canvas" and exported is None:
+        raise CourseError(
+            "Canvas's import needs its own numbers: export the gradebook there, and name it with --from FILE."
+        )
+    if pseudonyms and kind not in ("csv", "json"):
+        raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
+    with _teachers_packages():
+        from grader.atomic import write_atomically
+        from grader.classroom import marks as files
+        from grader.classroom.class_directory import course_layout, secret_of
+
+        layout = course_layout(folder)
+        marks = files.marks_of(folder, layout, layout.config)
+        if pseudonyms:
+            marks = files.pseudonymous(marks, secret_of(folder, layout.config))
+    writers = {"moodle": files.as_moodle, "csv": files.as_csv, "json": files.as_json}
+    left_out: list[str] = []
+    if exported is not None and kind == "canvas":
+        text, left_out = files.as_canvas(marks, exported)
+    else:
+        text = writers[kind](marks)
+    output = output or folder / f"marks-{kind}.{'json' if kind == 'json' else 'csv'}"
+    write_atomically(output, text, 0o600)
+    states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
+    said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    click.echo(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    if left_out:
+        click.echo(f"Not in the roster, and left out: {', '.join(left_out)}")

@@ -49,12 +49,17 @@ class NormExplorer extends Picture {
 
   #build() {
     this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.set({ norm }));
-    this.presets = new Choice("Table", PRESETS, (preset) => this.set({ preset }));
+    this.presets = new Choice("Table", PRESETS, (preset) => this.#choose(preset));
     this.figure.classList.add("att-aligned");
     this.figure.append(...this.#buildFigure());
     const story = make("p", { class: "att-story", text: STORY });
     const choices = [this.norms.element, this.presets.element];
     this.lay(...choices, story, this.figure, this.tables, this.#buildField(), this.sum, this.foot);
+  }
+
+  #choose(preset) {
+    const { values } = unpack(this.model.get("presets_layout"), this.model.get("presets"))[preset];
+    this.set({ table: new DataView(values.buffer), preset });
   }
 
   #buildFigure() {

@@ -46,6 +46,10 @@ class NormExplorer(View):
     shape: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
     # float32, row by row; the browser's buffers arrive as memoryviews.
     table = traitlets.Bytes().tag(sync=True, echo_update=False, from_json=lambda value, _: bytes(value))
+    # The browser puts a preset's table in place itself, with its name in one message: sent back from here, the table
+    # could arrive after the learner's next key and undo it.
+    presets = traitlets.Bytes().tag(sync=True)
+    presets_layout = traitlets.Dict().tag(sync=True)
     # The norm of the statistics and outputs below: they arrive after `norm` has changed in the browser.
     shown = traitlets.Unicode().tag(sync=True)
     moving = traitlets.Bytes().tag(sync=True)
@@ -55,7 +59,9 @@ class NormExplorer(View):
         if table.dim() != 2 or len(table) < 2 or table.shape[1] < 1:
             raise ValueError(f"table: got shape {tuple(table.shape)}, expected (B, E) with B >= 2 and E >= 1")
         self._start = self._before = table.detach().to("cpu", torch.float32).clone()
-        super().__init__(shape=list(table.shape), table=_bytes(self._start), **options)
+        layout, presets = pack(preset_tables(self._start))
+        sent = {"shape": list(table.shape), "presets_layout": layout, "presets": presets}
+        super().__init__(table=_bytes(self._start), **sent, **options)
 
     @property
     def numbers(self) -> Tensor:
@@ -92,7 +98,9 @@ class NormExplorer(View):
     @traitlets.observe("table")
     def _on_table(self, change: traitlets.Bunch) -> None:
         """Typing a number digit by digit is one change: outputs are compared with those before the first digit."""
-        if change["old"] and int((self.numbers != self._before).sum()) > 1:
+        if self.preset != EDITED:
+            self._before = self._start
+        elif change["old"] and int((self.numbers != self._before).sum()) > 1:
             self._before = self._tensor(change["old"])
         self._normalise()
 

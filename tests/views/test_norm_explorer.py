@@ -83,6 +83,19 @@ def test_presets_are_made_of_the_first_table(explorer):
     assert not sent(explorer, "moved").any()
 
 
+def test_a_preset_chosen_in_the_browser_arrives_with_its_table(explorer):
+    tables = unpacked(explorer.presets_layout, explorer.presets)
+    type_number(explorer, 0, 2, 20.0)
+    names = []
+    explorer.observe(lambda change: names.append(change["name"]), names=["table"])
+    for preset in ("one large value", "start"):
+        table = memoryview(tables[preset].numpy().tobytes())
+        explorer.set_state({"table": table, "preset": preset})
+        assert torch.equal(explorer.numbers, tables[preset])
+    assert names == ["table"] * 2
+    assert not sent(explorer, "moved").any()
+
+
 def test_an_offset_moves_only_the_norm_without_a_mean(explorer):
     moved = {}
     explorer.preset = "common offset 1000"

@@ -1,0 +1,366 @@
+"""Takes in what a learning platform gives: zip files and folders, whose names say who handed in what.
+
+| from | a file's name |
+| --- | --- |
+| Moodle | `Full Name_12345_assignsubmission_file_/01_self_attention.ipynb` |
+| Canvas | `lastfirst_LATE_12345_67890_01_self_attention-1.ipynb` |
+| Gradescope | `submission_12345/01_self_attention.ipynb`, with `submission_metadata.yml` beside the folders |
+| nbgrader's exchange | `ann+01_self_attention+2026-11-22 18:00:00 UTC+abc/01_self_attention.ipynb` |
+| GitHub Classroom, a folder | a folder, or how a file's name begins, is an id, an address or a name of the roster |
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+from nbgrader.utils import parse_utc
+
+from grader.atomic import write_atomically
+from grader.classroom.autograded import timestamp
+from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.files import TIMESTAMP, UntrustedFolder, read_regular
+from grader.classroom.results_log import folder_of
+from grader.classroom.roster import Roster, plain
+from grader.errors import CourseError
+from grader.judge.reader import Unreadable
+from grader.lesson_names import choose
+
+MOODLE = re.compile(r"(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<rest>.+)", re.DOTALL)
+EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
+GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
+# What browsers and platforms add to a name that is there already: "x (1)", "x-1".
+AGAIN = re.compile(r"(?: ?\(\d+\)|-\d+)$")
+MAX_ENTRIES = 50_000
+# Of all files of one zip together, unpacked: a class of 300 hands in some 30 MB.
+MAX_BYTES = 4 << 30
+COUNTS = ("last", "last-in-time", "first")
+EARLIER = "earlier"
+FORMAT = "%Y-%m-%d %H:%M:%S UTC"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A notebook in what was given. `path` is its place there, `keys` by what its author may be known, the best first;
+    `name` is its own name, `time` when it was handed in (UTC, as far as known), `late` whether the platform says so."""
+
+    path: str
+    keys: tuple[str, ...]
+    name: str
+    time: datetime
+    late: bool
+    read: Callable[[], bytes] = field(compare=False)
+
+
+@dataclass
+class Collected:
+    """What became of it all. Each list has students' ids, but for `unknown` and `odd`: names of files, with the reason.
+    `twice` has those of whom more than one is there, with the one that counts."""
+
+    lesson: str
+    taken: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    earlier: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    twice: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    unknown: dict[str, str] = field(default_factory=dict)
+    odd: dict[str, str] = field(default_factory=dict)
+    passed_over: int = 0
+
+
+def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last") -> Collected:
+    """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
+
+    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date, if there is one), or
+    the "first".
+    """
+    roster = Roster.of(course.root)
+    if not len(roster):
+        raise CourseError(
+            f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
+        )
+    outcome, due = Collected(course.lesson), _due(course)
+    by_student: defaultdict[str, list[Found]] = defaultdict(list)
+    for source in sources:
+        for one in _notebooks(source, outcome, course.limits().notebook_bytes):
+            who = roster.find(*one.keys)
+            if len(who) == 1:
+                by_student[who[0]].append(one)
+            else:
+                called = " or ".join(repr(key) for key in one.keys[:2]) or "nobody's name"
+                several = f"it may be {' or '.join(who)}: the roster has that name more than once"
+                outcome.unknown[one.path] = several if who else f"{called} is not in the roster"
+    for student, found in sorted(by_student.items()):
+        _take(course, student, _of_lesson(found, course.lesson, outcome), due, counts, outcome)
+    handed_in = {submission.student for submission in course.submissions()[0]}
+    outcome.missing = sorted(set(roster.people) - handed_in)
+    return outcome
+
+
+def setting(course: ClassDirectory) -> str:
+    """Which of several counts, by `c.CourseCollect.counts` in nbgrader_config.py."""
+    found = str(course.config.CourseCollect.get("counts", COUNTS[0]))
+    if found not in COUNTS:
+        raise CourseError(f"c.CourseCollect.counts: got {found!r}, expected one of {', '.join(COUNTS)}.")
+    return found
+
+
+def _due(course: ClassDirectory) -> datetime | None:
+    from nbgrader.api import Gradebook, MissingEntry
+
+    with Gradebook(course.layout.db_url, course.layout.course_id) as book:
+        try:
+            found: datetime | None = book.find_assignment(course.lesson).duedate
+        except MissingEntry:
+            return None
+    return found
+
+
+# --- who wrote which file ---------------------------------------------------------------------------------------------
+
+
+def _notebooks(source: Path, outcome: Collected, most: int) -> Iterator[Found]:
+    entries = list(_in_folder(source, outcome, most) if source.is_dir() else _in_file(source, outcome, most))
+    submitters = dict(_gradescope(entries, outcome))
+    for path, time, read in entries:
+        if path.suffix.lower() != ".ipynb" or ".ipynb_checkpoints" in path.parts or "__MACOSX" in path.parts:
+            outcome.passed_over += path.name != METADATA
+            continue
+        keys, name, told = _author(path, submitters)
+        late = bool((match := CANVAS.fullmatch(path.name)) and match["late"])
+        yield Found(f"{source.name}: {path}", keys, name, told or time, late, read)
+
+
+Entry = tuple[PurePosixPath, datetime, Callable[[], bytes]]
+
+
+def _author(path: PurePosixPath, submitters: dict[str, tuple[tuple[str, ...], datetime | None]]) -> Any:
+    """By what the author of a file may be known, the name that the author gave it, and the time that its path has."""
+    for part in path.parts:
+        if part in submitters and GRADESCOPE.fullmatch(part):
+            return submitters[part][0], path.stem, submitters[part][1]
+        if match := EXCHANGE.fullmatch(part):
+            with contextlib.suppress(ValueError, OverflowError):
+                return (match["student"],), path.stem, parse_utc(match["time"])
+        if match := MOODLE.fullmatch(part):
+            return (match["name"],), (PurePosixPath(match["rest"]).stem if part == path.name else path.stem), None
+    if match := CANVAS.fullmatch(path.name):
+        return (match["user"], match["name"]), PurePosixPath(match["rest"]).stem, None
+    # The innermost folder first: "01_self_attention-ann/" is GitHub's, "ann/" anybody's; then the file's own beginning.
+    keys = [key for part in reversed(path.parts[:-1]) for key in (part, *_ends(part, "-"))]
+    begins = [path.stem[:at] for at in range(len(path.stem), 0, -1) if at == len(path.stem) or path.stem[at] in "_- "]
+    return (*keys, *begins), path.stem, None
+
+
+def _ends(text: str, sign: str) -> list[str]:
+    parts = text.split(sign)
+    return [sign.join(parts[at:]) for at in range(1, len(parts))]
+
+
+def _gradescope(
+    entries: list[Entry], outcome: Collected
+) -> Iterator[tuple[str, tuple[tuple[str, ...], datetime | None]]]:
+    """By the name of a folder those who handed it in, and when."""
+    for path, _time, read in entries:
+        if path.name != METADATA:
+            continue
+        try:
+            told = yaml.safe_load(read())
+            for folder, about in told.items():
+                people = [one for one in about[":submitters"] if isinstance(one, dict)]
+                keys = tuple(str(one[key]) for key in (":sid", ":email", ":name") for one in people if one.get(key))
+                time = about.get(":created_at")
+                yield str(folder), (keys, time.astimezone(UTC).replace(tzinfo=None) if time else None)
+        except Exception as error:  # a file of somebody else's, of whatever form
+            outcome.odd[str(path)] = f"it can't be read as Gradescope's list: {type(error).__name__}"
+
+
+# --- what is in a zip or a folder -------------------------------------------------------------------------------------
+
+
+def _in_file(source: Path, outcome: Collected, most: int) -> Iterator[Entry]:
+    if not zipfile.is_zipfile(source):
+        if source.suffix.lower() == ".ipynb":
+            yield PurePosixPath(source.name), _time_of(source), lambda: read_regular(source, most)
+        else:
+            outcome.odd[str(source)] = (
+                "it is neither a zip file nor a folder nor a notebook; if it is a zip, it is broken"
+            )
+        return
+    try:
+        archive = zipfile.ZipFile(source)
+    except (zipfile.BadZipFile, OSError) as error:
+        outcome.odd[str(source)] = f"the zip file is broken: {error}"
+        return
+    infos = archive.infolist()
+    if len(infos) > MAX_ENTRIES or sum(info.file_size for info in infos) > MAX_BYTES:
+        outcome.odd[str(source)] = f"it has more than {MAX_ENTRIES} files, or more than {MAX_BYTES >> 30} GiB unpacked"
+        return
+    for info in infos:
+        path = PurePosixPath(info.filename.replace("\\", "/"))
+        refused = _refused(info, path, most)
+        if refused:
+            outcome.odd[f"{source.name}: {path}"] = refused
+        elif not info.is_dir():
+            yield path, _zip_time(info), lambda info=info: _unpacked(archive, info, most)  # type: ignore[misc]
+
+
+def _refused(info: zipfile.ZipInfo, path: PurePosixPath, most: int) -> str:
+    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
+        return "its path leads out of the zip file"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "it is a link, which is not followed"
+    if info.flag_bits & 1:
+        return "it is locked with a password"
+    return f"it has {info.file_size} bytes; at most {most} are read" if info.file_size > most else ""
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """The bytes of an entry, however many its header claims."""
+    try:
+        with archive.open(info) as file:
+            data = file.read(most + 1)
+    except Exception as error:  # zlib, bz2 and lzma raise errors of their own
+        raise Unreadable(f"it can't be unpacked: {error}") from None
+    if len(data) > most:
+        raise Unreadable(f"it has more than {most} bytes unpacked")
+    return data
+
+
+def _zip_time(info: zipfile.ZipInfo) -> datetime:
+    """A zip has local time without a zone."""
+    try:
+        return datetime(*info.date_time).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return datetime(1980, 1, 1)
+
+
+def _in_folder(source: Path, outcome: Collected, most: int) -> Iterator[Entry]:
+    count = 0
+    for folder, _folders, files in os.walk(source):
+        for name in sorted(files):
+            path = Path(folder, name)
+            count += 1
+            if count > MAX_ENTRIES:
+                outcome.odd[str(source)] = f"only its first {MAX_ENTRIES} files were looked at"
+                return
+            inside = PurePosixPath(path.relative_to(source).as_posix())
+            if path.is_symlink():
+                outcome.odd[f"{source.name}: {inside}"] = "it is a link, which is not followed"
+            else:
+                yield inside, _time_of(path), lambda path=path: read_regular(path, most)  # type: ignore[misc]
+
+
+def _time_of(path: Path) -> datetime:
+    with contextlib.suppress(OSError):
+        return datetime.fromtimestamp(int(path.stat().st_mtime), UTC).replace(tzinfo=None)
+    return datetime(1980, 1, 1)
+
+
+# --- which one counts -------------------------------------------------------------------------------------------------
+
+
+def _of_lesson(found: list[Found], lesson: str, outcome: Collected) -> list[Found]:
+    """Without what has another lesson's name, if there is anything else."""
+    others = [one for one in found if _is_other_lesson(one.name, lesson)]
+    own = [one for one in found if one not in others]
+    for one in others if own else ():
+        outcome.odd[one.path] = f"its name is another lesson's; {own[0].path} was taken"
+    return own or found
+
+
+def _is_other_lesson(name: str, lesson: str) -> bool:
+    bare = AGAIN.sub("", name)
+    return plain(lesson) not in plain(name) and re.match(r"\d\d_", bare) is not None and choose(bare, [lesson]) is None
+
+
+def _take(
+    course: ClassDirectory, student: str, found: list[Found], due: datetime | None, counts: str, outcome: Collected
+) -> None:
+    here: list[tuple[datetime, str, bytes]] = []
+    for one in found:
+        try:
+            here.append((one.time, one.path, one.read()))
+        except (Unreadable, OSError) as error:
+            outcome.odd[one.path] = str(error)
+    if not here:
+        return
+    target = course.folder(course.layout.submitted_directory, student)
+    folder = UntrustedFolder(target)
+    notebook, now = f"{course.lesson}.ipynb", None
+    with contextlib.suppress(Unreadable, FileNotFoundError):
+        data = folder.read(notebook, course.limits().notebook_bytes)
+        now = (timestamp(folder) or _time_of(target / notebook), "", data)
+    candidates = sorted([*here, *([now] if now else [])], key=lambda one: one[0])
+    time, path, data = _counting(candidates, due, counts)
+    if len({one[2] for one in candidates}) > 1:
+        outcome.twice[student] = path or "the one that was there"
+    for other in candidates:
+        if other[2] != data:
+            _keep(course, student, notebook, other[0], other[2])
+    if now is not None and now[2] == data:
+        (outcome.unchanged if any(one[2] == data for one in here) else outcome.earlier).append(student)
+    else:
+        if target.is_symlink():
+            target.unlink()
+        target.mkdir(parents=True, exist_ok=True)
+        write_atomically(target / notebook, data)
+        write_atomically(target / TIMESTAMP, time.strftime(FORMAT))
+        outcome.taken.append(student)
+    if (due is not None and time > due) or any(one.late and one.path == path for one in found):
+        outcome.late.append(student)
+
+
+def _counting(candidates: list[tuple[datetime, str, bytes]], due: datetime | None, counts: str) -> Any:
+    """The one that counts, of candidates in the order of their times."""
+    if counts == "first":
+        return candidates[0]
+    in_time = [one for one in candidates if due is None or one[0] <= due]
+    return (in_time or candidates)[-1] if counts == "last-in-time" else candidates[-1]
+
+
+def _keep(course: ClassDirectory, student: str, notebook: str, time: datetime, data: bytes) -> None:
+    """Keep a notebook that doesn't count, by its time. The same one is kept once."""
+    base = folder_of(course.root) / EARLIER / course.lesson / student
+    for number in range(1000):
+        place = base / (time.strftime("%Y-%m-%d %H.%M.%S") + (f" {number + 1}" if number else ""))
+        kept = place / notebook
+        if not kept.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            write_atomically(kept, data)
+            return
+        if kept.read_bytes() == data:
+            return
+
+
+def as_text(outcome: Collected) -> str:
+    """For a terminal: how many of each kind, and who or which."""
+    lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
+    kinds: list[tuple[str, Iterable[str]]] = [
+        ("as before", outcome.unchanged),
+        ("late", outcome.late),
+        ("more than one; this counts", [f"{who}: {path}" for who, path in sorted(outcome.twice.items())]),
+        ("not handed in", outcome.missing),
+        ("nobody's", [f"{path}: {why}" for path, why in sorted(outcome.unknown.items())]),
+        ("odd", [f"{path}: {why}" for path, why in sorted(outcome.odd.items())]),
+    ]
+    for title, listed in kinds:
+        entries = list(listed)
+        if entries:
+            lines.append(f"{title + ':':28} {len(entries)}")
+            lines += [f"    {entry}" for entry in entries]
+    if outcome.passed_over:
+        lines.append(f"{'no notebooks, left alone:':28} {outcome.passed_over}")
+    return "\n".join(lines)
