@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from grader.judge.plan import defines
 from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
 
 LISTED = 8  # names of files in a sentence
+MOST = 20  # notebooks that are looked at beside the one with the lesson's name
 
 
 @dataclass(frozen=True)
@@ -83,40 +85,46 @@ def hand_in(submission: Submission, lesson: Lesson, limits: Limits) -> HandIn:
     own = PurePath(f"{submission.name}.ipynb")
     data, unreadable = submission.read(limits.notebook_bytes)
     files = [path for path in submission.folder.names() if str(path) not in (TIMESTAMP, SECRET_FILE)]
-    fitting: dict[PurePath, tuple[int, bytes]] = {}
-    for path in sorted({own, *files}, key=lambda path: (path != own, path)):
-        if path.suffix.lower() != ".ipynb" or any(part.startswith(".") for part in path.parts):
-            continue
+    counts: dict[PurePath, int] = {}
+    digests, chosen, kept = set(), own, data
+    for path in _notebooks(own, files):
         found = data if path == own else _read(submission.folder, path, limits)
         answers = _answers(found, lesson, limits)
         if answers:
-            fitting[path] = (sum(answers.values()), found)
-    if not fitting:
-        why = unreadable or f"None of this lesson's exercises is in {own}."
-        told = f"{why} {_listed(files)}" if set(files) != {own} or not unreadable else why
-        return HandIn(data, told) if unreadable else HandIn(data, remarks=(told,))
-    chosen = max(fitting, key=lambda path: fitting[path][0])
-    count, data = fitting[chosen]
-    return HandIn(data, remarks=tuple(_remarks(own, chosen, count, fitting, unreadable, files)))
+            counts[path] = sum(answers.values())
+            digests.add(hashlib.sha256(found).digest())
+            if chosen not in counts or counts[path] > counts[chosen]:
+                chosen, kept = path, found
+    if counts:
+        return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
+    if unreadable:
+        return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
+    return HandIn(data, remarks=(f"None of this lesson's exercises is in {own}. {_listed(files)}",))
+
+
+def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
+    """Those that are looked at, the one with the lesson's name first."""
+    others = {path for path in files if path != own and path.suffix.lower() == ".ipynb"}
+    return [own, *sorted(path for path in others if not any(part.startswith(".") for part in path.parts))[:MOST]]
 
 
 def _remarks(
     own: PurePath,
     chosen: PurePath,
-    count: int,
-    fitting: Mapping[PurePath, tuple[int, bytes]],
+    counts: Mapping[PurePath, int],
+    different: int,
     unreadable: str,
     files: Sequence[PurePath],
 ) -> list[str]:
-    """What is odd about a choice, in sentences."""
+    """What is odd about a choice among so many different notebooks, in sentences."""
     said = []
-    if len({data for _count, data in fitting.values()}) > 1:
-        counts = ", ".join(f"{_shown(path)} ({answers} answered)" for path, (answers, _data) in fitting.items())
-        said.append(f"There are several notebooks of this lesson: {counts}. {_shown(chosen)} counts.")
+    if different > 1:
+        told = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
+        said.append(f"There are several notebooks of this lesson: {told}. {_shown(chosen)} counts.")
     elif chosen != own:
-        why = f"None of this lesson's exercises is in {own}" if own in files and not unreadable else unreadable
-        said.append(f"{why.rstrip('.')}. {_shown(chosen)} holds this lesson's exercises and counts.")
-    if not count:
+        why = unreadable.rstrip(".") or f"None of this lesson's exercises is in {own}"
+        said.append(f"{why}. {_shown(chosen)} holds this lesson's exercises and counts.")
+    if not counts[chosen]:
         said.append(f"{_shown(chosen)} is as it was handed out: no exercise has an answer. {_listed(files)}")
     return said
 
