@@ -76,7 +76,9 @@ def grade(
         checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
         confinement=place.confinement,
-        timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
+        timed_out=runner.timed_out
+        or again.timed_out
+        or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
         tests=tests,
     )
@@ -102,6 +104,7 @@ class _Again:
     ) -> None:
         self._place, self._limits, self._known = place, limits, known
         self._outline, self._steps, self._first = outline, work.steps, first
+        self.timed_out = False
 
     def _runner(self) -> Runner:
         left = max(self._first.left(), LEAST_SECONDS)
@@ -123,6 +126,7 @@ class _Again:
                 report = evaluate(
                     exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, earlier=self._known
                 )
+                self.timed_out = self.timed_out or runner.timed_out
             if report.broken:
                 break
             score, earlier = max(score, report.score), report.first_fix
@@ -151,6 +155,7 @@ class _Again:
                         runner.run(step)
                     elif isinstance(step, plan.TestStep):
                         found[step.grade_id] = _test_result(step.grade_id, *runner.test(step), hides, limits)
+                self.timed_out = self.timed_out or runner.timed_out
         except ZygoteGone:
             raise
         except Exception as error:
