@@ -59,6 +59,9 @@ def course(folder: Path, stock: bool, count: int) -> Path:
     create(place, solutions, "attention")
     if stock:
         (place / "nbgrader_config.py").write_text(STOCK)
+    else:
+        with (place / "nbgrader_config.py").open("a") as file:
+            file.write("c.JudgingExporter.add_students = True\n")
     run(place, "nbgrader", "generate_assignment", nb.LESSON)
     submit(place, 0, count)
     return place

@@ -91,6 +91,9 @@ def course(folder: Path, stock: bool, submissions: list[bytes]) -> Path:
     create(place, solutions, "attention")
     if stock:
         (place / "nbgrader_config.py").write_text(STOCK)
+    else:
+        with (place / "nbgrader_config.py").open("a") as file:
+            file.write("c.JudgingExporter.add_students = True\n")
     run(place, "generate_assignment", LESSON)
     for i, data in enumerate(submissions):
         submitted = place / "submitted" / f"student{i:03}" / LESSON

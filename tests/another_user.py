@@ -21,13 +21,14 @@ ENVIRONMENT = {
 }
 
 
-def as_nobody(command: list[str]) -> list[str]:
-    """The command for root. Homes that are closed to others, and in which there is something that it needs, are made
-    visible in a mount namespace of its own."""
+def as_nobody(command: list[str], user: str = NOBODY, group: str = "") -> list[str]:
+    """The command for root, as another user, who may be in another group too. Homes that are closed to
+    others, and in which there is something that it needs, are made visible in a mount namespace of its own."""
     needed = {Path(place).resolve() for place in (sys.base_prefix, sys.prefix, ROOT)}
     closed = {Path("/", path.parts[1]) for path in needed}
     closed = {home for home in closed if home.stat().st_mode & 0o005 != 0o005}
-    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
+    groups = f"--groups={group}" if group else "--clear-groups"
+    become = ["setpriv", f"--reuid={user}", f"--regid={user}", groups, *command]
     steps = ["set -e", "kept=$(mktemp -d)", 'mount -t tmpfs tmpfs "$kept"']
     inside = [path for path in sorted(needed) if Path("/", path.parts[1]) in closed]
     for number, path in enumerate(inside):

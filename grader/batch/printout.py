@@ -1,7 +1,8 @@
-"""What a run says at its end: a table for a reader, or one JSON document."""
+"""What a run says at its end: a table for a reader, or one JSON document. The marks are the gradebook's."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -9,12 +10,25 @@ from grader.batch.run import ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
 from grader.judge.clean_text import printable
-from grader.judge.result import UNSAFE
+from grader.judge.result import UNSAFE, Mark
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
     """The class in numbers."""
-    return summarise([record.result for record in outcome.records.values()])
+    marks = _marks(outcome)
+    return summarise([record.result for record in outcome.records.values()], [*marks.values()])
+
+
+def _marks(outcome: ClassOutcome) -> dict[str, Mark]:
+    """By student, in the order of the records; the judge's where the gradebook could not be written."""
+    return {who: outcome.marks.get(who) or record.result.by_judge() for who, record in outcome.records.items()}
+
+
+def _judged(outcome: ClassOutcome) -> dict[str, float]:
+    """The judge's marks where the gradebook has others."""
+    marks = _marks(outcome)
+    judged = {who: record.result.mark_in(marks[who].cells) for who, record in outcome.records.items()}
+    return {who: mark for who, mark in judged.items() if mark != marks[who].score}
 
 
 def as_text(outcome: ClassOutcome) -> str:
@@ -24,22 +38,46 @@ def as_text(outcome: ClassOutcome) -> str:
     if any(record.result.confinement == UNSAFE for record in outcome.records.values()):
         lines.append("Graded without a sandbox.")
     lines += [table(summary_of(outcome))] if outcome.records else ["Nobody has a mark yet."]
-    if outcome.problems:
-        lines += ["", f"{len(outcome.problems)} could not be graded as they should:"]
-        lines += [f"  {student}: {printable(why)}" for student, why in sorted(outcome.problems.items())]
+    marks = _marks(outcome)
+    judged = {
+        who: f"{marks[who].score:g}, by the judge {mark:g}{_late(marks[who])}" for who, mark in _judged(outcome).items()
+    }
+    lines += _listed("have another mark in the gradebook than the judge's", judged)
+    lines += _listed(
+        "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
+    )
+    if outcome.missing:
+        lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
+    lines += _listed("to look at", outcome.problems)
     return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
 
 
+def _late(mark: Mark) -> str:
+    return f" (late: {-mark.penalty:g})" if mark.penalty else ""
+
+
+def _listed(what: str, students: Mapping[str, str]) -> list[str]:
+    if not students:
+        return []
+    rows = [f"  {printable(student)}: {printable(said)}" for student, said in sorted(students.items())]
+    return ["", f"{len(students)} {what}:", *rows]
+
+
 def as_json(outcome: ClassOutcome) -> dict[str, Any]:
-    """The same as plain data, with every student's mark. `summary` is `grader.insights.summary.Summary`."""
-    summary = asdict(summary_of(outcome))
+    """The same as plain data, with every student's mark. `summary` is `grader.insights.summary.Summary`; `judge` has
+    the judge's mark where the gradebook has another one."""
+    marks = dict(sorted(_marks(outcome).items()))
     return {
         "lesson": outcome.lesson,
         "graded_now": outcome.graded,
         "seconds": outcome.seconds,
         "stopped": outcome.stopped,
-        "summary": summary,
-        "marks": {student: record.result.mark for student, record in sorted(outcome.records.items())},
+        "summary": asdict(summary_of(outcome)),
+        "marks": {student: mark.score for student, mark in marks.items()},
+        "judge": dict(sorted(_judged(outcome).items())),
+        "late_penalty": {student: mark.penalty for student, mark in marks.items() if mark.penalty},
+        "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
+        "not_handed_in": outcome.missing,
         "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],
     }

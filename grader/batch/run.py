@@ -20,16 +20,17 @@ from filelock import FileLock, Timeout
 from grader.batch.cluster import Judges, SchedulerLost, connected
 from grader.batch.store import Item, Store
 from grader.batch.worker import Graded, Task
-from grader.classroom.autograded import Autograded
+from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.gradebook import LessonGradebook
+from grader.classroom.gradebook import UNKNOWN, LessonGradebook
+from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of
+from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
-from grader.judge.result import SubmissionResult
+from grader.judge.result import Mark, SubmissionResult
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
@@ -40,20 +41,24 @@ SUBMISSIONS_A_WORKER = 16
 @dataclass(frozen=True)
 class Options:
     """What the command line asks for. `scheduler` is a Dask scheduler's address, None for workers of this run's own;
-    `workers` how many, None for one a core at most."""
+    `workers` how many, None for one a core at most; `add_students`: those who aren't in the roster are graded too."""
 
     workers: int | None = None
     scheduler: str | None = None
     force: bool = False
+    add_students: bool = False
 
 
 @dataclass
 class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
-    `problems` has what could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    `marks` what the gradebook says of them; `missing` are those of the roster who handed in nothing; `problems` has
+    what was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -64,6 +69,7 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
     """Grade a lesson. Nothing is graded that the log has already, and nothing is stored that is there."""
     start = time.monotonic()
     course = ClassDirectory(root, lesson)
+    course.share()
     with locked(course.root), ResultsLog(course.root, course.lesson) as log:
         outcome = _Run(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
@@ -77,7 +83,7 @@ def locked(course: Path) -> Iterator[None]:
     folder = folder_of(course)
     holder = folder / "lock-holder"
     try:
-        with FileLock(folder / "lock", timeout=0):
+        with FileLock(folder / "lock", timeout=0, mode=mode_in(course)):
             holder.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}")
             yield
     except Timeout:
@@ -91,8 +97,11 @@ class _Run:
         self.settings = course.settings()
         self.exercises = outline_of(self.settings.instructor).exercises
         self.outcome = ClassOutcome(course.lesson)
+        self.tests = outline_of(self.settings.instructor).tests
+        self.expected = lesson_of(self.settings.instructor)
         self.keys: dict[str, str] = {}
         self.digests: dict[str, str] = {}
+        self.remarks: dict[str, tuple[str, ...]] = {}
 
     def _say(self, text: str) -> None:
         click.echo(printable(text), file=self.tell)
@@ -100,25 +109,47 @@ class _Run:
     def run(self) -> ClassOutcome:
         for line in self.log.odd:
             self._say(f"Passed over in the log of results: {line}")
-        found, self.outcome.problems = self.course.submissions()
-        submissions = {submission.student: submission for submission in found}
-        new = [submission for submission in found if not self._known(submission)]
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
             book.require(self.exercises)
+            submissions = self._submissions(book)
+            new = [submission for submission in submissions.values() if not self._known(submission)]
             files = Autograded(self.course)
             store = Store(self.log, files, book, self._say)
             self._store_again(submissions, files, store, book)
             if new:
                 self._grade(new, store, book)
-            store.end()
+            store.end({student: timestamp(one.folder) for student, one in submissions.items()})
+            marks = book.marks()
+        self.outcome.marks = {student: marks[student] for student in self.outcome.records if student in marks}
         self.outcome.problems |= store.problems
         return self._complete(submissions)
 
+    def _submissions(self, book: LessonGradebook) -> dict[str, Submission]:
+        """Whose work is graded. Who isn't in the roster is left, who is in it and handed in nothing is noted."""
+        found, self.outcome.problems = self.course.submissions()
+        roster = book.roster()
+        handed_in = {submission.student for submission in found}
+        self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
+        always = bool(self.course.config.JudgingExporter.get("add_students", False))
+        unknown = book.unknown(handed_in, self.options.add_students or always)
+        self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
+        if found and not roster:
+            self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")
+        return {submission.student: submission for submission in found if submission.student not in unknown}
+
+    def _read(self, submission: Submission) -> HandIn:
+        """The notebook that counts. What was odd about it is noted, and what its result is filed under."""
+        chosen = hand_in(submission, self.expected, self.settings.limits)
+        student, digest = submission.student, "" if chosen.unreadable else _digest(chosen.data)
+        self.remarks[student], self.digests[student] = chosen.remarks, digest
+        self.keys[student] = self.settings.key(student, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
+        return chosen
+
     def _known(self, submission: Submission) -> bool:
         """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's."""
-        data, unreadable = submission.read(self.settings.limits.notebook_bytes)
-        record = self.log.records.get(self.settings.key(submission.student, unreadable or _digest(data)))
+        self._read(submission)
+        record = self.log.records.get(self.keys[submission.student])
         if self.options.force or record is None or not self._is_whole(record):
             return False
         self.outcome.records[submission.student] = record
@@ -126,8 +157,11 @@ class _Run:
 
     def _is_whole(self, record: LoggedResult) -> bool:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
-        results = record.result.exercises
-        return {one.name for one in results} >= set(self.exercises) and not any(one.broken for one in results)
+        results, tests = record.result.exercises, record.result.tests
+        names = {one.name for one in results} | {one.grade_id for one in tests}
+        return names >= {*self.exercises, *self.tests} and not any(
+            [*(one.broken for one in results), *(test.broken for test in tests)]
+        )
 
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook
@@ -139,7 +173,7 @@ class _Run:
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 continue
-            data, _unreadable = submission.read(settings.limits.notebook_bytes)
+            data = self._read(submission).data
             notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
             store.add(Item(submission, record, dump(notebook)))
 
@@ -167,15 +201,13 @@ class _Run:
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
         limits = self.settings.limits
         for submission in submissions:
-            data, unreadable = submission.read(limits.notebook_bytes)
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            digest = "" if unreadable else _digest(data)
-            self.digests[submission.student] = digest
-            self.keys[submission.student] = self.settings.key(submission.student, unreadable or digest)
+            chosen = self._read(submission)
+            data = chosen.data
             if len(data) > SMALL:  # its outputs needn't travel to the workers
                 with contextlib.suppress(Unreadable):
                     data = small_form(data, limits.notebook_bytes, limits.cells)
-            yield Task(submission.student, data, unreadable)
+            yield Task(submission.student, data, chosen.unreadable, chosen.remarks)
 
     def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
         """What is stored of a graded submission; None if there is no result."""
@@ -196,10 +228,13 @@ class _Run:
                 self.outcome.problems.setdefault(student, self.outcome.stopped or "Not graded.")
                 continue
             broken = [exercise.name for exercise in record.result.exercises if exercise.broken]
+            broken += [test.grade_id for test in record.result.tests if test.broken]
             if record.result.unreadable:
                 self.outcome.problems.setdefault(student, record.result.unreadable)
             elif broken:
                 self.outcome.problems.setdefault(student, f"The check itself failed: {', '.join(broken)}.")
+            elif self.remarks[student]:
+                self.outcome.problems.setdefault(student, " ".join(self.remarks[student]))
         return self.outcome
 
 

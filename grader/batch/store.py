@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+import nbformat
 
 from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import Submission
-from grader.classroom.gradebook import Entry, LessonGradebook, Unavailable
+from grader.classroom.gradebook import Entry, LessonGradebook, Unavailable, own_cells
 from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.errors import CommandFailed
 
@@ -59,7 +62,8 @@ class Store:
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
-        self._waiting[student] = Entry(student, item.record.result, timestamp(item.submission.folder))
+        own = own_cells(nbformat.reads(item.notebook.decode(), as_version=4)) if self._book.has_own_cells else {}
+        self._waiting[student] = Entry(student, item.record.result, own, timestamp(item.submission.folder))
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 
@@ -78,10 +82,10 @@ class Store:
         self._waiting, self._keys = {}, {}
         return ""
 
-    def end(self) -> None:
-        """Store what is left; a database that is locked is waited for."""
+    def end(self, handed_in: Mapping[str, datetime | None]) -> None:
+        """Store what is left, and work out who was late; a database that is locked is waited for."""
         until, told = time.monotonic() + self.patience, False
-        while why := self._try():
+        while why := self._try() or self._refresh(handed_in):
             if time.monotonic() > until:
                 for student in self._waiting:
                     self.problems[student] = f"Graded, but not in the gradebook yet ({why}). Run it again."
@@ -90,6 +94,13 @@ class Store:
                 self._tell(f"The gradebook can't be written ({why}); waiting up to {self.patience:g} s.")
                 told = True
             time.sleep(0.2)
+
+    def _refresh(self, handed_in: Mapping[str, datetime | None]) -> str:
+        try:
+            self._book.refresh_lateness(handed_in)
+        except Unavailable as error:
+            return str(error)
+        return ""
 
 
 @contextlib.contextmanager

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission: its bytes, or why there are none."""
+    """One submission: its bytes, or why there are none; `remarks` on which notebook it is."""
 
     student: str
     data: bytes
     unreadable: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class JudgePlugin(WorkerPlugin):
         from grader.judge.judge import Judge  # only a worker needs torch: the command that reads this file doesn't
 
         self._alone = threading.Lock()
-        self.judge = Judge(self.settings.secret, self.settings.limits, self.settings.unsafe)
+        self.judge = Judge(
+            self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward
+        )
 
     def teardown(self, worker: Worker) -> None:
         """End the judge."""
@@ -75,6 +78,7 @@ class JudgePlugin(WorkerPlugin):
         try:
             with self._alone:
                 result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable)
+            result = result.with_remarks(task.remarks)
             notebook = dump(rebuild(settings.instructor, task.data, result, self.release, settings.limits))
             return Graded(result.to_plain(), notebook)
         except Exception as error:

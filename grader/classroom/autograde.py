@@ -11,17 +11,27 @@ from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Dict, Unicode
+from traitlets import Bool, Dict, Enum, Unicode
 
-from grader.classroom.class_directory import Submission, submitted_folder
+from grader.classroom.autograded import timestamp
+from grader.classroom.class_directory import Submission, code_of, submissions_of, submitted_folder
 from grader.classroom.files import read_secret
-from grader.classroom.gradebook import record, release_of
+from grader.classroom.gradebook import (
+    UNKNOWN,
+    LessonGradebook,
+    Unavailable,
+    own_cells,
+    record,
+    release_of,
+)
+from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
-from grader.errors import CourseError
+from grader.classroom.sharing import share
+from grader.errors import CommandFailed, CourseError
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
-from grader.judge.result import SubmissionResult
+from grader.judge.result import CARRY_FORWARD, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 
 
@@ -37,17 +47,59 @@ class JudgingExporter(NotebookExporter):
         config=True
     )
 
+    carry_forward = Enum(
+        list(CARRY_FORWARD),
+        "none",
+        help="What counts of the points that an exercise would earn if the earlier one it calls were right",
+    ).tag(config=True)
+    add_students = Bool(False, help="Grade submissions of students who aren't in the roster, and add them").tag(
+        config=True
+    )
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._limits = Limits(**self.limits)
         try:
+            share(self._coursedir(), self.secret_file)
             secret = read_secret(Path(self._coursedir().root), self.secret_file)
-            remove_links(self._coursedir(), getattr(self.parent, "assignments", {}), self.log)
-            self._judge = Judge(secret, self._limits, unsafe=self.unsafe_no_sandbox)
-        except (CourseError, SandboxUnavailable) as error:
+            if getattr(self.parent, "assignments", None):
+                self._prepare(self._coursedir(), cast(Any, self.parent).assignments)
+            self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
+        except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None
         atexit.register(self._judge.close)
+
+    def _prepare(self, layout: Any, assignments: dict[str, list[str]]) -> None:
+        """What nbgrader is about to grade: `assignments` has by folder the notebooks. The lesson's notebook is in every
+        list, whatever name it was handed in under, and nobody's folder who isn't in the roster."""
+        lesson = layout.assignment_id
+        if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
+            raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
+        submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
+        for folder in submissions:
+            others = [path for path in assignments.get(str(folder), ()) if self._is_known(lesson, path)]
+            assignments[str(folder)] = [str(folder / f"{lesson}.ipynb"), *others]
+        remove_links(layout, assignments, self.log)
+        handed_in = {submission.student: timestamp(submission.folder) for submission in submissions.values()}
+        with LessonGradebook(layout.db_url, layout.course_id, lesson, self.config) as book:
+            book.refresh_lateness(handed_in)
+            unknown = book.unknown(handed_in, self.add_students)
+        for folder, submission in submissions.items():
+            if submission.student in unknown:
+                self.log.error(
+                    "%s is not graded: %s", submission.student, UNKNOWN.format("--JudgingExporter.add_students=True")
+                )
+                assignments.pop(str(folder), None)
+
+    def _source(self, lesson: str) -> Path:
+        layout = self._coursedir()
+        return Path(layout.format_path(layout.source_directory, ".", lesson))
+
+    def _is_known(self, lesson: str, path: str) -> bool:
+        """Whether a notebook is another one of the assignment's, which a teacher has added."""
+        name = Path(path).name
+        return name != f"{lesson}.ipynb" and (self._source(lesson) / name).is_file()
 
     def _coursedir(self) -> Any:
         return cast(Any, self.parent).coursedir
@@ -59,26 +111,28 @@ class JudgingExporter(NotebookExporter):
         about = resources["nbgrader"]
         instructor = self._instructor(about["assignment"], about["notebook"])
         folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
-        submission, why = Submission(about["student"], folder, about["notebook"]).read(self._limits.notebook_bytes)
-        result = self._judge.grade(submission, instructor, about["student"], unreadable=why)
+        submission = Submission(about["student"], folder, about["notebook"])
+        chosen = hand_in(submission, lesson_of(instructor), self._limits)
+        for remark in chosen.remarks:
+            self.log.warning("%s: %s", about["student"], remark)
+        result = self._judge.grade(chosen.data, instructor, about["student"], chosen.unreadable)
+        result = result.with_remarks(chosen.remarks)
         with Gradebook(about["db_url"]) as gradebook:
             release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
-        made = rebuild(instructor, submission, result, release, self._limits)
+        made = rebuild(instructor, chosen.data, result, release, self._limits)
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
     def _instructor(self, assignment: str, notebook: str) -> bytes:
-        coursedir = self._coursedir()
-        folder = coursedir.format_path(coursedir.source_directory, ".", assignment)
-        return Path(folder, f"{notebook}.ipynb").read_bytes()
+        return code_of((self._source(assignment) / f"{notebook}.ipynb").read_bytes())
 
 
 class RecordResult(NbGraderPreprocessor):
-    """Stores the judge's marks and comments. It stands behind SaveAutoGrades, which reads marks from outputs."""
+    """Stores marks, comments and the late penalty."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as gradebook:
             submitted = gradebook.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
-            record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), self.config)
+            record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), own_cells(nb), self.config)
             gradebook.db.commit()
         return nb, resources

@@ -16,10 +16,12 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application, Config
 
 from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
+from grader.classroom.sharing import share
 from grader.errors import CourseError
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable, too_large
+from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
 
 CONFIG = "nbgrader_config"
@@ -68,6 +70,10 @@ def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
 
 def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
+    if root.is_dir() and not os.access(root, os.X_OK):
+        raise CourseError(
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
+        )
     if not (root / f"{CONFIG}.py").is_file():
         raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
     config = _config(root.resolve())
@@ -79,7 +85,11 @@ def course_layout(root: Path) -> Any:
 
 def secret_of(root: Path, config: Config) -> bytes:
     """The course's secret."""
-    return read_secret(root, str(config.JudgingExporter.get("secret_file", "judge_secret")))
+    return read_secret(root, _secret_file(config))
+
+
+def _secret_file(config: Config) -> str:
+    return str(config.JudgingExporter.get("secret_file", "judge_secret"))
 
 
 class ClassDirectory:
@@ -90,6 +100,12 @@ class ClassDirectory:
         self.layout = course_layout(root)
         self.config: Config = self.layout.config
         self.lesson = self._lesson(lesson)
+
+    def share(self) -> None:
+        """Where teachers share the course: let them read and replace what is there, and what this process makes."""
+        if self.layout.groupshared:
+            os.umask(0o007)
+            share(self.layout, _secret_file(self.config))
 
     def _lesson(self, wanted: str) -> str:
         source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
@@ -105,9 +121,16 @@ class ClassDirectory:
 
     def settings(self) -> GradingSettings:
         """How this lesson is graded."""
+        mine = self.config.JudgingExporter
         secret = secret_of(self.root, self.config)
-        unsafe = bool(self.config.JudgingExporter.get("unsafe_no_sandbox", False))
-        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe)
+        unsafe = bool(mine.get("unsafe_no_sandbox", False))
+        carry_forward = mine.get("carry_forward", "none")
+        if carry_forward not in CARRY_FORWARD:
+            choices = ", ".join(map(repr, CARRY_FORWARD))
+            raise CourseError(
+                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
+            )
+        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe, carry_forward)
 
     def limits(self) -> Limits:
         """What a submission may use."""
@@ -122,29 +145,35 @@ class ClassDirectory:
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
-        step = self.layout.submitted_directory
-        pattern = re.compile(self.layout.format_path(step, "(?P<student>.*)", self.lesson, escape=True), re.DOTALL)
-        excluded = self.layout.student_id_exclude.split(",")
-        found, misnamed = [], {}
-        for folder in sorted(glob.glob(self.layout.format_path(step, self.layout.student_id, self.lesson))):
-            match = pattern.fullmatch(folder)
-            if match is None or match["student"] in excluded:
-                continue
-            student = match["student"]
-            if not can_be_a_student(student):
-                misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
-            else:
-                found.append(Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson))
-        return found, misnamed
+        return submissions_of(self.layout, self.lesson)
+
+
+def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str, str]]:
+    """The submissions of a lesson, and the folders that can't be anybody's, with the reason. `layout` is nbgrader's own
+    `CourseDirectory`, whose `student_id` may be one student's."""
+    step = layout.submitted_directory
+    pattern = re.compile(layout.format_path(step, "(?P<student>.*)", lesson, escape=True), re.DOTALL)
+    excluded = layout.student_id_exclude.split(",")
+    found, misnamed = [], {}
+    for folder in sorted(glob.glob(layout.format_path(step, layout.student_id, lesson))):
+        match = pattern.fullmatch(folder)
+        if match is None or match["student"] in excluded:
+            continue
+        student = match["student"]
+        if not can_be_a_student(student):
+            misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+        else:
+            found.append(Submission(student, submitted_folder(layout, student, lesson), lesson))
+    return found, misnamed
 
 
 def code_of(notebook: bytes) -> bytes:
-    """The instructor's notebook with what grading needs of it: the code, without outputs. It is read again for every
-    submission, and a change of the prose is no reason to grade anew."""
+    """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
+    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew."""
     document = json.loads(notebook)
     kept = ("cell_type", "id", "metadata", "source")
     cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
-    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code"]
+    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
     return json.dumps(document, sort_keys=True).encode()
 
 

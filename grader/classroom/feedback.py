@@ -8,7 +8,7 @@ from html import escape
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult
+from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult, TestResult
 from grader.markup import inline
 from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
 
@@ -35,6 +35,8 @@ def as_text(result: ExerciseResult) -> str:
             lines += ["        " + line for line in part.message.splitlines()]
     if result.first_fix:
         lines.append(first_fix(result.name, result.first_fix, result.first_fix_why))
+    if result.carried:
+        lines.append(carried(result))
     if result.symptom:
         lines.append(f"It looks like {result.diagnosis}: {result.symptom}")
     lines += [f"Hint: {hint}" for hint in result.hints]
@@ -52,6 +54,8 @@ def as_html(result: ExerciseResult) -> str:
     parts.append(_rows(result) if nothing is None else f"<p>{inline(nothing.message)}</p>")
     if result.first_fix:
         parts.append(f"<p>{inline(first_fix(result.name, result.first_fix, result.first_fix_why))}</p>")
+    if result.carried:
+        parts.append(f"<p>{inline(carried(result))}</p>")
     if result.symptom:
         parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}</p>")
     # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
@@ -60,6 +64,21 @@ def as_html(result: ExerciseResult) -> str:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
     parts.append("</section>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
+
+
+def carried(result: ExerciseResult) -> str:
+    """What a second check gave, as a sentence."""
+    names = " and ".join(f"`{name}`" for name in result.carried_with)
+    points = round(result.points * result.carried, 2)
+    return f"Checked once more with the course's own {names}: that adds {points:g} points."
+
+
+def test_as_html(test: TestResult, points: float) -> str:
+    """A test cell of the teacher's own, as HTML that holds nothing active."""
+    said = "The tests passed" if test.passed else "The tests did not pass"
+    shown = f"<section><h3>{escape(said)}: {test.mark(points):g} of {points:g} points</h3>"
+    why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
+    return nh3.clean(f"{shown}{why}</section>", tags=TAGS, attributes={})
 
 
 def _rows(result: ExerciseResult) -> str:
@@ -98,6 +117,8 @@ def comment_on(exercise: ExerciseResult, result: SubmissionResult) -> str:
         said.append(BROKEN)
     if exercise.first_fix:
         said.append(first_fix(exercise.name, exercise.first_fix, exercise.first_fix_why))
+    if exercise.carried:
+        said.append(carried(exercise))
     if exercise.symptom:
         said.append(f"It looks like {exercise.diagnosis}: {exercise.symptom}")
     else:

@@ -105,6 +105,10 @@ class UntrustedFolder:
                 return
             yield entry.path, data
 
+    def names(self) -> list[PurePath]:
+        """What is in it and in its folders that is no folder, links included."""
+        return [entry.path for entry in self._walk() if not stat.S_ISDIR(entry.mode)]
+
     def copy_to(self, target: Path, max_bytes: int, skip: Callable[[str], bool] = lambda _name: False) -> list[str]:
         """Copy the regular files to a new folder; what was left out, in words. A notebook that is a link becomes a link
         to nowhere."""

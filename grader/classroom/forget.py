@@ -23,13 +23,13 @@ from grader.atomic import write_atomically
 from grader.classroom.class_directory import course_layout
 from grader.classroom.collect import EARLIER
 from grader.classroom.files import SECRET_FILE, read_regular
-from grader.classroom.results_log import FOLDER
+from grader.classroom.results_log import FOLDER, mode_in
 from grader.classroom.roster import FILE, Person, Roster, save
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
-MADE_AGAIN = ("marks-*.csv", "marks-*.json", "insights.html")
+MADE_AGAIN = ("marks-*.csv", "marks-*.json", "insights.html", f"{FOLDER}/feedback/*.json")
 # The lessons' own: nobody's name gets there.
 NOT_SEARCHED = (".git", "source", "release")
 
@@ -129,7 +129,7 @@ def _without_lines(course: Path, student: str) -> Iterator[Path]:
                 changed, line = True, json.dumps(data).encode() + b"\n"
             kept.append(line)
         if changed:
-            write_atomically(path, b"".join(kept), 0o600)
+            write_atomically(path, b"".join(kept), mode_in(course))
             yield path
 
 

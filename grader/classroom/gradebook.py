@@ -8,58 +8,95 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nbgrader import api
+from nbgrader import api, utils
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
 from grader.classroom.feedback import comment_on
-from grader.classroom.rebuild import Release
+from grader.classroom.rebuild import CHECK, Release
 from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
-from grader.judge.result import SubmissionResult
+from grader.judge.result import Mark, SubmissionResult
 
 
-def record(submitted: Any, result: SubmissionResult, config: Any) -> None:
+@dataclass(frozen=True)
+class OwnCell:
+    """A teacher's own cell in the rebuilt notebook: what it earns (None: a mark by hand), and whether it is an answer
+    that is as it was handed out."""
+
+    score: float | None
+    unanswered: bool
+
+
+def own_cells(notebook: Any) -> dict[str, OwnCell]:
+    """The teacher's own cells of a rebuilt notebook, by grade_id, marked as nbgrader marks them."""
+    found = {}
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader")
+        if about is None or cell.metadata.get("course", {}).get("exercise"):
+            continue
+        unanswered = utils.is_solution(cell) and about.get("checksum") == utils.compute_checksum(cell)
+        score = utils.determine_grade(cell)[0] if utils.is_grade(cell) else None
+        found[about["grade_id"]] = OwnCell(score, unanswered)
+    return found
+
+
+def record(submitted: Any, result: SubmissionResult, own: Mapping[str, OwnCell], config: Any) -> None:
     """Set the marks, comments and late penalty of one submission, an `api.SubmittedNotebook`. Commits nothing.
 
-    A check's cell has the grade id `EXERCISE-check`, a solution's `EXERCISE`. A grade that no exercise belongs to and
-    that has no mark yet waits for a mark by hand.
+    A check's cell has the grade id `EXERCISE-check`, a solution's `EXERCISE`. `own` has the teacher's own cells; one
+    that has no mark waits for a mark by hand.
     """
     exercises = {exercise.name: exercise for exercise in result.exercises}
+    broken = {one.name for one in result.exercises if one.broken} | {one.grade_id for one in result.tests if one.broken}
     for grade in submitted.grades:
-        exercise = exercises.get(grade.name.removesuffix("-check"))
-        if exercise is not None:
-            grade.auto_score = round(grade.cell.max_score * exercise.score, 2)
-            # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
-            grade.needs_manual_grade = exercise.broken or grade.manual_score is not None
-        elif grade.auto_score is None and grade.manual_score is None:
-            grade.needs_manual_grade = True
+        name = exercise_of(grade.name)
+        if name in exercises:
+            grade.auto_score = round(grade.cell.max_score * exercises[name].score, 2)
+        elif result.unreadable:
+            grade.auto_score = 0.0
+        else:
+            grade.auto_score = own[grade.name].score if grade.name in own else None
+        # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
+        by_hand = grade.auto_score is None or grade.manual_score is not None
+        grade.needs_manual_grade = by_hand or name in broken
     for comment in submitted.comments:
         if comment.name in exercises:
             comment.auto_comment = comment_on(exercises[comment.name], result)
-    submitted.late_submission_penalty = _late_penalty(submitted, config)
-
-
-def _late_penalty(submitted: Any, config: Any) -> float | None:
-    """By nbgrader's own plug-in or the course's."""
-    late = submitted.assignment.total_seconds_late
-    if late <= 0:
-        return None
+        elif comment.name in own:
+            comment.auto_comment = "No response." if own[comment.name].unanswered else None
     session = object_session(submitted)
     assert session is not None
     session.flush()
     session.refresh(submitted, ["score"])  # the database adds the marks up
+    submitted.late_submission_penalty = late_penalty(submitted, config)
+
+
+UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
+
+
+def exercise_of(grade_id: str) -> str:
+    """The exercise that a check's cell belongs to; of a teacher's own cell its grade_id."""
+    return grade_id.removesuffix(CHECK)
+
+
+def late_penalty(submitted: Any, config: Any) -> float | None:
+    """Of one submission, an `api.SubmittedNotebook`, by nbgrader's own plug-in or the course's."""
+    late = submitted.assignment.total_seconds_late
+    if late <= 0:
+        return None
     assign = AssignLatePenalties(config=config)
     assign.init_plugin()
-    penalty = assign.plugin_inst.late_submission_penalty(submitted.student.id, submitted.score, late)
+    penalty = assign.plugin_inst.late_submission_penalty(submitted.assignment.student_id, submitted.score, late)
     return None if penalty is None else min(max(penalty, 0), submitted.score)
 
 
@@ -88,6 +125,7 @@ class Entry:
 
     student: str
     result: SubmissionResult
+    own: Mapping[str, OwnCell]
     timestamp: datetime | None = None
 
 
@@ -102,10 +140,11 @@ class LessonGradebook:
             notebook = self._notebook()
             self.release = release_of(notebook)
             self._checks = {
-                cell.id: cell.name.removesuffix("-check")
-                for cell in notebook.grade_cells
-                if cell.name.endswith("-check")
+                cell.id: exercise_of(cell.name) for cell in notebook.grade_cells if cell.name.endswith(CHECK)
             }
+            self.has_own_cells = any(
+                not cell.name.endswith(CHECK) for cell in (*notebook.grade_cells, *notebook.task_cells)
+            )
             self._book.db.rollback()
         except SQLAlchemyError as error:
             raise CommandFailed(f"The gradebook can't be opened: {_cause(error)}") from error
@@ -138,7 +177,7 @@ class LessonGradebook:
             for entry in entries:
                 submitted = rows[entry.student]
                 submitted.assignment.timestamp = entry.timestamp or submitted.assignment.timestamp
-                record(submitted, entry.result, self._config)
+                record(submitted, entry.result, entry.own, self._config)
             session.commit()
         except SQLAlchemyError as error:
             session.rollback()
@@ -148,6 +187,71 @@ class LessonGradebook:
         except BaseException:
             session.rollback()
             raise
+
+    def roster(self) -> set[str]:
+        """The students that the gradebook knows."""
+        found = set(self._book.db.scalars(select(api.Student.id)))
+        self._book.db.rollback()
+        return found
+
+    def unknown(self, handed_in: Iterable[str], add: bool) -> set[str]:
+        """Who has handed in and isn't in the roster. With `add`, and where the gradebook has no student at all and so
+        no roster yet, all are put into it first: a run that is killed leaves nobody out of the next one."""
+        roster, session = self.roster(), self._book.db
+        missing = set(handed_in) - roster
+        if roster and not add:
+            return missing
+        try:
+            session.add_all(api.Student(id=student) for student in sorted(missing))
+            session.commit()
+        except SQLAlchemyError:  # locked, for example: they are added with their marks
+            session.rollback()
+        return set()
+
+    def refresh_lateness(self, handed_in: Mapping[str, datetime | None]) -> None:
+        """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
+        due date, an extension or the course's rule may have changed since."""
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
+        session = self._book.db
+        try:
+            for submitted, whole in session.execute(query.where(one.notebook_id == self._notebook().id)).all():
+                whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
+                submitted.late_submission_penalty = late_penalty(submitted, self._config)
+            session.commit()
+        except SQLAlchemyError as error:
+            session.rollback()
+            raise Unavailable(_cause(error)) from error
+
+    def marks(self) -> dict[str, Mark]:
+        """What everybody who has handed in earns, by student."""
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = (
+            select(assignment.student_id, one.late_submission_penalty, api.Grade)
+            .join(one, one.assignment_id == assignment.id)
+            .join(api.Grade, api.Grade.notebook_id == one.id)
+            .where(one.notebook_id == self._notebook().id)
+        )
+        grades: dict[str, list[Any]] = {}
+        penalties: dict[str, float] = {}
+        for student, penalty, grade in self._book.db.execute(query):
+            grades.setdefault(student, []).append(grade)
+            penalties[student] = penalty or 0.0
+        found = {student: _mark(every, penalties[student]) for student, every in grades.items()}
+        self._book.db.rollback()
+        return found
+
+    def shown(self) -> dict[str, str]:
+        """What the gradebook puts into feedback, as one text for each student."""
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
+        found = {}
+        for student, submitted in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)):
+            grades = sorted((grade.name, grade.score, grade.max_score) for grade in submitted.grades)
+            comments = sorted((comment.name, comment.comment or "") for comment in submitted.comments)
+            found[student] = repr((grades, comments, submitted.late_submission_penalty or 0))
+        self._book.db.rollback()
+        return found
 
     def _submitted(self, notebook: Any, students: set[str]) -> dict[str, Any]:
         """The lesson's notebook of those who have handed in before, by student."""
@@ -199,6 +303,27 @@ class LessonGradebook:
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
         self.close()
+
+
+def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
+    """What the gradebook of a course says of a lesson; nothing where there is none, or where it doesn't know the
+    lesson. `layout` is nbgrader's own `CourseDirectory`."""
+    file = str(layout.db_url).removeprefix("sqlite:///")
+    if file != layout.db_url and not Path(file).is_file():
+        return {}
+    try:
+        with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
+            return book.marks()
+    except CourseError:
+        return {}
+
+
+def _mark(grades: Sequence[Any], penalty: float) -> Mark:
+    cells = {exercise_of(grade.name): (grade.score or 0.0, grade.max_score) for grade in grades}
+    total = sum(score for score, _points in cells.values()) - penalty
+    by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
+    points = sum(points for _score, points in cells.values())
+    return Mark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
 
 
 def _cause(error: SQLAlchemyError) -> str:

@@ -9,13 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.classroom.feedback import as_html, as_text, footer, preface
+from grader.classroom.feedback import as_html, as_text, footer, preface, test_as_html
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, outline_of
-from grader.judge.reader import NotebookCell, Unreadable, read
+from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, Unreadable, read
 from grader.judge.result import SubmissionResult
 
 RESULT = "course_result"
+CHECK = "-check"  # how the grade_id of an exercise's check cell ends
+GRADERS = ("solution", "check", "given", OWN_ANSWER, OWN_TEST, OWN_TASK)  # roles of the cells that nbgrader knows
 MOST_TEXT = 200_000  # characters of text cells in a notebook; a lesson's own have 25,000
 LEFT_OUT = f"**Note.** A text is left out here: the notebook has more than {MOST_TEXT} characters of text."
 
@@ -28,18 +30,25 @@ class Release:
     kernelspec: Mapping[str, Any] = field(default_factory=dict)
     cells: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def points(self) -> dict[str, float]:
+        """What each exercise is worth in this course."""
+        ends = len(CHECK)
+        found = {name[:-ends]: cell.get("points") for name, cell in self.cells.items() if name.endswith(CHECK)}
+        return {name: points for name, points in found.items() if points is not None}
+
 
 def rebuild(
     instructor: bytes, submission: bytes, result: SubmissionResult, release: Release, limits: Limits
 ) -> dict[str, Any]:
     """The autograded notebook, as JSON has it. `release` has the last word on points and locked text."""
     source = json.loads(instructor)
-    own = [cell for cell in source["cells"] if cell["cell_type"] == "code"]
+    own = [cell for cell in source["cells"] if cell["cell_type"] == "code" or _grade_id(cell)]
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells) if not result.unreadable else ()
     except Unreadable:
         cells = ()
-    made = _Cells(own, outline_of(instructor), result)
+    result = result.worth(release.points())
+    made = _Cells(own, outline_of(instructor), result, release)
     for sentence in preface(result):
         made.markdown(f"**Note.** {_escaped(sentence)}")
     for cell in cells:
@@ -67,6 +76,10 @@ def _as_released(cell: dict[str, Any], release: Release) -> None:
         cell["source"] = released["source"]
 
 
+def _grade_id(cell: Mapping[str, Any]) -> str:
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
 def _escaped(text: str) -> str:
     return "".join(f"&#{ord(c)};" if c in "<>&*_`[]()#!\\|~$" else c for c in text)
 
@@ -85,59 +98,74 @@ def dump(notebook: dict[str, Any]) -> bytes:
 
 
 class _Cells:
-    def __init__(self, own: list[dict[str, Any]], outline: Outline, result: SubmissionResult) -> None:
-        self.own, self.outline, self.result = own, outline, result
+    def __init__(self, own: list[dict[str, Any]], outline: Outline, result: SubmissionResult, release: Release) -> None:
+        self.own, self.outline, self.result, self.release = own, outline, result, release
         self.cells: list[dict[str, Any]] = []
         self.placed: set[int] = set()
         self.text = 0
 
     def take(self, cell: NotebookCell) -> None:
         """One of the student's cells."""
+        source = cell.source
         if cell.kind == "markdown":
-            self.text += len(cell.source)
-            self.markdown(cell.source if self.text <= MOST_TEXT else LEFT_OUT)
-        if cell.kind != "code":
-            return
-        found = self.outline.match(cell)
-        marked = found is not None and "nbgrader" in self.own[found]["metadata"]
-        if found is None or not marked or found in self.placed:
-            self._code(cell.source, {})
-            return
-        self._place(found, cell.source)
+            self.text += len(source)
+            source = source if self.text <= MOST_TEXT else LEFT_OUT
+        found = self.outline.match(cell) if cell.kind in ("markdown", "code") else None
+        if found is not None and self._is_graders(found) and found not in self.placed:
+            self._place(found, source)
+        elif cell.kind == "markdown":
+            self.markdown(source)
+        elif cell.kind == "code":
+            self._cell("code", source, {})
+
+    def _is_graders(self, i: int) -> bool:
+        """Whether nbgrader knows a cell of the instructor's."""
+        return "nbgrader" in self.own[i]["metadata"] and self.outline.cells[i].role in GRADERS
 
     def put_back(self) -> None:
         """Every graded cell that the submission lacks, so that nothing is left without a mark."""
-        for i, cell in enumerate(self.own):
-            if "nbgrader" in cell["metadata"] and i not in self.placed:
+        for i in range(len(self.own)):
+            if self._is_graders(i) and i not in self.placed:
                 self._place(i, "")
 
     def _place(self, i: int, source: str) -> None:
         self.placed.add(i)
-        cell = self.outline.cells[i]
-        if cell.role == "solution":
-            self._code(source, self.own[i]["metadata"])
-            return
-        if cell.role != "check":
-            self._code(cell.source, self.own[i]["metadata"])
-            return
-        one = self.result[cell.exercise]
-        bundle = {"text/html": as_html(one), "text/plain": as_text(one)}
-        shown = {"output_type": "display_data", "metadata": {}, "data": bundle}
-        self._code(cell.source, self.own[i]["metadata"], [shown])
+        cell, metadata = self.outline.cells[i], self.own[i]["metadata"]
+        if cell.role in ("solution", OWN_ANSWER):
+            self._cell(cell.kind, source, metadata)
+        elif cell.role == "check":
+            one = self.result[cell.exercise]
+            bundle = {"text/html": as_html(one), "text/plain": as_text(one)}
+            shown = {"output_type": "display_data", "metadata": {}, "data": bundle}
+            self._cell("code", cell.source, metadata, [shown])
+        elif cell.role == OWN_TEST and cell.kind == "code":
+            self._cell("code", cell.source, metadata, [self._test_output(cell.grade_id, metadata)])
+        else:
+            self._cell(cell.kind, cell.source, metadata)
+
+    def _test_output(self, grade_id: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """The points of a teacher's own test, as the value from which nbgrader takes them."""
+        test = next(test for test in self.result.tests if test.grade_id == grade_id)
+        released = self.release.cells.get(grade_id, {}).get("points")
+        points = float(metadata["nbgrader"]["points"] if released is None else released)
+        bundle = {"text/html": test_as_html(test, points), "text/plain": repr(test.mark(points))}
+        return {"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": bundle}
 
     def markdown(self, source: str) -> None:
         """A Markdown cell: its text alone."""
-        self.cells.append({"cell_type": "markdown", "id": self._id(), "metadata": {}, "source": source})
+        self._cell("markdown", source, {})
 
-    def _code(self, source: str, metadata: dict[str, Any], outputs: list[dict[str, Any]] | None = None) -> None:
+    def _cell(
+        self, kind: str, source: str, metadata: dict[str, Any], outputs: list[dict[str, Any]] | None = None
+    ) -> None:
+        made = {"execution_count": 1 if outputs else None, "outputs": outputs or []} if kind == "code" else {}
         self.cells.append(
             {
-                "cell_type": "code",
+                "cell_type": kind,
                 "id": self._id(),
                 "metadata": json.loads(json.dumps(metadata)),
-                "execution_count": 1 if outputs else None,
-                "outputs": outputs or [],
                 "source": source.encode("utf-8", "replace").decode(),
+                **made,
             }
         )
 

@@ -33,6 +33,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from grader.classroom.sharing import is_shared
 from grader.judge.result import SubmissionResult
 from grader.plain import made
 
@@ -69,13 +70,27 @@ class _Stored:
     stored: dict[str, str]
 
 
-def folder_of(course: Path) -> Path:
-    """Where a course keeps what is neither nbgrader's nor a student's; made if it isn't there, for its owner alone."""
+def folder_of(course: Path, name: str = "") -> Path:
+    """Where a course keeps what is neither nbgrader's nor a student's, or a folder in it; made if it isn't there, for
+    the course's owner alone, or for the group that shares the course."""
     folder = course / FOLDER
     if not folder.is_dir():
-        folder.mkdir(mode=0o700)
+        _make(folder, course)
         (folder / ".gitignore").write_text("*\n")
-    return folder
+    if name and not (folder / name).is_dir():
+        _make(folder / name, course)
+    return folder / name
+
+
+def _make(folder: Path, course: Path) -> None:
+    folder.mkdir(mode=0o700)
+    if is_shared(course):
+        folder.chmod(0o2770)
+
+
+def mode_in(course: Path) -> int:
+    """The mode of a file there."""
+    return 0o660 if is_shared(course) else 0o600
 
 
 def path_of(course: Path, lesson: str) -> Path:
@@ -93,9 +108,8 @@ class ResultsLog:
     of what was last stored by student, `odd` what is wrong with the lines that were passed over."""
 
     def __init__(self, course: Path, lesson: str) -> None:
-        folder_of(course)
+        folder_of(course, "results")
         path = path_of(course, lesson)
-        path.parent.mkdir(exist_ok=True)
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
         self.odd: list[str] = []
@@ -106,7 +120,7 @@ class ResultsLog:
                 self.stored.update(line.stored)
             else:
                 self.odd.append(line)
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode_in(course))
         self._end = os.fstat(self._file).st_size
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             self._write(b"\n")  # behind a torn line

@@ -108,9 +108,16 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--force", is_flag=True, help="Grade everybody anew.")
+@click.option("--add-students", is_flag=True, help="Grade students who aren't in the roster too, and add them.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 def autograde(
-    folder: Path, lesson: str, workers: int | None, scheduler: str | None, force: bool, as_document: bool
+    folder: Path,
+    lesson: str,
+    workers: int | None,
+    scheduler: str | None,
+    force: bool,
+    add_students: bool,
+    as_document: bool,
 ) -> None:
     """Grade every submission of LESSON in the course directory DIR and fill the gradebook.
 
@@ -121,7 +128,7 @@ def autograde(
         from grader.batch import printout
         from grader.batch.run import Options, run
 
-        outcome = run(folder, lesson, Options(workers, scheduler, force))
+        outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
     click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)

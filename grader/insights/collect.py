@@ -6,13 +6,14 @@ import contextlib
 from collections.abc import Container
 from pathlib import Path
 
-from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.class_directory import ClassDirectory, code_of
+from grader.classroom.gradebook import marks_in
+from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.results_log import latest, path_of
 from grader.errors import CourseError
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import own_code, similar_pairs
 from grader.insights.summary import summarise
-from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
 
 
@@ -27,18 +28,21 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
     records = latest(course.root, course.lesson)
     if not records:
         raise CourseError(f"{root}: {course.lesson} has not been graded yet. First: grader autograde {root} {lesson}")
-    summary = summarise([record.result for record in records.values()])
+    marks = marks_in(course.layout, course.lesson, course.config)
+    results = {student: record.result for student, record in records.items()}
+    summary = summarise([*results.values()], [marks.get(who) or result.by_judge() for who, result in results.items()])
     return LessonInsights(course.lesson, summary, tuple(similar_pairs(_fingerprints(course, records))))
 
 
 def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, frozenset[int]]:
     """Of each graded student's own code."""
-    outline, limits = Outline.of(course.instructor()), course.limits()
+    lesson, limits = lesson_of(code_of(course.instructor())), course.limits()
     prints = {}
     for submission in course.submissions()[0]:
-        data, why = submission.read(limits.notebook_bytes)
-        if why or submission.student not in graded:
+        chosen = hand_in(submission, lesson, limits)
+        if chosen.unreadable or submission.student not in graded:
             continue
         with contextlib.suppress(Unreadable):
-            prints[submission.student] = own_code(read(data, limits.notebook_bytes, limits.cells), outline)
+            cells = read(chosen.data, limits.notebook_bytes, limits.cells)
+            prints[submission.student] = own_code(cells, lesson.outline)
     return prints

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.result import ExerciseResult, Mark, SubmissionResult
 
 
 @dataclass(frozen=True)
@@ -60,42 +60,45 @@ class Summary:
     mistakes: tuple[MistakeRow, ...]
 
 
-def summarise(results: Sequence[SubmissionResult]) -> Summary:
-    """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first."""
-    names = list(dict.fromkeys(one.name for result in results for one in result.exercises))
+def summarise(results: Sequence[SubmissionResult], marks: Sequence[Mark] = ()) -> Summary:
+    """Count the results of one lesson; exercises in the lesson's order, the most frequent mistakes first. `marks` are
+    what a gradebook says of the same submissions: points come from there."""
+    marks = marks or [result.by_judge() for result in results]
+    names = dict.fromkeys(one.name for result in results for one in result.exercises)
+    names |= dict.fromkeys(name for mark in marks for name in mark.cells)
     found = {name: [one for result in results for one in result.exercises if one.name == name] for name in names}
+    earned = {name: [mark.cells[name] for mark in marks if name in mark.cells] for name in names}
     return Summary(
         graded=len(results),
         unreadable=sum(bool(result.unreadable) for result in results),
-        full=sum(result.mark == result.points for result in results),
-        mean=mean(result.mark for result in results) if results else 0.0,
-        points=max((result.points for result in results), default=0.0),
+        full=sum(mark.score >= mark.points for mark in marks),
+        mean=mean(mark.score for mark in marks) if marks else 0.0,
+        points=max((mark.points for mark in marks), default=0.0),
         broken=sum(one.broken for every in found.values() for one in every),
-        exercises=tuple(_row(every) for every in found.values()),
+        exercises=tuple(_row(name, found[name], earned[name]) for name in names if earned[name]),
         mistakes=_mistakes([one for every in found.values() for one in every]),
     )
 
 
-def _row(every: list[ExerciseResult]) -> ExerciseRow:
-    first, count = every[0], len(every)
+def _row(name: str, every: list[ExerciseResult], earned: list[tuple[float, float]]) -> ExerciseRow:
+    worth = max(points for _score, points in earned)
     return ExerciseRow(
-        first.name,
-        first.points,
-        mean(one.mark for one in every),
-        sum(one.passed for one in every) / count,
-        sum(one.mark == 0 for one in every) / count,
-        _parts(every),
+        name,
+        worth,
+        mean(score for score, _points in earned),
+        mean(score >= points for score, points in earned),
+        mean(score == 0 for score, _points in earned),
+        _parts(every, worth),
     )
 
 
-def _parts(every: list[ExerciseResult]) -> tuple[PartRow, ...]:
+def _parts(every: list[ExerciseResult], worth: float) -> tuple[PartRow, ...]:
     """Parts that are worth points, as shares of the whole class: a submission that could not be checked has none."""
     told = {part.name: part for one in every for part in one.parts if part.weight > 0}
     whole = sum(part.weight for part in told.values())
     passed = Counter(part.name for one in every for part in one.parts if part.passed)
     return tuple(
-        PartRow(name, round(every[0].points * part.weight / whole, 2), passed[name] / len(every))
-        for name, part in told.items()
+        PartRow(name, round(worth * part.weight / whole, 2), passed[name] / len(every)) for name, part in told.items()
     )
 
 

@@ -30,6 +30,7 @@ class GradingSettings:
     secret: bytes
     limits: Limits
     unsafe: bool = False
+    carry_forward: str = "none"
 
     def __repr__(self) -> str:
         return f"GradingSettings({self.fingerprint[:8]})"
@@ -38,7 +39,8 @@ class GradingSettings:
     def fingerprint(self) -> str:
         """The settings and the code that grades as one hash, from which the secret can't be had."""
         code = version_for(self.instructor)
-        parts = (hashlib.sha256(self.instructor).hexdigest(), code, repr(self.limits), str(self.unsafe))
+        instructor = hashlib.sha256(self.instructor).hexdigest()
+        parts = (instructor, code, repr(self.limits), str(self.unsafe), self.carry_forward)
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
     def key(self, student: str, submission: str) -> str:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from grader.exercises.registry import exercises
 from grader.judge import plan
-from grader.judge.disclosure import judged
+from grader.judge.clean_text import clean
+from grader.judge.disclosure import BY_KIND, judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
-from grader.judge.outline import Outline
-from grader.judge.reader import NotebookCell, Unreadable, read
-from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.outline import Outline, visible
+from grader.judge.reader import OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.result import CARRY_FORWARD, ExerciseResult, SubmissionResult, TestResult
 from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import Sandbox
 from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
+from grader.subject import Outcome
 from grader.subject.zygote import ZygoteGone
 
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 FAULT = "The judge itself failed here: {}."
+HIDDEN = "A test of this cell failed. Some of the tests are not shown."
 
 
 def grade(
@@ -36,12 +40,13 @@ def grade(
     place: Sandbox,
     limits: Limits | None = None,
     known: Mapping[str, Exercise] | None = None,
+    carry_forward: str = "none",
 ) -> SubmissionResult:
     """Grade the notebook `submission` against the instructor's `outline` in the sandbox `place`.
 
     Every exercise of the outline gets a result, whatever happens; a fault of ours costs the one result that it belongs
     to, which is marked as broken. Raises `ZygoteGone` only if the sandbox itself has ended: start another one and grade
-    anew.
+    anew. `carry_forward` is a key of `CARRY_FORWARD`.
     """
     start = time.monotonic()
     limits, known = limits or place.limits, known or exercises()
@@ -54,14 +59,119 @@ def grade(
         work = plan.make(outline, cells)
         steps = _without_unneeded_examples(runner, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
+    again = _Again(place, limits, known, outline, work, runner)
+    for name, result in results.items() if CARRY_FORWARD[carry_forward] else ():
+        if result.first_fix and not result.broken:
+            try:
+                score, used = again.carried(name, result.first_fix, seed(secret, student, name, content))
+            except ZygoteGone:
+                raise
+            except Exception as error:
+                results[name] = replace(result, broken=True, output=FAULT.format(type(error).__name__))
+            else:
+                results[name] = _with_carried(result, score, used, CARRY_FORWARD[carry_forward])
+    tests = again.tests() if outline.tests else ()
     checked = tuple(results[name] for name in outline.exercises)
     return SubmissionResult(
         checked,
         notes=tuple(dict.fromkeys((*work.notes, *runner.notes))),
         confinement=place.confinement,
-        timed_out=runner.timed_out or any(part.kind == "time-limit" for one in checked for part in one.parts),
+        timed_out=runner.timed_out
+        or again.timed_out
+        or any(part.kind == "time-limit" for one in checked for part in one.parts),
         seconds=round(time.monotonic() - start, 4),
+        tests=tests,
     )
+
+
+def _with_carried(result: ExerciseResult, score: float, used: tuple[str, ...], share: float) -> ExerciseResult:
+    gain = share * (score - result.score)
+    return result if gain <= 0 else replace(result, score=result.score + gain, carried=gain, carried_with=used)
+
+
+class _Again:
+    """Runs the whole notebook once more, in a process of its own that sees what a student's code must not: the course's
+    solutions, hidden tests. Of what is printed there nothing is kept, so it can tell nobody."""
+
+    def __init__(
+        self,
+        place: Sandbox,
+        limits: Limits,
+        known: Mapping[str, Exercise],
+        outline: Outline,
+        work: plan.Plan,
+        first: Runner,
+    ) -> None:
+        self._place, self._limits, self._known = place, limits, known
+        self._outline, self._steps, self._first = outline, work.steps, first
+        self.timed_out = False
+
+    def _runner(self) -> Runner:
+        left = max(self._first.left(), LEAST_SECONDS)
+        return Runner(self._place, replace(self._limits, submission_seconds=left), self._known, self._outline.exercises)
+
+    def carried(self, name: str, earlier: str, secret_seed: bytes) -> tuple[float, tuple[str, ...]]:
+        """The score of an exercise with the course's own solution in place of the earlier one that fails, and of those
+        that fail then; and which these are."""
+        solutions = {cell.exercise: cell.source for cell in self._outline.cells if cell.role == "solution"}
+        used: tuple[str, ...] = ()
+        score = 0.0
+        while earlier in solutions and earlier not in (*used, name):
+            used = (*used, earlier)
+            with self._runner() as runner:
+                self._run_until(runner, name, {one: solutions[one] for one in used})
+                if not runner.ready():
+                    break
+                exercise, seconds = self._known[name], runner.seconds_for_check(self._known[name])
+                report = evaluate(
+                    exercise, runner.subject, seed=secret_seed, larger=True, seconds=seconds, earlier=self._known
+                )
+                self.timed_out = self.timed_out or runner.timed_out
+            if report.broken:
+                break
+            score, earlier = max(score, report.score), report.first_fix
+        return score, used
+
+    def _run_until(self, runner: Runner, name: str, solutions: Mapping[str, str]) -> None:
+        """Run the notebook up to the check of an exercise, with some solutions of the course's in place of the
+        student's, which may stand in any cell."""
+        for step in self._steps[: self._steps.index(plan.CheckStep(name))]:
+            if isinstance(step, plan.RunStep):
+                runner.run(step)
+                if step.exercise in solutions:
+                    runner.run(plan.RunStep(solutions[step.exercise]))
+        for source in solutions.values():
+            runner.run(plan.RunStep(source))
+
+    def tests(self) -> tuple[TestResult, ...]:
+        """The teacher's own test cells."""
+        names, limits = self._outline.tests, self._limits
+        hides = any(visible(cell.source) != cell.source for cell in self._outline.cells if cell.role == OWN_TEST)
+        found: dict[str, TestResult] = {}
+        try:
+            with self._runner() as runner:
+                for step in self._steps:
+                    if isinstance(step, plan.RunStep):
+                        runner.run(step)
+                    elif isinstance(step, plan.TestStep):
+                        found[step.grade_id] = _test_result(step.grade_id, *runner.test(step), hides, limits)
+                self.timed_out = self.timed_out or runner.timed_out
+        except ZygoteGone:
+            raise
+        except Exception as error:
+            why = FAULT.format(type(error).__name__)
+            return tuple(found.get(name, TestResult(name, False, message=why, broken=True)) for name in names)
+        return tuple(found[name] for name in names)
+
+
+def _test_result(name: str, outcome: Outcome, value: object, hides: bool, limits: Limits) -> TestResult:
+    if outcome.ok:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return TestResult(name, True, float(value) if is_number else None)  # type: ignore[arg-type]
+    said = BY_KIND.get(outcome.status, "")
+    if outcome.raised is not None:
+        said = HIDDEN if hides else f"{outcome.raised.name}: {outcome.raised.message}"
+    return TestResult(name, False, message=clean(said, limits.output_bytes))
 
 
 def _results(
@@ -73,6 +183,8 @@ def _results(
     cell_lost = False
     for step in steps:
         try:
+            if isinstance(step, plan.TestStep):
+                continue
             if isinstance(step, plan.RunStep):
                 runner.run(step)
                 continue
@@ -81,7 +193,7 @@ def _results(
         except ZygoteGone:
             raise
         except Exception as error:
-            if isinstance(step, plan.RunStep):
+            if not isinstance(step, plan.CheckStep):
                 cell_lost = True
             else:
                 results[step.exercise] = _broken(runner.known[step.exercise], error)
@@ -91,13 +203,16 @@ def _results(
 def ungraded(why: str, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because the submission can't be read."""
     nothing = tuple(ExerciseResult(name, known[name].points, 0.0) for name in outline.exercises)
-    return SubmissionResult(nothing, unreadable=why, confinement=confinement)
+    tests = tuple(TestResult(name, False, message=why) for name in outline.tests)
+    return SubmissionResult(nothing, unreadable=why, confinement=confinement, tests=tests)
 
 
 def failed(error: BaseException, outline: Outline, known: Mapping[str, Exercise], confinement: str) -> SubmissionResult:
     """No points for anything, because of a fault of ours: every result is marked as broken."""
     nothing = tuple(_broken(known[name], error) for name in outline.exercises)
-    return SubmissionResult(nothing, confinement=confinement)
+    why = FAULT.format(type(error).__name__)
+    tests = tuple(TestResult(name, False, message=why, broken=True) for name in outline.tests)
+    return SubmissionResult(nothing, confinement=confinement, tests=tests)
 
 
 def _broken(exercise: Exercise, error: BaseException) -> ExerciseResult:

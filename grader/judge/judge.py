@@ -23,8 +23,8 @@ MARGIN = 5.0
 class Judge:
     """A context manager. `SandboxUnavailable` where code can't be confined; with `unsafe` that isn't wanted."""
 
-    def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False) -> None:
-        self._secret, self._limits, self._unsafe = secret, limits, unsafe
+    def __init__(self, secret: bytes, limits: Limits, unsafe: bool = False, carry_forward: str = "none") -> None:
+        self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
         self.place = Sandbox(limits, unsafe)
 
     def grade(self, submission: bytes, instructor: bytes, student: str, unreadable: str = "") -> SubmissionResult:
@@ -37,7 +37,14 @@ class Judge:
         for attempt in (1, 2):
             try:
                 with limit_in_thread(self._limits.submission_seconds + MARGIN):
-                    return grade(submission, outline, secret=self._secret, student=student, place=self.place)
+                    return grade(
+                        submission,
+                        outline,
+                        secret=self._secret,
+                        student=student,
+                        place=self.place,
+                        carry_forward=self._carry_forward,
+                    )
             except (Exception, TimeLimit) as error:
                 self._restart()
                 if attempt == 2 or not isinstance(error, ZygoteGone):

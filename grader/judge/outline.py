@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from grader.judge.reader import NotebookCell, read
+from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, read
 
 MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
 # Nothing that a check needs comes from these: they draw, they train, or they call what the check calls anyway.
@@ -16,19 +16,24 @@ EXAMPLES = ("example", "", "answer", *SKIPPED)
 
 @dataclass(frozen=True)
 class Outline:
-    """The code cells of the instructor's notebook. `lesson` is its name."""
+    """The code cells of the instructor's notebook, and the text cells that nbgrader knows."""
 
     cells: tuple[NotebookCell, ...]
 
     @classmethod
     def of(cls, notebook: bytes) -> Outline:
         """From the bytes of `solutions/NN_name.ipynb` (or of the students' own `notebooks/NN_name.ipynb`)."""
-        return cls(tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code"))
+        return cls(tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code" or cell.grade_id))
 
     @property
     def exercises(self) -> tuple[str, ...]:
         """The names of the exercises, in the order of their check cells."""
         return tuple(cell.exercise for cell in self.cells if cell.role == "check")
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The teacher's own test cells, by grade_id."""
+        return tuple(cell.grade_id for cell in self.cells if cell.role == OWN_TEST)
 
     @cached_property
     def _index(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
@@ -36,13 +41,13 @@ class Outline:
         return (
             {cell.grade_id: i for i, cell in numbered if cell.grade_id},
             {cell.id: i for i, cell in numbered if cell.id},
-            {self.texts[i]: i for i, cell in numbered if cell.role != "solution" and cell.source.strip()},
+            {self.texts[i]: i for i, cell in numbered if cell.role not in ("solution", OWN_ANSWER) and self.texts[i]},
         )
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The normal text of each cell."""
-        return tuple(normal(cell.source) for cell in self.cells)
+        """The normal text of each cell, as students have it."""
+        return tuple(normal(visible(cell.source) if cell.role == OWN_TEST else cell.source) for cell in self.cells)
 
     def match(self, cell: NotebookCell, text: str = "") -> int | None:
         """Which of the outline's cells a student's cell is, by its grade_id, its id, or its source (`text` is its
@@ -61,3 +66,18 @@ outline_of = lru_cache(maxsize=4)(Outline.of)
 def normal(source: str) -> str:
     """The text of a cell without what an editor may change: white space at the ends of lines."""
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def visible(source: str) -> str:
+    """A test cell without its hidden tests, as nbgrader cuts them.
+
+    >>> visible("a\\n### BEGIN HIDDEN TESTS\\nb\\n### END HIDDEN TESTS\\nc")
+    'a\\nc'
+    """
+    kept, hidden = [], False
+    for line in source.split("\n"):
+        if "BEGIN HIDDEN TESTS" in line or "END HIDDEN TESTS" in line:
+            hidden = "BEGIN HIDDEN TESTS" in line
+        elif not hidden:
+            kept.append(line)
+    return "\n".join(kept)

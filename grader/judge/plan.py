@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from grader.judge.outline import EXAMPLES, SKIPPED, Outline, normal
-from grader.judge.reader import NotebookCell
+from grader.judge.reader import OWN_TEST, NotebookCell
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,15 @@ class CheckStep:
     exercise: str
 
 
-Step = RunStep | CheckStep
+@dataclass(frozen=True)
+class TestStep:
+    """Run a test cell of the teacher's own here."""
+
+    grade_id: str
+    source: str
+
+
+Step = RunStep | CheckStep | TestStep
 
 
 @dataclass(frozen=True)
@@ -78,14 +86,26 @@ class _Planner:
             steps += [CheckStep(name) for name in (*before.get(i, ()), *after.get(i, ()))]
             steps += given.get(i, ())
         steps += [CheckStep(name) for name in after.get(len(self.cells), ())]
+        for own in self.outline.cells:
+            if own.role == OWN_TEST and not any(isinstance(s, TestStep) and s.grade_id == own.grade_id for s in steps):
+                self.notes.append(f"The test cell `{own.grade_id}` was missing and was put back.")
+                steps.append(TestStep(own.grade_id, own.source))
         return Plan(tuple(steps), tuple(dict.fromkeys(self.notes)))
 
-    def _runs(self, i: int, cell: NotebookCell) -> list[RunStep]:
+    def _runs(self, i: int, cell: NotebookCell) -> list[Step]:
         (role, exercise), found, unchanged = self.roles[i], self.matches[i], self._unchanged(i)
         if role == "given" and found is not None:
             if not unchanged:
                 self.notes.append("A locked cell that the course gives was changed: the course's own was used.")
-            return [RunStep(self.outline.cells[found].source)] if self.matches.index(found) == i else []
+            own, first = self.outline.cells[found], self.matches.index(found) == i
+            return [RunStep(own.source)] if first and own.kind == "code" else []
+        if role == OWN_TEST and found is not None:
+            if not unchanged:
+                self.notes.append(
+                    f"The test cell `{self.outline.cells[found].grade_id}` was changed: its own was used."
+                )
+            first = self.matches.index(found) == i
+            return [TestStep(self.outline.cells[found].grade_id, self.outline.cells[found].source)] if first else []
         if role == "check" and unchanged:
             return []
         if role == "check":
@@ -130,7 +150,7 @@ class _Planner:
         """Given cells that are missing, by the cell that they are put back behind (-1: before all)."""
         places: dict[int, list[Step]] = {}
         for k, own in enumerate(self.outline.cells):
-            if own.role == "given" and k not in self.matches:
+            if own.role == "given" and own.kind == "code" and k not in self.matches:
                 self.notes.append("A locked cell that the course gives was missing and was put back.")
                 earlier = [i for i, found in enumerate(self.matches) if found is not None and found < k]
                 places.setdefault(max(earlier, default=-1), []).append(RunStep(own.source))

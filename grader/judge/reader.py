@@ -22,6 +22,8 @@ MAX_VALUES = 10_000_000
 # A string, whatever is in it, or the beginning of another value. A string that is never closed ends with the file.
 TOKEN = re.compile(rb'[\[{,]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 DROPPED = ("outputs", "attachments")
+# The roles of cells of nbgrader's own kinds, which a teacher adds: an answer (code or text), a test, a task.
+OWN_ANSWER, OWN_TEST, OWN_TASK = "own-answer", "own-test", "own-task"
 CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it."
 
 
@@ -31,7 +33,8 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """One cell of a notebook. `grade_id`, `role` and `exercise` are empty where its metadata doesn't give them."""
+    """One cell of a notebook. `grade_id`, `role` and `exercise` are empty where its metadata doesn't give them. A cell
+    of a teacher's own has the role that nbgrader's metadata give it."""
 
     kind: str
     source: str
@@ -130,12 +133,20 @@ def _cell(raw: Any) -> NotebookCell | None:
     if not isinstance(source, str):
         return None
     metadata = _dict(raw.get("metadata"))
-    course = _dict(metadata.get("course"))
+    course, nbgrader = _dict(metadata.get("course")), _dict(metadata.get("nbgrader"))
     return NotebookCell(
         kind=raw["cell_type"],
         source=source,
         id=_word(raw.get("id")),
-        grade_id=_word(_dict(metadata.get("nbgrader")).get("grade_id")),
-        role=_word(course.get("role")),
+        grade_id=_word(nbgrader.get("grade_id")),
+        role=_word(course.get("role")) or _own_role(nbgrader),
         exercise=_word(course.get("exercise")),
     )
+
+
+def _own_role(nbgrader: dict[str, Any]) -> str:
+    """What a cell is by nbgrader's metadata alone."""
+    for key, role in (("solution", OWN_ANSWER), ("grade", OWN_TEST), ("task", OWN_TASK), ("locked", "given")):
+        if nbgrader.get(key) is True:
+            return role
+    return ""

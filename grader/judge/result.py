@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.plain import made
 from grader.report.words import state_of
 
+# A course's setting: what counts of the points that an exercise would earn if the earlier one that it calls were right.
+CARRY_FORWARD = {"none": 0.0, "half": 0.5, "full": 1.0}
 # What a submission's code was held by.
 CONFINED, IN_BUBBLEWRAP, UNSAFE = "confined", "confined in bubblewrap", "unsafe"
 
@@ -33,7 +36,8 @@ class PartResult:
 @dataclass(frozen=True)
 class ExerciseResult:
     """One exercise. `score` is 0 to 1. `diagnosis` is the named mistake or None; `output` what the student's own code
-    printed; `broken` that the check itself failed, which needs a teacher's eye."""
+    printed; `broken` that the check itself failed, which needs a teacher's eye. `carried` is the share of `score` that
+    a second check gave, with the course's own `carried_with` in place of the student's."""
 
     name: str
     points: float
@@ -46,6 +50,8 @@ class ExerciseResult:
     first_fix_why: str = ""
     output: str = ""
     broken: bool = False
+    carried: float = 0.0
+    carried_with: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.score <= 1:
@@ -62,6 +68,37 @@ class ExerciseResult:
 
 
 @dataclass(frozen=True)
+class TestResult:
+    """A test cell of the teacher's own. `value` is the number that it ends with, if any: the points it gives then.
+    `broken`: it could not be run, by a fault of ours."""
+
+    grade_id: str
+    passed: bool
+    value: float | None = None
+    message: str = ""
+    broken: bool = False
+
+    def mark(self, points: float) -> float:
+        """Of so many points."""
+        if not self.passed:
+            return 0.0
+        return points if self.value is None else min(max(self.value, 0.0), points)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one submission earns in the gradebook. `cells` has by exercise, or by a teacher's own cell, the points
+    earned and possible; `score` is their sum without the late `penalty`; `by_hand` are the cells that wait for a
+    teacher."""
+
+    score: float
+    points: float
+    cells: Mapping[str, tuple[float, float]]
+    penalty: float = 0.0
+    by_hand: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class SubmissionResult:
     """One submission. `notes` are sentences on what was odd about the notebook; `unreadable` why nothing could be
     graded; `confinement` is one of the words above; `timed_out` says whether anything took too long, which on a busy
@@ -73,6 +110,7 @@ class SubmissionResult:
     confinement: str = CONFINED
     timed_out: bool = False
     seconds: float = 0.0
+    tests: tuple[TestResult, ...] = ()
 
     @property
     def mark(self) -> float:
@@ -82,13 +120,32 @@ class SubmissionResult:
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
 
+    def with_remarks(self, remarks: Sequence[str]) -> SubmissionResult:
+        """The same with sentences on which notebook was graded."""
+        return replace(self, notes=(*remarks, *self.notes))
+
+    def mark_in(self, cells: Mapping[str, tuple[float, float]]) -> float:
+        """What the judge alone gives where a course's `cells` are worth so many points."""
+        given = [round(cells[one.name][1] * one.score, 2) for one in self.exercises if one.name in cells]
+        given += [test.mark(cells[test.grade_id][1]) for test in self.tests if test.grade_id in cells]
+        return round(sum(given), 2)
+
+    def by_judge(self) -> Mark:
+        """The mark of a submission that no gradebook has."""
+        return Mark(self.mark, self.points, {one.name: (one.mark, one.points) for one in self.exercises})
+
+    def worth(self, points: Mapping[str, float]) -> SubmissionResult:
+        """The same where a course has given exercises other points."""
+        exercises = tuple(replace(one, points=points.get(one.name, one.points)) for one in self.exercises)
+        return replace(self, exercises=exercises)
+
     def __getitem__(self, name: str) -> ExerciseResult:
         return next(exercise for exercise in self.exercises if exercise.name == name)
 
     def to_plain(self) -> dict[str, Any]:
         """As dicts and tuples."""
         exercises = tuple({**vars(e), "parts": tuple(dict(vars(part)) for part in e.parts)} for e in self.exercises)
-        return {**vars(self), "exercises": exercises}
+        return {**vars(self), "exercises": exercises, "tests": tuple(dict(vars(test)) for test in self.tests)}
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> SubmissionResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import secrets
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -9,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.judge.limits import Limits
-from grader.judge.plan import RunStep
+from grader.judge.plan import RunStep, TestStep
 from grader.spec.evaluate import SECONDS
 from grader.spec.exercise import Exercise
 from grader.subject import Outcome, Request
@@ -108,6 +110,20 @@ class Runner:
             step = replace(step, definitions=True)
         self._done.append(step)  # also one that was not run, behind a death: it runs when the others run again
 
+    def test(self, step: TestStep) -> tuple[Outcome, Any]:
+        """Run a test cell, which stays among what ran; and the value that it ends with."""
+        name = f"_grade_{secrets.token_hex(8)}"
+        if not self.ready():
+            return Outcome(status="not-run"), None
+        source = _with_value(step.source, name)
+        outcome = self.subject.ask(Request("run", source=source, seconds=self.limits.cell_seconds))
+        self.timed_out = self.timed_out or outcome.status == "time-limit"
+        if not outcome.ok:
+            return outcome, None
+        self._done.append(RunStep(step.source))
+        value = self.subject.ask(Request("get", target=name, seconds=self.limits.cell_seconds))
+        return outcome, value.value if value.ok else None
+
     def _note(self, exercise: str, outcome: Outcome) -> None:
         said = outcome.output
         if outcome.status == "time-limit":
@@ -132,6 +148,19 @@ class Runner:
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | Any) -> None:
         self._child.close()
+
+
+def _with_value(source: str, name: str) -> str:
+    """A test cell that keeps the value of its last expression under a name."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # magics
+        return source
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body[-1] = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], last.value), last)
+        source = ast.unparse(ast.fix_missing_locations(tree))
+    return source
 
 
 def _first_line(source: str) -> str:

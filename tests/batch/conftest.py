@@ -71,6 +71,7 @@ class Room:
         return path
 
     def grade(self, **options: Any) -> ClassOutcome:
+        options = {"add_students": True, **options}
         return run(self.root, "00", Options(scheduler=self.scheduler, **options), self.said)
 
     def marks(self) -> dict[str, float]:

@@ -56,7 +56,7 @@ def one_run(moment: int, course: Path, address: str) -> int:
         return os.waitpid(child, 0)[1]
     numbers = die_at(moment, course)
     cluster.Judges.__exit__ = lambda *_error: None  # type: ignore[method-assign]
-    outcome = run(course, "00", Options(scheduler=address), io.StringIO())
+    outcome = run(course, "00", Options(scheduler=address, add_students=True), io.StringIO())
     print(next(numbers), flush=True)
     os._exit(bool(outcome.stopped))
 

@@ -237,8 +237,9 @@ def test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so(graded):
     command = (sys.executable, "-c", without_landlock, str(BIN / "nbgrader"), "autograde", LESSON, "--student=late")
     refused = graded.run(*command, check=False, PYTHONPATH=str(ROOT))
     assert "Landlock can't be used here (Operation not permitted): something forbids its system calls" in refused
+    add = "--JudgingExporter.add_students=True"
     graded.steps(
-        ("course", "autograde", LESSON, "--student=late", "--JudgingExporter.unsafe_no_sandbox=True"),
+        ("course", "autograde", LESSON, "--student=late", "--JudgingExporter.unsafe_no_sandbox=True", add),
         ("course", "generate_feedback", LESSON, "--student=late"),
     )
     assert graded.marks()["late"] == 1

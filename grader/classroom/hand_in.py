@@ -1,0 +1,153 @@
+"""Which of the files that somebody handed in is the lesson's notebook. It is known by what is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePath
+
+import nbformat
+
+from grader.classroom.class_directory import Submission
+from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.classroom.preprocessors import ClearCourseSolutions
+from grader.judge.clean_text import printable
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline, normal, outline_of
+from grader.judge.plan import defines
+from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
+
+LISTED = 8  # names of files in a sentence
+MOST = 20  # notebooks that are looked at beside the one with the lesson's name
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a lesson's notebook is known by: its cells, and by exercise the text that students start from."""
+
+    outline: Outline
+    stubs: Mapping[str, str]
+
+    def answers(self, cells: Sequence[NotebookCell]) -> dict[str, bool]:
+        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer."""
+        found: dict[str, bool] = {}
+        others = []
+        for cell in cells:
+            place = self.outline.match(cell)
+            role = "" if place is None else self.outline.cells[place].role
+            if place is not None and role in ("solution", OWN_ANSWER):
+                name = _name(self.outline.cells[place])
+                found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+            elif place is None and cell.kind == "code" and not cell.role:
+                others.append(cell)
+        for name in self.outline.exercises:
+            for cell in others:
+                if name in cell.source and defines(cell.source, name):
+                    found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+        return found
+
+    def _is_answer(self, name: str, source: str) -> bool:
+        return normal(source) not in ("", self.stubs.get(name, ""))
+
+
+def _name(cell: NotebookCell) -> str:
+    return cell.exercise or cell.grade_id
+
+
+@lru_cache(maxsize=4)
+def lesson_of(instructor: bytes) -> Lesson:
+    """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
+    outline = outline_of(instructor)
+    whole = nbformat.from_dict(json.loads(instructor))
+    for cell in whole.cells:
+        cell.source = "".join(cell.source)  # a file may have a list of lines
+    released, _resources = ClearCourseSolutions(enforce_metadata=False).preprocess(whole, {})
+    texts = Outline.of(json.dumps(released).encode()).cells
+    stubs = {_name(cell): normal(cell.source) for cell in texts if cell.role in ("solution", OWN_ANSWER)}
+    return Lesson(outline, stubs)
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The notebook that counts: its bytes, or why it can't be read. `remarks` are sentences about what was odd."""
+
+    data: bytes
+    unreadable: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def hand_in(submission: Submission, lesson: Lesson, limits: Limits) -> HandIn:
+    """Choose among the notebooks of a submission. Of several that hold exercises of the lesson the fullest counts, and
+    of equally full ones the one that has the lesson's name."""
+    own = PurePath(f"{submission.name}.ipynb")
+    data, unreadable = submission.read(limits.notebook_bytes)
+    files = [path for path in submission.folder.names() if str(path) not in (TIMESTAMP, SECRET_FILE)]
+    counts: dict[PurePath, int] = {}
+    digests, chosen, kept = set(), own, data
+    for path in _notebooks(own, files):
+        found = data if path == own else _read(submission.folder, path, limits)
+        answers = _answers(found, lesson, limits)
+        if answers:
+            counts[path] = sum(answers.values())
+            digests.add(hashlib.sha256(found).digest())
+            if chosen not in counts or counts[path] > counts[chosen]:
+                chosen, kept = path, found
+    if counts:
+        return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
+    if unreadable:
+        return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
+    return HandIn(data, remarks=(f"None of this lesson's exercises is in {own}. {_listed(files)}",))
+
+
+def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
+    """Those that are looked at, the one with the lesson's name first."""
+    others = {path for path in files if path != own and path.suffix.lower() == ".ipynb"}
+    return [own, *sorted(path for path in others if not any(part.startswith(".") for part in path.parts))[:MOST]]
+
+
+def _remarks(
+    own: PurePath,
+    chosen: PurePath,
+    counts: Mapping[PurePath, int],
+    different: int,
+    unreadable: str,
+    files: Sequence[PurePath],
+) -> list[str]:
+    """What is odd about a choice among so many different notebooks, in sentences."""
+    said = []
+    if different > 1:
+        told = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
+        said.append(f"There are several notebooks of this lesson: {told}. {_shown(chosen)} counts.")
+    elif chosen != own:
+        why = unreadable.rstrip(".") or f"None of this lesson's exercises is in {own}"
+        said.append(f"{why}. {_shown(chosen)} holds this lesson's exercises and counts.")
+    if not counts[chosen]:
+        said.append(f"{_shown(chosen)} is as it was handed out: no exercise has an answer. {_listed(files)}")
+    return said
+
+
+def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
+    inside = UntrustedFolder(folder.root, folder.path / path.parent, folder.owner)
+    try:
+        return inside.read(path.name, limits.notebook_bytes)
+    except (Unreadable, OSError):
+        return b""
+
+
+def _answers(data: bytes, lesson: Lesson, limits: Limits) -> dict[str, bool]:
+    try:
+        return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
+    except Unreadable:
+        return {}
+
+
+def _listed(files: Sequence[PurePath]) -> str:
+    more = f" and {len(files) - LISTED} more" if len(files) > LISTED else ""
+    return f"Handed in: {', '.join(map(_shown, files[:LISTED])) or 'no file'}{more}."
+
+
+def _shown(path: PurePath) -> str:
+    return printable(str(path))[:120]
