@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 from nbgrader.utils import parse_utc
@@ -30,18 +29,16 @@ from grader.atomic import write_atomically
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.files import TIMESTAMP, UntrustedFolder, read_regular
+from grader.classroom.hand_in import answers_in, lesson_of
 from grader.classroom.results_log import folder_of
-from grader.classroom.roster import Roster, plain
+from grader.classroom.roster import Roster
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
-from grader.lesson_names import choose
 
-MOODLE = re.compile(r"(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<rest>.+)", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?.*", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
 EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
 GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
-# What browsers and platforms add to a name that is there already: "x (1)", "x-1".
-AGAIN = re.compile(r"(?: ?\(\d+\)|-\d+)$")
 MAX_ENTRIES = 50_000
 # Of all files of one zip together, unpacked: a class of 300 hands in some 30 MB.
 MAX_BYTES = 4 << 30
@@ -53,11 +50,10 @@ FORMAT = "%Y-%m-%d %H:%M:%S UTC"
 @dataclass(frozen=True)
 class Found:
     """A notebook in what was given. `path` is its place there, `keys` by what its author may be known, the best first;
-    `name` is its own name, `time` when it was handed in (UTC, as far as known), `late` whether the platform says so."""
+    `time` is when it was handed in (UTC, as far as known), `late` says whether the platform says so."""
 
     path: str
     keys: tuple[str, ...]
-    name: str
     time: datetime
     late: bool
     read: Callable[[], bytes] = field(compare=False)
@@ -103,7 +99,7 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
                 several = f"it may be {' or '.join(who)}: the roster has that name more than once"
                 outcome.unknown[one.path] = several if who else f"{called} is not in the roster"
     for student, found in sorted(by_student.items()):
-        _take(course, student, _of_lesson(found, course.lesson, outcome), due, counts, outcome)
+        _take(course, student, found, due, counts, outcome)
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.missing = sorted(set(roster.people) - handed_in)
     return outcome
@@ -138,30 +134,33 @@ def _notebooks(source: Path, outcome: Collected, most: int) -> Iterator[Found]:
         if path.suffix.lower() != ".ipynb" or ".ipynb_checkpoints" in path.parts or "__MACOSX" in path.parts:
             outcome.passed_over += path.name != METADATA
             continue
-        keys, name, told = _author(path, submitters)
+        keys, told = _author(path, submitters)
         late = bool((match := CANVAS.fullmatch(path.name)) and match["late"])
-        yield Found(f"{source.name}: {path}", keys, name, told or time, late, read)
+        yield Found(f"{source.name}: {path}", keys, told or time, late, read)
 
 
 Entry = tuple[PurePosixPath, datetime, Callable[[], bytes]]
 
 
-def _author(path: PurePosixPath, submitters: dict[str, tuple[tuple[str, ...], datetime | None]]) -> Any:
-    """By what the author of a file may be known, the name that the author gave it, and the time that its path has."""
+Author = tuple[tuple[str, ...], datetime | None]
+
+
+def _author(path: PurePosixPath, submitters: dict[str, Author]) -> Author:
+    """By what the author of a file may be known, and the time that its path has."""
     for part in path.parts:
         if part in submitters and GRADESCOPE.fullmatch(part):
-            return submitters[part][0], path.stem, submitters[part][1]
+            return submitters[part]
         if match := EXCHANGE.fullmatch(part):
             with contextlib.suppress(ValueError, OverflowError):
-                return (match["student"],), path.stem, parse_utc(match["time"])
+                return (match["student"],), parse_utc(match["time"])
         if match := MOODLE.fullmatch(part):
-            return (match["name"],), (PurePosixPath(match["rest"]).stem if part == path.name else path.stem), None
+            return (match["name"],), None
     if match := CANVAS.fullmatch(path.name):
-        return (match["user"], match["name"]), PurePosixPath(match["rest"]).stem, None
+        return (match["user"], match["name"]), None
     # The innermost folder first: "01_self_attention-ann/" is GitHub's, "ann/" anybody's; then the file's own beginning.
     keys = [key for part in reversed(path.parts[:-1]) for key in (part, *_ends(part, "-"))]
     begins = [path.stem[:at] for at in range(len(path.stem), 0, -1) if at == len(path.stem) or path.stem[at] in "_- "]
-    return (*keys, *begins), path.stem, None
+    return (*keys, *begins), None
 
 
 def _ends(text: str, sign: str) -> list[str]:
@@ -169,9 +168,7 @@ def _ends(text: str, sign: str) -> list[str]:
     return [sign.join(parts[at:]) for at in range(1, len(parts))]
 
 
-def _gradescope(
-    entries: list[Entry], outcome: Collected
-) -> Iterator[tuple[str, tuple[tuple[str, ...], datetime | None]]]:
+def _gradescope(entries: list[Entry], outcome: Collected) -> Iterator[tuple[str, Author]]:
     """By the name of a folder those who handed it in, and when."""
     for path, _time, read in entries:
         if path.name != METADATA:
@@ -272,76 +269,90 @@ def _time_of(path: Path) -> datetime:
 # --- which one counts -------------------------------------------------------------------------------------------------
 
 
-def _of_lesson(found: list[Found], lesson: str, outcome: Collected) -> list[Found]:
-    """Without what has another lesson's name, if there is anything else."""
-    others = [one for one in found if _is_other_lesson(one.name, lesson)]
-    own = [one for one in found if one not in others]
-    for one in others if own else ():
-        outcome.odd[one.path] = f"its name is another lesson's; {own[0].path} was taken"
-    return own or found
+@dataclass(frozen=True)
+class _Candidate:
+    """A notebook that may count; `path` is empty for the one that is there already."""
+
+    time: datetime
+    path: str
+    data: bytes
+    late: bool = False
 
 
-def _is_other_lesson(name: str, lesson: str) -> bool:
-    bare = AGAIN.sub("", name)
-    return plain(lesson) not in plain(name) and re.match(r"\d\d_", bare) is not None and choose(bare, [lesson]) is None
+def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
+    """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
+    lesson, limits = lesson_of(course.instructor()), course.limits()
+    answers = {id(one): answers_in(one.data, lesson, limits) for one in found}
+    for enough, why in (
+        (lambda told: any(told.values()), "nothing is answered in it"),
+        (bool, "none of this lesson's exercises is in it"),
+    ):
+        own = [one for one in found if enough(answers[id(one)])]
+        if own:
+            for other in found:
+                if other not in own and other.path:
+                    said = why if answers[id(other)] else "none of this lesson's exercises is in it"
+                    outcome.odd[other.path] = f"{said}; {own[-1].path or 'the one that was there'} is taken"
+            return own
+    return found
 
 
 def _take(
     course: ClassDirectory, student: str, found: list[Found], due: datetime | None, counts: str, outcome: Collected
 ) -> None:
-    here: list[tuple[datetime, str, bytes]] = []
+    here: list[_Candidate] = []
     for one in found:
         try:
-            here.append((one.time, one.path, one.read()))
+            here.append(_Candidate(one.time, one.path, one.read(), one.late))
         except (Unreadable, OSError) as error:
             outcome.odd[one.path] = str(error)
     if not here:
         return
     target = course.folder(course.layout.submitted_directory, student)
-    folder = UntrustedFolder(target)
-    notebook, now = f"{course.lesson}.ipynb", None
+    folder, notebook = UntrustedFolder(target), f"{course.lesson}.ipynb"
+    there: list[_Candidate] = []
     with contextlib.suppress(Unreadable, FileNotFoundError):
         data = folder.read(notebook, course.limits().notebook_bytes)
-        now = (timestamp(folder) or _time_of(target / notebook), "", data)
-    candidates = sorted([*here, *([now] if now else [])], key=lambda one: one[0])
-    time, path, data = _counting(candidates, due, counts)
-    if len({one[2] for one in candidates}) > 1:
-        outcome.twice[student] = path or "the one that was there"
-    for other in candidates:
-        if other[2] != data:
-            _keep(course, student, notebook, other[0], other[2])
-    if now is not None and now[2] == data:
-        (outcome.unchanged if any(one[2] == data for one in here) else outcome.earlier).append(student)
+        there = [_Candidate(timestamp(folder) or _time_of(target / notebook), "", data)]
+    candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda one: one.time)
+    chosen = _counting(candidates, due, counts)
+    if len({one.data for one in candidates}) > 1:
+        outcome.twice[student] = chosen.path or "the one that was there"
+    for other in (*here, *there):
+        if other.data != chosen.data:
+            _keep(course, student, notebook, other)
+    if there and there[0].data == chosen.data:
+        (outcome.unchanged if any(one.data == chosen.data for one in here) else outcome.earlier).append(student)
     else:
         if target.is_symlink():
             target.unlink()
         target.mkdir(parents=True, exist_ok=True)
-        write_atomically(target / notebook, data)
-        write_atomically(target / TIMESTAMP, time.strftime(FORMAT))
+        write_atomically(target / notebook, chosen.data)
+        write_atomically(target / TIMESTAMP, chosen.time.strftime(FORMAT))
         outcome.taken.append(student)
-    if (due is not None and time > due) or any(one.late and one.path == path for one in found):
+    if chosen.late or (due is not None and chosen.time > due):
         outcome.late.append(student)
 
 
-def _counting(candidates: list[tuple[datetime, str, bytes]], due: datetime | None, counts: str) -> Any:
+def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:
     """The one that counts, of candidates in the order of their times."""
     if counts == "first":
         return candidates[0]
-    in_time = [one for one in candidates if due is None or one[0] <= due]
+    in_time = [one for one in candidates if due is None or one.time <= due]
     return (in_time or candidates)[-1] if counts == "last-in-time" else candidates[-1]
 
 
-def _keep(course: ClassDirectory, student: str, notebook: str, time: datetime, data: bytes) -> None:
+def _keep(course: ClassDirectory, student: str, notebook: str, one: _Candidate) -> None:
     """Keep a notebook that doesn't count, by its time. The same one is kept once."""
     base = folder_of(course.root) / EARLIER / course.lesson / student
     for number in range(1000):
-        place = base / (time.strftime("%Y-%m-%d %H.%M.%S") + (f" {number + 1}" if number else ""))
+        place = base / (one.time.strftime("%Y-%m-%d %H.%M.%S") + (f" {number + 1}" if number else ""))
         kept = place / notebook
         if not kept.exists():
             place.mkdir(parents=True, exist_ok=True)
-            write_atomically(kept, data)
+            write_atomically(kept, one.data)
             return
-        if kept.read_bytes() == data:
+        if kept.read_bytes() == one.data:
             return
 
 

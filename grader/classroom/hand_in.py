@@ -89,7 +89,7 @@ def hand_in(submission: Submission, lesson: Lesson, limits: Limits) -> HandIn:
     digests, chosen, kept = set(), own, data
     for path in _notebooks(own, files):
         found = data if path == own else _read(submission.folder, path, limits)
-        answers = _answers(found, lesson, limits)
+        answers = answers_in(found, lesson, limits)
         if answers:
             counts[path] = sum(answers.values())
             digests.add(hashlib.sha256(found).digest())
@@ -137,7 +137,8 @@ def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
         return b""
 
 
-def _answers(data: bytes, lesson: Lesson, limits: Limits) -> dict[str, bool]:
+def answers_in(data: bytes, lesson: Lesson, limits: Limits) -> dict[str, bool]:
+    """The lesson's exercises that a notebook holds, and whether each has an answer; none if it can't be read."""
     try:
         return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
     except Unreadable:

@@ -193,10 +193,22 @@ def test_a_wrong_setting_is_told(course):
 
 
 def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
-    files = {f"ann/{LESSON}.ipynb": book("a"), "ann/01_self_attention.ipynb": (book("other"), ONE)}
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    files = {f"ann/{LESSON} (1).ipynb": book("a"), f"ann/{LESSON}.ipynb": (other, ONE)}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert handed_in(course, "ann") == book("a")
-    assert list(outcome.odd) == ["moodle.zip: ann/01_self_attention.ipynb"]
+    said = f"none of this lesson's exercises is in it; moodle.zip: ann/{LESSON} (1).ipynb is taken"
+    assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
+
+
+def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
+    untouched = (SOLVED.parents[1] / "notebooks" / SOLVED.name).read_bytes()
+    path = f"{MOODLE}/{LESSON}.ipynb"
+    collect(course, [zipped(tmp_path, {path: book("a")})])
+    outcome = collect(course, [zipped(tmp_path, {path: (untouched, ONE)})])
+    assert (handed_in(course, "ann"), outcome.taken) == (book("a"), [])
+    assert outcome.odd == {f"moodle.zip: {path}": "nothing is answered in it; the one that was there is taken"}
+    assert earlier(course, "ann") == [untouched]
 
 
 @pytest.mark.parametrize(
