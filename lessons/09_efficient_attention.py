@@ -116,7 +116,7 @@ for seq_len in (256, 512, 1024):
     print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
 
 # %% [markdown]
-# The measured and the predicted number are the same, to the byte.
+# Both are the same, to the byte.
 
 # %%
 predict(
@@ -707,8 +707,8 @@ print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_
 # ## 6 · Several tokens after a cache
 #
 # One new token needs no mask: it may see all keys in the cache. That changes when **several tokens come at once**, as
-# in the *prompt*, the text that the model is given to start with. Then only some of the keys may be seen, and after a
-# cache the mask isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
+# in the *prompt*, the text that the model is given to start with. Then some keys must be hidden. After a cache the mask
+# isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
@@ -1085,7 +1085,7 @@ plt.show()
 #
 # Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about 4 · T² ·
 # D operations in all. The product of two large matrices shows how many of them your machine does in a second. So you
-# know about how much time attention must take at least. Whole, cut or fused, attention computes the same T² scores:
+# know about how long attention must take at least. Whole, cut or fused, attention computes the same T² scores:
 # **cutting saves memory, not arithmetic.**
 
 
@@ -1164,8 +1164,8 @@ draw_measured(
 
 # %% [markdown]
 # The memory of both should grow in proportion to the length. In time the chunked one stays near the naive one, and the
-# online one may take twice as long. Many small operations cost time; small pieces fit into the processor's fast memory,
-# which wins part of it back. The fused one saves both memory and time.
+# online one may take twice as long. Many small operations cost time. Small pieces fit into the processor's fast memory,
+# and that saves some. The fused one saves both memory and time.
 #
 # **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
 # several, and the fused one is only one of them. The profiler lists the operators that really ran.
@@ -1197,8 +1197,8 @@ compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it ru
 # %% [markdown]
 # `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
 # formula, with its whole matrix, and it doesn't tell you. On a CPU the fused kernel needs four axes, (B, H, T, D), and
-# values as wide as the keys. To be sure of a kernel, allow no other. Then PyTorch raises an error if it can't use it,
-# and its warnings say why.
+# values as wide as the keys. To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error. Its
+# warnings say why.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
@@ -1223,7 +1223,7 @@ print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 #
 # **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
 # that is its output. So besides query, key and value the whole matrix is kept; cut into chunks, it is still kept whole.
-# The fused attention keeps its output and one number for each row instead (maximum and sum in one), and computes its
+# The fused attention keeps its output and one number for each row instead (maximum and sum in one). It computes its
 # tiles again in the backward pass.
 
 

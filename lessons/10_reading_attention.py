@@ -23,7 +23,7 @@
 # Attention is one of the few parts of a network that can be read directly. Every number in its matrix says how much one
 # token takes from another. Here you learn to read such matrices, first made by hand, then those of that model, and to
 # test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them, but
-# not see their code.
+# you can't see their code.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -86,7 +86,7 @@ print("to all alike", to_all_alike, sep="\n")
 # Difficulty 1 of 5
 #
 # The matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so a
-# head must put its weight somewhere, even if no token is of use to it. The first token, which every position can see,
+# head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, so that
 # is a good place. It is called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
@@ -237,12 +237,12 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown]
-# Five are refused, each with a message that says which rule is broken. One of the five, dropout, is normal in training.
-# There, attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In
-# eval mode it is a mistake.
+# Five are refused. Each message says which rule is broken. One of the five, dropout, is normal in training. There,
+# attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
+# mode it is a mistake.
 #
-# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights, only not the right
-# ones. Such mistakes need more tests: section 7.
+# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They are only not
+# the right ones. Such mistakes need more tests: section 7.
 #
 # ## 3 · A name for a pattern
 #
@@ -501,9 +501,9 @@ for my_layer in range(len(my_untrained)):
     print(f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]])
 
 # %% [markdown]
-# After training all of them are "other": what such a head does has no name in our list, and there is nothing wrong with
-# that. Before training the weights are close to uniform, and your tolerance decides whether that is close enough for
-# the name.
+# After training all of them are "other". What such a head does has no name in our list. There is nothing wrong with
+# that. Before training the weights are close to uniform. Your tolerance decides whether that is close enough for the
+# name.
 #
 # ## 5 · Through the layers
 #
@@ -876,8 +876,8 @@ print(boxes["alder"])
 
 # %% [markdown]
 # What you need is a kit of **probes**: small experiments, each of which answers one question. Two sequences of five
-# tokens and four weight matrices are the input. Each probe is shown on the right attention. Some are also shown on one
-# whose mistake you know: `forgets_the_mask`.
+# tokens and four weight matrices are the input. Each probe is shown on the right attention. Some are also shown on
+# `forgets_the_mask`. You know its mistake.
 
 # %%
 torch.manual_seed(11)
@@ -1082,7 +1082,7 @@ compare_guess(
 # | `no-output-projection` | w_o isn't applied |
 # | `batch-mixed` | the output of a sequence depends on others in the batch |
 #
-# Run all probes on a box, then read them together. For some boxes one probe is enough, others need two or three. You
+# Run all probes on a box, then read them together. For some boxes one probe is enough. Others need two or three. You
 # may write more probes of your own. A good test of a suspicion: write the mistake yourself, like `forgets_the_mask`
 # above, and compare.
 #
@@ -1256,10 +1256,10 @@ check(quiz_10, "quiz_10")
 # ## Two parts of the paper that are left
 #
 # The paper trained its model with **label smoothing**. The target is not all 1 on the right token: a tenth of it is
-# spread over the vocabulary. So the model stays a little less sure, its loss never gets to zero, and its translations
-# get better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
+# spread over the vocabulary. So the model stays a little less sure, and its loss never gets to zero. But what it writes
+# gets better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
 #
-# And the paper decoded with **beam search**. Greedy decoding takes the likeliest next token, and can't change it later.
+# And the paper decoded with **beam search**. Greedy decoding takes the likeliest next token. It can't change it later.
 # A beam of 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the
 # end it takes the likeliest complete text. A long text has a small probability, so its score is corrected for length.
 #
