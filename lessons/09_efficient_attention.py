@@ -16,19 +16,20 @@
 # %% [markdown]
 # # 09 · Attention that scales
 #
-# Every query meets every key. For 10 tokens that is a matrix of 100 scores, for 10 000 tokens one of 100 million.
-# And a model that writes would compute the whole matrix again for every new token. In this lesson you write a text
-# token by token without computing anything twice. Then you compute the same output without ever holding the matrix.
+# Every query meets every key. For 10 tokens that is a matrix of 100 scores, for 10 000 tokens one of 100 million. And a
+# model that writes would compute the whole matrix again for every new token. In this lesson you write a text token by
+# token without computing anything twice. Then you compute the same output without ever having the whole matrix in
+# memory.
 #
-# **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads
-# appear as one more axis, nothing else of lesson 03 is needed.
+# **You need** lesson 01 (scores, softmax, why the maximum is subtracted) and lesson 04 (the causal mask). Heads are
+# just one more axis here; nothing else of lesson 03 is needed.
 #
 # **Afterwards you can**
 #
-# - handle a whole batch in one go, and say what attention costs in bytes before you run it;
-# - decode with a key-value cache, and keep it small with a window and with shared heads of keys;
+# - handle a whole batch at once, and say what attention costs in bytes before you run it;
+# - decode with a key-value cache, and keep it small with a window and with shared key heads;
 # - cut attention by queries, and by keys with an *online softmax*, and say what is in memory at any moment;
-# - measure memory and time, and find out which kernel PyTorch has used.
+# - measure memory and time, and find out how PyTorch has computed an attention.
 #
 # **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
 # several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz.
@@ -36,9 +37,10 @@
 # | letter | meaning |
 # | --- | --- |
 # | `B`, `H` | batch, heads (`Hq` of queries and `Hkv` of keys and values where they differ) |
-# | `T` | tokens in a sequence (`Tq` queries and `Tk` keys where they differ) |
+# | `T` | tokens in a sequence (`Tq` queries and `Tk` keys where they differ; `Tnew` new ones after `Told` in a cache) |
 # | `E` | `d_model`, the width of a token's vector |
-# | `D` | `d_k`, the width of queries and keys; `d_v`, the width of values |
+# | `d_k` | width of a query and of a key (`D` for short, with or without heads) |
+# | `d_v` | width of a value |
 # | `...` | any number of leading axes, none included |
 
 # %%
@@ -89,7 +91,7 @@ for name, held in attention_memory(1000).items():
 # (1 MB is a million bytes here.) For 1000 tokens two matrices, scores and weights, already outweigh everything else.
 #
 # A prediction should be measured. `peak_bytes(function, x)` runs `function(x)` and adds up the bytes of all new tensors
-# that exist at the same time; it returns the largest sum. What was there before, such as `x`, doesn't count.
+# that exist at the same time. It returns the largest sum. Tensors that existed before, such as `x`, don't count.
 
 # %%
 x = torch.zeros(1000)  # 4000 bytes
@@ -114,7 +116,7 @@ for seq_len in (256, 512, 1024):
     print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
 
 # %% [markdown]
-# Measured and predicted agree to the byte.
+# Both are the same, to the byte.
 
 # %%
 predict(
@@ -198,8 +200,8 @@ for my_length in (1000, 8000, 64_000):
 # %% [markdown]
 # ## 2 · A batch at once
 #
-# A batch of 2 sequences, each of 3 tokens with 4 numbers, is one tensor (2, 3, 4). You could walk over the sequences
-# in a Python loop. You needn't: as in lesson 01, `@` works on the last two axes and carries the others along.
+# A batch of 2 sequences, each of 3 tokens with 4 numbers, is one tensor (2, 3, 4). You could loop over the sequences in
+# Python. There is no need: as in lesson 01, `@` works on the last two axes and keeps the others.
 
 # %%
 generator = torch.Generator().manual_seed(9)
@@ -212,10 +214,9 @@ print(tuple(sequences.shape), "@", tuple(w.shape), "->", tuple(in_one_go.shape))
 print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.4f}")
 
 # %% [markdown]
-# For the scores, transpose the keys of each sequence by itself. The batch axis must stay first. `.mT` swaps the last
+# For the scores, transpose the keys of each sequence separately. The batch axis must stay first. `.mT` swaps the last
 # two axes, as `transpose(-2, -1)` does. (Programs that use NumPy write `K.transpose(0, 2, 1)`.) `permute(2, 1, 0)`
-# reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a shape without moving a
-# number.
+# reverses *all* axes, as `.T` did for a matrix. And `reshape` gives a new shape, but leaves the numbers in their order.
 
 # %%
 numbered = torch.tensor([[[0, 1], [10, 11], [20, 21]], [[100, 101], [110, 111], [120, 121]]])  # (B, T, D)
@@ -224,10 +225,10 @@ print("permute       ", tuple(numbered.permute(2, 1, 0).shape), "first block   "
 print("reshape(2,2,3)", tuple(numbered.reshape(2, 2, 3).shape), "first sequence", numbered.reshape(2, 2, 3)[0].tolist())
 
 # %% [markdown]
-# Read the hundreds: they tell the sequence. After `permute` the first block holds numbers of both sequences. After
-# `reshape` the shape is right, but the first row starts with 0, 1, 10: parts of two tokens.
+# The hundreds tell you which sequence a number comes from. After `permute` the first block holds numbers of both
+# sequences. After `reshape` the shape is right, but the first row starts with 0, 1, 10: parts of two tokens.
 #
-# Why bother to avoid the loop? Each call of a torch function costs a few microseconds before any number is computed.
+# Why avoid the loop? Each call of a torch function costs a few microseconds before any number is computed.
 # Here are 256 short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
 
 
@@ -249,13 +250,12 @@ print(f"one by one {1e3 * loop_time:6.2f} ms")
 print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} times faster")
 
 # %% [markdown]
-# One thing must hold for every batch: **a sequence doesn't notice its neighbours.** Its output is the same alone and
-# in a batch.
+# One thing must hold for every batch: **the output of a sequence is the same alone and in a batch.**
 
 # %%
 predict(
     "09_wrong_axis",
-    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What tells you so?",
+    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What shows the mistake?",
     ["an error", "a wrong shape", "neither of them"],
 )
 
@@ -274,26 +274,26 @@ compare_guess("09_wrong_axis", "neither of them" if together.shape == sequences.
 # Difficulty 2 of 5
 #
 # Lesson 01's self-attention for a batch: (B, T, E) to (B, T, d_v). Return the output only. No Python loop over the
-# sequences: the check counts how many operations torch is asked for with 6 sequences and with 30.
+# sequences: the check counts how many operations torch runs for 6 sequences and for 30.
 #
 # <details><summary>"Expected size for first two dimensions of batch2 tensor to be ..."</summary>
 #
-# Two tensors with three axes meet in `@`, and their batch axes differ. Print both shapes. Which swap leaves the batch
+# You multiply two tensors with three axes, and their batch axes differ. Print both shapes. Which swap leaves the batch
 # where it is?
 #
 # </details>
 #
 # <details><summary>The shape is right, the numbers are not</summary>
 #
-# Follow the batch axis through every line. Over which axis does your softmax run? With a batch in front, axis 1 is no
-# longer the keys'.
+# Follow the batch axis through every line. Over which axis does your softmax run? With a batch in front, the keys are
+# no longer on axis 1.
 #
 # </details>
 #
 # <details><summary>The check says that I loop, but I don't see where</summary>
 #
-# `for one in x`, a comprehension, `map` and `torch.stack` of a list all walk over the batch. Delete the loop and leave
-# its body as it is, with `x` for the single sequence. How much of it has to change?
+# `for one in x`, a comprehension, `map` and `torch.stack` of a list are all loops over the batch. Delete the loop and
+# keep its body, with `x` in place of the single sequence. How much of it has to change?
 #
 # </details>
 
@@ -323,12 +323,12 @@ print(batched_self_attention(sequences[:1], *my_weights)[0])
 # %% [markdown]
 # ## 3 · One token at a time
 #
-# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is
-# causal, so a new token changes nothing for those before it. Their keys and values are what they were. Yet a plain
-# loop, such as lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
+# A model that writes makes one token, appends it, and runs again to make the next: *decoding*. Its attention is causal,
+# so a new token changes nothing for those before it. Their keys and values stay the same. Yet a plain loop, such as
+# lesson 08's `greedy_decode`, computes them again for every token, and all the old outputs too.
 #
 # So keep keys and values: a **key-value cache**. For a new token make its query, key and value, append the last two
-# to the cache, and let the query look at all of it. Old *queries* are never used again; nobody keeps them.
+# to the cache, and let the query attend to all of it. Old *queries* are never used again, so they aren't kept.
 
 # %%
 generator = torch.Generator().manual_seed(6)
@@ -351,8 +351,8 @@ for t in range(5):
     print(f"token {t}: cache {tuple(keys.shape)}, largest difference from the output without a cache {apart:.4f}")
 
 # %% [markdown]
-# How much does it save? Without a cache, step t projects t tokens and makes a matrix of t · t scores. With a cache it
-# projects one token and makes one row of t scores.
+# How much does the cache save? Without a cache, step t projects t tokens and makes a matrix of t · t scores. With a
+# cache it projects one token and makes one row of t scores.
 
 # %%
 predict(
@@ -402,13 +402,13 @@ total_plain, total_cached = (sum(times[name]) for name in times)
 print(f"these seven steps: {1e3 * total_plain:.2f} ms without, {1e3 * total_cached:.2f} ms with a cache")
 
 # %% [markdown]
-# *The picture in words:* points are measured; lines are the counted multiplications, laid through the last point of
-# each. Without a cache the points climb steeply, the longer the text the more. With a cache they climb little: there
-# is so little arithmetic in such a step that calling torch takes most of its time.
+# *The picture in words:* points are measured; lines are the counted multiplications, drawn through the last point of
+# each. Without a cache the points climb, and the longer the text, the more steeply. With a cache they climb little:
+# such a step has so little arithmetic that calling torch takes most of its time.
 #
 # **How a cache grows.** `torch.cat` is convenient, but it makes a new tensor and copies the whole cache into it, at
 # every step. Real programs *preallocate*: they make the tensor once, for the longest text, and write each new row
-# into the next free place. What has been written is a view of the large tensor, so nothing is copied.
+# into the next free place. The part written so far is a view of the large tensor, so nothing is copied.
 
 # %%
 room = torch.zeros(8, 4)  # for up to 8 tokens
@@ -442,15 +442,15 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 # At the peak `cat` needs twice the memory: the old cache and the new one exist at the same time. (The exercises
 # below use `cat` all the same. It leaves its arguments unchanged, and short caches are cheap to copy.)
 #
-# A cache has its price, too. It grows with every token, in every layer, and it must stay in memory as long as the text
+# A cache has a cost, too. It grows with every token, in every layer, and it must stay in memory as long as the text
 # is being written.
 #
 # ### Exercise 3: `kv_cache_bytes`
 #
 # Difficulty 2 of 5
 #
-# The bytes of the cache of a whole model. `num_kv_heads` is the number of heads that have keys and values of their own.
-# Often that is the number of all heads. Section 5 makes it smaller.
+# The bytes of the cache of a whole model. `num_kv_heads` is the number of heads of keys and values. Often there are as
+# many as query heads. In section 5 there are fewer.
 #
 # <details><summary>My result is half of what is expected</summary>
 #
@@ -458,9 +458,9 @@ for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
 #
 # </details>
 #
-# <details><summary>Where do the queries come in?</summary>
+# <details><summary>Do the queries count too?</summary>
 #
-# They don't. Which of the three vectors of an old token does a new token need?
+# No. Which of the three vectors of an old token does a new token need?
 #
 # </details>
 
@@ -498,13 +498,13 @@ _, my_7b, my_70b = my_caches.values()
 compare_guess("09_larger_cache", "it is smaller" if my_70b < my_7b else "it is ten times as large")
 
 # %% [markdown]
-# The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is
-# one way to save, and section 5 is about it. The other is to forget.
+# The larger model can afford the smaller cache, since eight query heads share each head of keys and values. That is one
+# way to save memory, and section 5 is about it. The other is to drop old keys and values.
 #
 # ## 4 · A window
 #
-# Must a token see everything before it? What matters is often near. With a **sliding window** of 3, a query sees three
-# keys: its own and the two before it.
+# Must a token see everything before it? Often only what is near matters. With a **sliding window** of 3, a query sees
+# three keys: its own and the two before it.
 
 # %%
 near = ["1.......", "11......", "111.....", ".111....", "..111...", "...111..", "....111.", ".....111"]
@@ -531,15 +531,14 @@ plt.show()
 # diagonal and everywhere below it. The window is a band, the diagonal and the two diagonals below it. After two
 # layers the band is five diagonals wide.
 #
-# The number of scores now grows with the length, no longer with its square. The cache stops growing too: no query
-# looks back further than the window, so older keys and values may be dropped. A mask alone saves nothing,
-# though: the hidden scores must not be computed at all (section 9 says who skips them).
+# The number of scores now grows with the length, no longer with its square. The cache stops growing too: no query sees
+# further back than the window, so older keys and values may be dropped. A mask alone saves nothing, though: the hidden
+# scores must not be computed at all (section 9 says how).
 #
-# Is the rest of the text lost? The third picture says no. In the second layer a token sees tokens that have themselves
-# seen others.
+# Is the rest of the text lost? The third picture says no. In layer 1 a token sees tokens that saw others in layer 0.
 
 # %%
-predict("09_reach", "A window of 3 in four layers: how many tokens back does the last token reach?", low=0, high=20)
+predict("09_reach", "A window of 3, four layers: how many tokens back does the last token see?", low=0, high=20)
 
 # %% [markdown]
 # ### Exercise 4: `sliding_window_mask`
@@ -552,8 +551,8 @@ predict("09_reach", "A window of 3 in four layers: how many tokens back does the
 # <details><summary>How do I begin?</summary>
 #
 # Two ways. Lesson 04 compared positions: how far is each key before each query, and which distances are allowed? Or
-# begin with the causal triangle, and find the triangle that has to go. `tril` and `triu` take a second argument, which
-# moves the diagonal.
+# begin with the causal triangle, and find the triangle to remove. `tril` and `triu` take a second argument, which
+# shifts the diagonal.
 #
 # </details>
 #
@@ -565,7 +564,7 @@ predict("09_reach", "A window of 3 in four layers: how many tokens back does the
 #
 # <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
 #
-# Python's `and` and chains such as `0 <= a < 3` ask for a single True or False. Which operator of lesson 04 joins two
+# Python's `and` and chains such as `0 <= a < 3` need a single True or False. Which operator of lesson 04 combines two
 # masks entry by entry?
 #
 # </details>
@@ -596,17 +595,18 @@ for my_layers in range(1, 5):
 compare_guess("09_reach", my_seen.sum().item() - 1)
 
 # %% [markdown]
-# Every layer adds window − 1 tokens. Mistral 7B, with a window of 4096 and 32 layers, reaches 32 · 4095 = 131 040
-# tokens back.
+# Every layer adds window − 1 tokens. In Mistral 7B, with a window of 4096 and 32 layers, that is 32 · 4095 = 131 040
+# tokens.
 #
 # ## 5 · Shared keys and values
 #
-# The cache holds keys and values for every head. But do 64 heads of queries need 64 heads of keys? In
-# **grouped-query attention** neighbouring query heads share one head of keys and values. *Multi-head* attention is one
-# end, a head of keys for each head of queries. *Multi-query* attention is the other end, one for all.
+# The cache holds keys and values for every head. But do 64 heads of queries need 64 heads of keys? In **grouped-query
+# attention** neighbouring query heads share one head of keys and values (a *key head*, for short). At one end is
+# *multi-head* attention, with a key head for each query head. At the other is *multi-query* attention, with one for
+# all.
 #
-# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, heads
-# 2 and 3 read key head 1. Follow heads 1 and 2:
+# Here are 4 query heads and 2 key heads, so a group is 4 / 2 = 2 query heads. Heads 0 and 1 read key head 0, heads 2
+# and 3 read key head 1. Follow query heads 1 and 2:
 
 # %%
 four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])  # (Hq, Tq, D) = (4, 1, 2)
@@ -619,7 +619,7 @@ for query_head, key_head in ((1, 0), (2, 1)):
     print("    output", weights @ two_values[key_head])
 
 # %% [markdown]
-# The values tell which head was read: outputs between 10 and 20 come from key head 0, those between 30 and 40 from key
+# The values show which head was read: outputs between 10 and 20 come from key head 0, those between 30 and 40 from key
 # head 1. One way to compute all heads at once is to repeat the key heads until there is one for each query head. Torch
 # has two functions that repeat.
 
@@ -638,14 +638,14 @@ for call, order in orders.items():
 compare_guess("09_repeat", next(call for call, order in orders.items() if order == [0, 0, 1, 1]))
 
 # %% [markdown]
-# The wrong order raises no error and gives the right shape. Another way repeats nothing: give the queries one axis
-# for the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast
-# over its group. `unflatten` makes two axes of one.
+# The wrong order raises no error and gives the right shape. Another way repeats nothing: give the queries one axis for
+# the groups and one for the heads of a group, (..., Hkv, Hq / Hkv, Tq, D), and let a single key head broadcast over its
+# group. `unflatten` makes two axes out of one.
 #
-# Fewer heads of keys make the cache smaller. Here are its bytes for the sizes of Llama 2 70B, from your own function:
+# Fewer key heads make the cache smaller. Here are its bytes for the sizes of Llama 2 70B, from your own function:
 
 # %% role="try"
-# Try it: 64 heads of queries, and fewer and fewer heads of keys and values.
+# Try it: 64 query heads, and fewer and fewer key heads.
 for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-query", 1)):
     print(f"{my_name:13} {my_kv_heads:2} key heads: {kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB")
 
@@ -655,8 +655,8 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 # Difficulty 3 of 5
 #
 # `query` is (..., Hq, Tq, D), `key` (..., Hkv, Tk, D), `value` (..., Hkv, Tk, d_v). Query head h reads key head
-# `h // (Hq / Hkv)`. There is no mask. Where Hkv doesn't divide Hq, raise a `ValueError` that names both numbers. The
-# fused attention is excluded.
+# `h // (Hq / Hkv)`. There is no mask. If Hkv doesn't divide Hq, raise a `ValueError` that names both numbers.
+# `F.scaled_dot_product_attention` is excluded.
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
@@ -674,7 +674,7 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 #
 # <details><summary>It works with a batch, but not without one</summary>
 #
-# Heads are axis 1 only if there is exactly one axis before them. Which number have they, counted from the end?
+# Heads are axis 1 only if there is exactly one axis before them. Which axis is it, counted from the end?
 #
 # </details>
 
@@ -706,9 +706,9 @@ print(F.scaled_dot_product_attention(four_queries, two_keys, two_values, enable_
 # %% [markdown]
 # ## 6 · Several tokens after a cache
 #
-# One new token needs no mask: what is in the cache is past or present. That changes when **several tokens come at
-# once**. The *prompt* does, the text that the model is given to start with, and so does any longer piece after it. Then
-# the mask isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
+# One new token needs no mask: it may see all keys in the cache. That changes when **several tokens come at once**, as
+# in the *prompt*, the text that the model is given to start with. Then some keys must be hidden. After a cache the mask
+# isn't square. Three new tokens after two cached ones have the positions 2, 3 and 4:
 
 # %%
 new_at, all_at = torch.tensor([2, 3, 4]), torch.arange(5)
@@ -717,9 +717,9 @@ print("which of 5 keys may 3 new tokens see?", may_attend.int(), sep="\n")
 print("torch.ones(3, 5).tril()", torch.ones(3, 5).tril().int(), sep="\n")
 
 # %% [markdown]
-# The first mask ends in its bottom right corner, as it should: the newest token sees everything. The second starts
-# in the top left corner, as if the new tokens were the first ones of all. PyTorch's `is_causal=True` means the
-# second.
+# The diagonal of the first mask ends in the bottom right corner, as it should: the newest token sees everything. That
+# of the second starts in the top left corner, as if nothing came before the new tokens. PyTorch's `is_causal=True`
+# means the second.
 
 # %%
 predict(
@@ -738,16 +738,16 @@ print("weights without a mask", F.scaled_dot_product_attention(one_query, five_k
 compare_guess("09_is_causal", (causal_weights > 0).sum().item())
 
 # %% [markdown]
-# With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. No error, the right shape,
-# and a model that has forgotten all but its first word.
+# With `is_causal=True` the new token sees the oldest key and nothing else, not even itself. There is no error, and the
+# shape is right. But of the whole text only the first token counts.
 #
 # ### Exercise 6: `attend_with_cache`
 #
 # Difficulty 3 of 5
 #
-# Causal attention that goes on where it stopped. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
+# Causal attention that continues after a cache. `query`, `key` and `value` (B, H, Tnew, D) belong to the new tokens,
 # one or many. `cache` is None at first, later the pair `(key, value)` of all tokens so far. Return the output for the
-# new tokens and the new cache. Nothing is excluded.
+# new tokens and the new cache. Here `F.scaled_dot_product_attention` is allowed.
 #
 # <details><summary>"Sizes of tensors must match except in dimension ..."</summary>
 #
@@ -808,7 +808,7 @@ print(f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}
 # %% [markdown]
 # ## 7 · A few queries at a time
 #
-# Reading a long prompt still means a matrix of T · T. Does it have to exist all at once? A row of it belongs to one
+# A long prompt still needs a matrix of T · T scores. Does it have to exist all at once? A row of it belongs to one
 # query, and softmax works row by row. No row needs another one:
 
 # %%
@@ -823,11 +823,11 @@ print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 
 # %% [markdown]
 # So take a chunk of queries, make *its* rows, keep the output, throw the rows away, and take the next chunk. Only
-# `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row. The code
-# that this section follows takes `chunk_size=32` if nothing else is said: 32 rows, however long the text.
+# `chunk_size` rows of the matrix exist at any time. The keys stay whole: a softmax needs its complete row. With
+# `chunk_size=32`, as in the tutorial, there are 32 rows, however long the text.
 #
-# How to walk in steps is worth a look, because the last step may be shorter. A slice may reach past the end; it stops
-# there. A number of steps that is rounded *down* forgets what is left over.
+# Look closely at how to cut into pieces, because the last piece may be shorter. A slice may reach past the end; it
+# stops there. If the number of pieces is rounded *down*, the rest is lost.
 
 # %%
 seven = torch.arange(7)
@@ -848,9 +848,9 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 #
 # Difficulty 3 of 5
 #
-# The same output as ordinary attention, a chunk of queries at a time. The check watches what torch makes. On long
-# sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index; if
-# one does, it tells you its shape. Torch's softmax is allowed, its fused attention is not.
+# The same output as ordinary attention, a chunk of queries at a time. The check records the tensors that torch makes.
+# On long sequences, where T is many times D, no tensor may have Tq · Tk entries or more, for each leading index. If one
+# does, the check names its shape. Torch's softmax is allowed, `F.scaled_dot_product_attention` is not.
 #
 # <details><summary>The last rows are missing, or zero</summary>
 #
@@ -860,15 +860,15 @@ print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) 
 #
 # <details><summary>It works for one sequence, but not with a batch and heads</summary>
 #
-# Tokens are the last axis but one, whatever comes before. `query[..., start:end, :]` cuts there, and `dim=-2` means
-# it in `split` and `cat`.
+# Tokens are the last axis but one, whatever comes before. `query[..., start:end, :]` cuts there. For `split` and `cat`
+# the axis is `dim=-2`.
 #
 # </details>
 #
 # <details><summary>The check says that a tensor is too large</summary>
 #
-# Look at the shape in the message: which line makes it? It need not be the scores. A mask, an empty tensor to be
-# filled and weights that are collected count as well.
+# Look at the shape in the message: which line makes it? It isn't always the scores. A mask, an empty tensor to fill and
+# a collection of weights count as well.
 #
 # </details>
 
@@ -892,7 +892,7 @@ def chunked_attention(query: Tensor, key: Tensor, value: Tensor, chunk_size: int
 check(chunked_attention)
 
 # %% role="try"
-# Try it: the difference to all at once, for chunks of several sizes.
+# Try it: the difference from all at once, for chunks of several sizes.
 for my_size in (1, 4, 6, 32):
     print(
         my_size,
@@ -930,7 +930,7 @@ print("the same with scores 100 higher:", sum((s + 100).exp().sum().item() for s
 # %% [markdown]
 # Right, until the scores grow: exp(100) is too large for float32. Lesson 01's remedy is to subtract the row's maximum,
 # and that isn't known before the last block. So subtract the largest score **so far**, the *running maximum*. When a
-# larger one comes, everything summed before was counted with the old maximum. It can be put right without going back:
+# larger one comes, everything summed before was computed with the old maximum. It can be corrected without going back:
 #
 # $$e^{s - m_\text{new}} = e^{s - m_\text{old}} \cdot e^{m_\text{old} - m_\text{new}}$$
 #
@@ -951,7 +951,7 @@ for s, v in blocks:
 # %% [markdown]
 # Follow the second block. The maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new
 # block is added. In the third block the maximum stays at 5, and the factor is 1. The last line is the output of all at
-# once. This is the **online softmax**: the row is read once, from left to right, and three things are remembered.
+# once. This is the **online softmax**: the row is read once, from left to right, and three numbers are kept.
 #
 # For many queries the three are columns: a maximum, a sum and a weighted sum of values *for each query*.
 # Step through it.
@@ -966,17 +966,17 @@ eight_values = torch.randn(8, 2, generator=generator)
 OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 
 # %% [markdown]
-# *Things to try.* Step to the last block: "output so far" meets the final output. After the first block, where does a
+# *Things to try.* Step to the last block: "output so far" is now the final output. After the first block, where does a
 # factor fall below 1, and what has just happened to the maximum? Now switch rescaling off and step again. Which query
-# comes out right all the same, and why that one? Last, read the line that says what is in memory. Which of its numbers
-# would grow if there were 8000 keys in place of 8?
+# comes out right all the same, and why that one? At the end, read the line that says what is in memory. Which of its
+# numbers would grow if there were 8000 keys in place of 8?
 #
 # ### Exercise 8: `online_attention`
 #
 # Difficulty 4 of 5
 #
-# Walk over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach
-# Tq · Tk entries, and the fused attention is excluded. The check looks at two things more: that more keys mean more
+# Loop over blocks of `block_size` keys with a running maximum and a running sum. As before, no tensor may reach Tq · Tk
+# entries, and `F.scaled_dot_product_attention` is excluded. The check tests two more things: that more keys mean more
 # work in the loop, and that rows of scores around +1000 and −1000 come out right.
 #
 # <details><summary>NaN everywhere</summary>
@@ -993,10 +993,10 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 #
 # </details>
 #
-# <details><summary>Shapes don't fit: (..., Tq) and (..., Tq, d_v)</summary>
+# <details><summary>The shapes don't match: (..., Tq) and (..., Tq, d_v)</summary>
 #
 # Keep maximum and sum as columns, (..., Tq, 1). `amax(-1, keepdim=True)` and `sum(-1, keepdim=True)` do that, and
-# columns stretch to any width. `torch.maximum` compares two tensors entry by entry.
+# columns broadcast to any width. `torch.maximum` compares two tensors entry by entry.
 #
 # </details>
 #
@@ -1042,7 +1042,8 @@ print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimal
 print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
 
 # %% [markdown]
-# **Tiles.** Which part of the T × T matrix exists at one time? Here is every way in the middle of its work.
+# **Tiles.** Which part of the T × T matrix exists at one time? Here is each way, halfway through. The fourth cuts both
+# queries and keys.
 
 
 # %% role="draw"
@@ -1075,16 +1076,16 @@ plt.show()
 # three whole columns. Fused: a tile of three rows and three columns, 9 scores; the rows above it and the columns to
 # its left are done.
 #
-# A chunk keeps whole rows, a block whole columns. Cut both ways, and the tile's size no longer depends on the length.
-# PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation: the scores of a
-# tile stay in the processor's fast memory and are never written out. On a graphics card, in float16 or bfloat16, it is
-# known as FlashAttention.
+# A chunk has whole rows, a block whole columns. If both are cut, the size of a *tile* doesn't depend on the length.
+# PyTorch's `F.scaled_dot_product_attention` works this way internally, as one *fused* operation: the scores of a tile
+# stay in the processor's fast memory and are never written to main memory. On a graphics card, in float16 or bfloat16,
+# it is known as FlashAttention.
 #
 # ## 9 · Measured
 #
-# Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about
-# 4 · T² · D operations in all. The product of two large matrices tells how many of them your machine does in a second.
-# That gives a time that nothing can beat by much. Whole, cut or fused, attention computes the same T² scores:
+# Now time. Every score takes D multiplications and D additions, and so does the weighted sum, with d_v: about 4 · T² ·
+# D operations in all. The product of two large matrices shows how many of them your machine does in a second. So you
+# know about how long attention must take at least. Whole, cut or fused, attention computes the same T² scores:
 # **cutting saves memory, not arithmetic.**
 
 
@@ -1144,9 +1145,9 @@ draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_a
 # *The picture in words:* points are measured, lines predicted. On the left the naive points lie on a line of slope 2:
 # every doubling of the length is four times the memory. The fused points lie on a line of slope 1, far below. On the
 # right both rise with a slope near 2. For long sequences they lie above the grey line of the bare arithmetic, since
-# exponentials, sums and the way to memory and back take time, too.
+# exponentials, sums, and moving numbers to and from memory take time, too.
 #
-# Your two functions belong in this picture. The next cell puts them in, with pieces of 64.
+# The next cell adds your two functions to this picture, with pieces of 64.
 
 # %% role="try" timed=true
 # Try it: all four. Do your points lie on lines of slope 1? A little higher or lower is fine: one tensor more or less.
@@ -1162,12 +1163,12 @@ draw_measured(
 )
 
 # %% [markdown]
-# Both of yours should need memory in proportion to the length. In time the chunked one stays near the naive one,
-# and the online one may take twice as long. What they pay for many small operations they get back only in part,
-# because small pieces fit into the processor's fast memory. The fused one has both advantages at once.
+# The memory of both should grow in proportion to the length. In time the chunked one stays near the naive one, and the
+# online one may take twice as long. Many small operations cost time. Small pieces fit into the processor's fast memory,
+# and that saves some. The fused one saves both memory and time.
 #
-# **Which kernel ran?** The fused operation is one of several kernels that PyTorch may choose. Its profiler lists the
-# operators that really ran.
+# **Which kernel ran?** A *kernel* is the program that does an operation's work. For attention PyTorch chooses among
+# several, and the fused one is only one of them. The profiler lists the operators that really ran.
 
 
 # %%
@@ -1195,9 +1196,9 @@ compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it ru
 
 # %% [markdown]
 # `flash_attention_for_cpu` is the fused kernel. With narrower values PyTorch runs `math` and a softmax: the plain
-# formula, with its whole matrix, and without a word. On a CPU the fused kernel wants four axes, (B, H, T, D), and
-# values as wide as the keys. To make sure of a kernel, allow no other. Then PyTorch raises, and its warnings say
-# why.
+# formula, with its whole matrix, and it doesn't tell you. On a CPU the fused kernel needs four axes, (B, H, T, D), and
+# values as wide as the keys. To be sure of a kernel, allow no other. If PyTorch can't use it, it raises an error. Its
+# warnings say why.
 
 # %%
 with warnings.catch_warnings(record=True) as reasons:
@@ -1215,14 +1216,15 @@ with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
 print("at once", naive_attention(few_queries, eight_keys, eight_keys), sep="\n")
 
 # %% [markdown]
-# The fused kernel takes a mask as a matrix, and computes hidden scores as well. **FlexAttention**
-# (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions, and compiles a fused
-# kernel for it. Tiles in which everything is hidden are skipped. So a sliding window saves time, not only memory.
+# Except for `is_causal`, the fused kernel takes a mask as a matrix, and computes hidden scores as well.
+# **FlexAttention** (`torch.nn.attention.flex_attention`) takes the mask as a small Python function of two positions,
+# and compiles a fused kernel for it. Tiles in which everything is hidden are skipped. So a sliding window saves time,
+# not only memory.
 #
-# **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a
-# softmax that is its output. So besides query, key and value the whole matrix is kept, and if it is cut into
-# chunks, all of them together. The fused attention keeps its output and one number for each row instead (maximum
-# and sum in one), and computes its blocks again on the way back.
+# **Training is another matter.** To compute gradients, torch keeps what the backward pass will need, and for a softmax
+# that is its output. So besides query, key and value the whole matrix is kept; cut into chunks, it is still kept whole.
+# The fused attention keeps its output and one number for each row instead (maximum and sum in one). It computes its
+# tiles again in the backward pass.
 
 
 # %%
@@ -1333,8 +1335,8 @@ check(quiz_09, "quiz_09")
 # ## What you can do now
 #
 # You can say in bytes what attention and its cache will cost, and make both smaller: with a window, with shared heads,
-# in pieces. You know what an online softmax remembers, and why a rising maximum means rescaling. Your attention goes on
-# from a cache, with the mask aligned where it should be. And you can find out which kernel has computed it.
+# in pieces. You know what an online softmax keeps, and why a rising maximum means rescaling. Your attention continues
+# after a cache, with its mask aligned to the bottom right. And you can find out which kernel has computed it.
 #
 # **To read next**
 #

@@ -20,10 +20,10 @@
 # of its heads gives nearly all of its weight to the 6 of the input. Is that why it writes a 6? There is a way to find
 # out: switch this head off, and let the model write again.
 #
-# Attention is one of the few parts of a network that can be looked at. Every number in its matrix says how much one
+# Attention is one of the few parts of a network that can be read directly. Every number in its matrix says how much one
 # token takes from another. Here you learn to read such matrices, first made by hand, then those of that model, and to
-# test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them,
-# and nothing else.
+# test what you have read. At the end there is a hunt: eight attentions with one mistake in each. You can call them, but
+# you can't see their code.
 #
 # **You need** lessons 01 to 04 (above all weights, heads and the causal mask), and lesson 08 for what its model does.
 # Lesson 07's classes are given.
@@ -33,7 +33,7 @@
 # - name the patterns that heads often show, and write code that names them;
 # - follow attention through several layers, along the residual stream;
 # - ablate a head, and say from the loss what the model needs it for;
-# - find out what is wrong with an attention from the outside, by asking it the right questions.
+# - find out what is wrong with an attention from the outside, by calling it with the right inputs.
 #
 # **Time:** <!-- time -->. The plan: patterns → broken weights → a name for a pattern → a trained model's heads →
 # through the layers → what weights don't explain → the hunt → a quiz.
@@ -70,8 +70,8 @@ predict(
 # ## 1 · Patterns
 #
 # The heads of trained models show the same few patterns again and again. In the simplest, every token attends **to
-# itself**. Or **to all tokens alike**: the head takes the plain average. Or all attend to the **first token**,
-# whatever it is. Or each attends to its **neighbours**.
+# itself**. In others it attends **to all tokens alike** (the head takes the plain average), to the **first token**, or
+# to its **neighbours**.
 
 # %%
 seq_len = 5
@@ -86,8 +86,8 @@ print("to all alike", to_all_alike, sep="\n")
 # Difficulty 1 of 5
 #
 # The matrix in which all tokens attend to token 0. Many trained models have such heads. A row must sum to one, so a
-# head that finds nothing to fetch has to put its weight somewhere. The first token, which every position can see, is
-# a good place. It is called an *attention sink*.
+# head must put its weight somewhere, even if no token is of use to it. Every position can see the first token, so that
+# is a good place. It is called an *attention sink*.
 #
 # <details><summary>I fill the first row, and the check says that it should be the column</summary>
 #
@@ -116,8 +116,8 @@ check(first_token_pattern)
 # %% [markdown]
 # ### Spot the slip
 #
-# A page on attention makes the neighbour pattern as below. A third goes to the token before, a third to the token
-# itself, a third to the token after.
+# A tutorial makes the neighbour pattern as below. A third goes to the token before, a third to the token itself, a
+# third to the token after.
 
 # %%
 on_the_page = torch.zeros(seq_len, seq_len)
@@ -133,8 +133,8 @@ print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
 compare_guess("10_edge_row", round(on_the_page[0].sum().item(), 2))
 
 # %% [markdown]
-# No token comes before the first. Two neighbours are left, itself included, and each gets a third. The last row sums
-# to two thirds as well. Rows of attention weights sum to one. So every row is divided by the number of neighbours
+# No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to
+# two thirds as well. But rows of attention weights must sum to one. So every row is divided by the number of neighbours
 # that exist: halves at the ends, thirds in between.
 #
 # ### Exercise 2: `local_pattern`
@@ -237,19 +237,20 @@ for name, weights in suspects.items():
 compare_guess("10_accepted", len(accepted) - 1)
 
 # %% [markdown]
-# Five are refused, each with a word that tells where to look. One of the five, dropout, is normal in training. There,
+# Five are refused. Each message says which rule is broken. One of the five, dropout, is normal in training. There,
 # attention weights are often dropped at random and the others enlarged, so a row sums to one only on average. In eval
 # mode it is a mistake.
 #
-# Two are accepted. A matrix that shows the future and one that is far too sharp are perfectly good weights. They are
-# only not the right ones. To find such mistakes, you have to ask more: section 7.
+# Two are accepted. A matrix that shows the future and one that is far too sharp are valid weights. They are only not
+# the right ones. Such mistakes need more tests: section 7.
 #
 # ## 3 · A name for a pattern
 #
-# A model has dozens of heads, too many to look at each by eye. What could code look at? Some numbers that tell
-# patterns apart:
+# A model has dozens of heads, too many to look at one by one. What could code measure? Some numbers that tell patterns
+# apart:
 #
-# - the mean **entropy** of the rows (lesson 02): 0 if each row has one entry, ln T if it is uniform;
+# - the mean **entropy** of the rows (lesson 02): 0 if each row has all its weight on one key, ln T if all rows are
+#   uniform;
 # - the mean weight on the **diagonal**, and that in **column 0**;
 # - the mean weight **near** the diagonal.
 
@@ -311,7 +312,7 @@ print("largest distance from the uniform pattern: ", round((noisy - torch.ones(8
 #
 # <details><summary>Uniform weights come out as "local"</summary>
 #
-# Inside the band they look alike. What is outside of it?
+# Inside the band they look alike. What is outside it?
 #
 # </details>
 #
@@ -383,9 +384,9 @@ from lesson_07 import Transformer
 
 # %% [markdown]
 # `trained_dates()` looks for the two files `dates.safetensors` and `dates.json` beside this notebook. If you put your
-# own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary
-# folder: write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. It says which.
-# With your own model some numbers below will differ from those in the text.
+# own model from lesson 08 there, you will look into that one. (Lesson 08 writes the two files into a temporary folder:
+# write them to `"."` instead.) Otherwise it takes the course's, trained by the same cells. The next cell prints which
+# it is. With your own model some numbers below will differ from those in the text.
 
 # %%
 trained = trained_dates()
@@ -425,9 +426,9 @@ loss, share = measured(trained.pairs)
 print(f"{len(trained.pairs)} dates: loss {loss:.3f} nats, {share:.0%} right")
 
 # %% [markdown]
-# The weights are computed inside the model and thrown away. A hook gets hold of them, as in lesson 08. There are
-# three kinds of attention. In the encoder's, the written date attends to itself. In the decoder's own, the answer
-# attends to what it has so far. In the cross-attention, the answer attends to the written date.
+# The weights are computed inside the model and thrown away. A hook keeps them, as in lesson 08. There are three kinds
+# of attention. In the encoder's, the written date attends to itself. In the decoder's own, the answer attends to the
+# part written so far. In the cross-attention, the answer attends to the written date.
 
 
 # %%
@@ -465,8 +466,9 @@ for kind, weights in inside.items():
 # %% [markdown]
 # Twenty-four matrices. Look at them yourself. At the top choose the kind of attention. The small matrices are the
 # heads, a line for each layer, both counted from 0; with the arrow keys you go from one to the next. The large one is
-# the head that is chosen: move in it to read how much each query gives to each key. Below each head is the pattern
-# that it is most like, and how much of its weight it shares with it. A head that shares 0.9 or more has that pattern.
+# the head that is chosen: move in it to read how much each query gives to each key. Below each head is the pattern that
+# it is most like, and how much of its weight it shares with it. From 0.9 on, you may say that the head has this
+# pattern.
 
 # %% role="draw"
 from grader.views import HeadExplorer
@@ -479,13 +481,13 @@ HeadExplorer({kind: (inside[kind], *names) for kind, names in tokens.items()})
 # Take your time with it. Some questions:
 #
 # 1. *Cross, layer 1:* go down the rows of head 0. Does each character of the answer attend to what it is read from?
-#    Mind that row i holds what the decoder was *given*; it is about to write the next character. Which rows are less
-#    clear, and why may that be? (The month is read from several letters.)
+#    Note that row i belongs to the character that the decoder was *given*; here it writes the next one. Which rows
+#    are less clear, and why may that be? (The month is read from several letters.)
 # 2. *Decoder:* why is the upper right half of every matrix dark? Why does the first row always have the same weight?
-# 3. *Encoder:* which heads are easy to put in words? Be honest.
+# 3. *Encoder:* which heads are easy to describe in words? Be honest.
 #
-# Few of them are. In large models some heads show the patterns of section 1 rather cleanly, and papers print those.
-# In this small one hardly any head does, and still all dates are right. An unclear matrix is no sign of a mistake.
+# Few of them are. In large models some heads show the patterns of section 1 clearly, and papers print those. In this
+# small model hardly any head does, and still all dates are right. An unclear matrix is no sign of a mistake.
 #
 # What does your classifier say? Here it names the eight heads of the encoder, and beside them those of the same model
 # before its training.
@@ -499,9 +501,9 @@ for my_layer in range(len(my_untrained)):
     print(f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]])
 
 # %% [markdown]
-# Nearly all of them are "other". Before training the weights are close to uniform, and your tolerance decides whether
-# that is close enough for a name. After it they are different, and what a head does has no name in our list of five.
-# There is nothing wrong with that.
+# After training all of them are "other". What such a head does has no name in our list. There is nothing wrong with
+# that. Before training the weights are close to uniform. Your tolerance decides whether that is close enough for the
+# name.
 #
 # ## 5 · Through the layers
 #
@@ -525,19 +527,19 @@ print("layer 1 · layer 0, row of token 2:", row.tolist())
 compare_guess("10_arrives", f"token {row.argmax()}")
 
 # %% [markdown]
-# In layer 1, token 2 attends to token 1. But token 1 had fetched token 0 in layer 0. What arrives is token 0, and the
-# matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer 0 is the
-# rightmost factor: it works on the tokens first.
+# In layer 1, token 2 attends to token 1. But in layer 0 token 1 got all its content from token 0. What arrives is token
+# 0, and the matrix of layer 1 has a zero there. A weighted sum of weighted sums is a **product of the matrices**. Layer
+# 0 is the rightmost factor: it works on the tokens first.
 #
-# One thing is missing. Around every attention goes a residual, x + attention(x). So each position has a vector that
+# One thing is missing. Every attention has a residual around it, x + attention(x). So each position has a vector that
 # runs through all layers, and each sub-layer only adds to it. It is called the **residual stream**. (In our post-norm
 # model each sum is normalised too.) Part of what token 1 holds in layer 1 is still token 1. So each matrix A is
 # replaced by half of itself and half of the identity:
 #
 # $$R = \tfrac{1}{2}(A + I), \qquad \text{rollout} = R_{L-1} \cdots R_1\, R_0$$
 #
-# This is **attention rollout** (Abnar and Zuidema 2020). If rows of A sum to one, so do those of R. Normalise them
-# if they may not.
+# This is **attention rollout** (Abnar and Zuidema 2020). If rows of A sum to one, so do those of R. If they might not,
+# normalise them.
 
 # %%
 halves = [(layer + torch.eye(3)) / 2 for layer in (layer_0, layer_1)]
@@ -598,15 +600,15 @@ for my_axes, (my_name, my_matrix) in zip(my_panels, my_matrices.items(), strict=
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* three 13 × 13 grids, the characters of "6 August 1939" along both sides. In both layers two
-# blocks are brighter. The characters of the year attend to one another, some letters of the month to its A. In the
-# rollout the diagonal is the brightest, and the rest is flatter than in either layer.
+# *The picture in words:* three 13 × 13 grids, the characters of "6 August 1939" along both sides. In both layers the
+# characters of the year attend to one another, and some letters of the month to its A. In the rollout the diagonal is
+# the brightest, and the rest is flatter than in either layer.
 #
 # By the residuals alone a quarter of each position is still itself, so the diagonal stays bright. Off it the rollout
 # is flatter: a weighted sum of weighted sums evens out.
 #
-# Rollout is a rule of thumb. It averages the heads. It takes the residual for exactly one half. It knows nothing of
-# values, norms and feed-forward layers.
+# Rollout is only an estimate. The heads were averaged. The residual counts as exactly one half. Values, norms and
+# feed-forward layers are left out.
 #
 # ## 6 · What the weights do not explain
 #
@@ -667,8 +669,8 @@ compare_guess("10_switched_off", "the right date" if written == answer else wron
 #
 # ### Different weights, the same output
 #
-# Even within one head the weights can be different ones. Below, tokens 0 and 2 have the same value vector. Two
-# matrices that couldn't look more different:
+# Even within one head other weights can give the same output. Below, tokens 0 and 2 have the same value vector. The two
+# matrices look very different:
 
 # %%
 values = torch.tensor([[1.0, 2.0], [0.0, 5.0], [1.0, 2.0]])
@@ -678,9 +680,8 @@ print(f"largest difference of the weights: {(one - another).abs().max():.1f}")
 print(f"largest difference of the outputs: {(one @ values - another @ values).abs().max():.1f}")
 
 # %% [markdown]
-# That isn't a special case. With T keys a row has T weights, and what comes out has D numbers. If the keys outnumber
-# D + 1 and no weight is zero, other weights with the very same output always exist: there are fewer equations than
-# unknowns.
+# That isn't a special case. With T keys a row has T weights, and the output has D numbers. If the keys outnumber D + 1
+# and no weight is zero, other weights with the very same output always exist: there are fewer equations than unknowns.
 #
 # ### Head by head
 #
@@ -702,9 +703,9 @@ print(f"the fewest dates right: {min(share for _, share in ablated.values()):.0%
 compare_guess("10_nine_of_ten", sum(share >= 0.9 for _, share in ablated.values()))
 
 # %% [markdown]
-# So is no head of any use? The share of right dates can't tell. It is near its ceiling: a character counts as right
-# whether the model is sure of it or not. The **loss** notices the difference. The table says how many times as large
-# it is when the head is ablated. 1 means no change.
+# So is no head of any use? The share of right dates can't tell. A character counts as right whether the model is sure
+# of it or not. The **loss** shows the difference. The table says how many times as large it is when the head is
+# ablated, in whole numbers. 1 means hardly any change.
 
 # %%
 whole = measured(trained.pairs)[0]
@@ -802,9 +803,9 @@ axes.set_title("Each head ablated, one at a time")
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; upwards their
-# ablation costs more. If sharp meant important, the points would rise to the right. They don't. The highest point, an
-# encoder head, is in the middle. The sharpest heads, all of the cross-attention, lie at 2 to 3.
+# *The picture in words:* 16 points. From left to right the heads get sharper, from 0.3 to above 0.6; the higher a
+# point, the more the ablation costs. If sharp meant important, the points would rise to the right. They don't. The
+# highest point, an encoder head, is in the middle. The three sharpest heads, all of the cross-attention, lie at 2 to 3.
 #
 # Sharpness alone doesn't tell which heads the model needs.
 #
@@ -834,12 +835,12 @@ how_much = "at least five times" if ratio >= 5 else "about" if ratio > 0.8 else 
 compare_guess("10_together", f"by {how_much} this total")
 
 # %% [markdown]
-# Together the encoder's heads cost more than ten times as much. While one is missing, others do its work. Without the
-# cross-attention nothing of the date gets through, and no answer is right. And the decoder does almost as well
-# without its own attention.
+# Together the encoder's heads cost more than ten times as much. If one is missing, others can do its work. Without the
+# cross-attention nothing of the date gets through, and no answer is right. And the decoder does almost as well without
+# its own attention.
 #
 # An ablation has limits too. It says what *this* model needs. Trained without the head, it might have found another
-# way. And zeros are an input that the next layers have never met. Some put the head's mean output there instead.
+# way. And the next layers were never trained with zeros there. Some authors put the head's mean output there instead.
 #
 # ### The position is not the character
 #
@@ -854,9 +855,10 @@ half = (spread + torch.eye(seq_len)) / 2
 print(f"of its own character: {(half @ half)[0, 0]:.2f}   of all others together: {1 - (half @ half)[0, 0]:.2f}")
 
 # %% [markdown]
-# **So what are weights good for?** For ideas, and for mistakes. A matrix can show at a glance that padding gets
-# weight or that the future is visible. It can suggest that a head copies years. To *know* it, change something and
-# see what happens: ablate the head, swap the character, exchange the weights. That is what the next section is about.
+# **So what are weights good for?** For getting ideas and for finding mistakes. A matrix can show at a glance that
+# padding gets weight or that the future is visible. It can suggest that a head copies years. To *know* it, change
+# something and see what happens: ablate the head, swap the character, exchange the weights. That is what the next
+# section is about.
 #
 # ## 7 · The hunt
 #
@@ -873,9 +875,9 @@ print(*boxes)
 print(boxes["alder"])
 
 # %% [markdown]
-# What you need is a kit of **probes**: small experiments, each of which asks one question. Two sequences of five
-# tokens and four weight matrices will serve as input. Each probe is shown on the right attention. Some are also shown
-# on one whose mistake is no secret: it forgets the mask.
+# What you need is a kit of **probes**: small experiments, each of which answers one question. Two sequences of five
+# tokens and four weight matrices are the input. Each probe is shown on the right attention. Some are also shown on
+# `forgets_the_mask`. You know its mistake.
 
 # %%
 torch.manual_seed(11)
@@ -901,8 +903,8 @@ def difference(a, b):
 
 
 # %% [markdown]
-# **Probe 1, `sums`: what sums to one?** Rows of weights do. If something else does, look at the axis of the softmax,
-# or at what came after it.
+# **Probe 1, `sums`: what sums to one?** Rows of weights should. If they don't, look at the axis of the softmax, or at
+# what came after it.
 
 
 # %%
@@ -940,14 +942,13 @@ print("forgets the mask")
 influence(forgets_the_mask)
 
 # %% [markdown]
-# The right one is a triangle. A triangle with one more diagonal, a full square, a triangle the other way round, a
-# matrix that looks torn: each has its own cause. *Torn* means that numbers of one token ended up in another token's
-# place.
+# The right one is a triangle. A triangle with one more diagonal, a full square, an inverted triangle, a matrix that
+# looks torn: each has its own cause. *Torn* means that numbers of one token ended up in another token's place.
 #
-# **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and
-# together with another one. Many a model is only ever tested with a batch of one. Write the probe: `ask` is all you
-# need. Then test it, because a probe that can't find anything is worthless: `mixes_sequences` adds a little of each
-# sequence to the other.
+# **Probe 3, yours: does a sequence depend on the rest of its batch?** It should give the same output alone and together
+# with another one. Many models are only tested with a batch of one. Write the probe: `ask` is all you need. Then test
+# it, because a probe that can't find anything is worthless: `mixes_sequences` adds a little of each sequence to the
+# other.
 #
 # <details><summary>How do I start?</summary>
 #
@@ -981,11 +982,11 @@ predict(
 
 
 # %% [markdown]
-# **Probe 4, `matters`: which weight matrices matter, and for what?** Exchange one at a time. `w_q` and `w_k` should
+# **Probe 4, `matters`: which weight matrices matter, and for what?** Replace one at a time. `w_q` and `w_k` should
 # change weights and output; `w_v` and `w_o` the output only.
 #
-# It has a second use: with a **single token** there is nothing to choose from. Its weight is 1, whatever the scores
-# are, and the output is that token's value, projected. What *then* changes the output is what the value is made of.
+# It has a second use: a **single token** can attend only to itself. Its weight is 1, whatever the scores are, and the
+# output is that token's value, projected. What *then* changes the output is what the value is made of.
 
 
 # %%
@@ -1004,8 +1005,8 @@ matters(right, seq_len=1)
 # %% [markdown]
 # **Probe 5, `compared`: what is right, and when?** Compare weights and output with those of the right attention, with
 # three heads and with one. If the weights are right and the output is not, the mistake lies after the softmax. If all
-# is well with one head, it has to do with heads: with one head √head_dim is √d_model, and there is nothing to split
-# or merge.
+# is right with one head, the mistake has to do with heads: with one head √head_dim is √d_model, and there is nothing to
+# split or merge.
 
 
 # %%
@@ -1019,7 +1020,7 @@ compared(forgets_the_mask)
 
 # %% [markdown]
 # **Probe 6, `entropies`: too sharp or too flat?** The entropy of the last row, in which every token is visible, for
-# each head, beside the right one. (No entropy means: not a row that sums to one.)
+# each head, beside the right one. ("none" means that the row doesn't sum to one.)
 
 
 # %%
@@ -1034,8 +1035,8 @@ def entropies(attention):
 entropies(forgets_the_mask)
 
 # %% [markdown]
-# In its last row the one without a mask is right: there, every token *may* be seen. A probe that finds nothing is an
-# answer too.
+# In its last row `forgets_the_mask` is right: there, every token *may* be seen. A probe that finds nothing tells you
+# something too.
 #
 # And probe 3? Compare yours with the course's version, `company`.
 
@@ -1079,18 +1080,18 @@ compare_guess(
 # | `merge-without-transpose` | merged by a reshape alone |
 # | `one-head-only` | `num_heads` is ignored |
 # | `no-output-projection` | w_o isn't applied |
-# | `batch-mixed` | the sequences of a batch get into each other |
+# | `batch-mixed` | the output of a sequence depends on others in the batch |
 #
-# Run all probes on a box, then read them together. Some boxes give themselves away at once, others need two or three
-# answers. You may write more probes of your own. A good test of a suspicion: write the mistake yourself, like
-# `forgets_the_mask` above, and compare.
+# Run all probes on a box, then read them together. For some boxes one probe is enough. Others need two or three. You
+# may write more probes of your own. A good test of a suspicion: write the mistake yourself, like `forgets_the_mask`
+# above, and compare.
 #
 # Each box earns one point. In the cell with the dict write nothing but the dict: the grader has no boxes.
 #
 # <details><summary>I don't know where to start</summary>
 #
 # Take one box and write down, probe by probe, what differs from the right attention. Then go down the list of ids,
-# and ask of each: *would* it have shown that? Cross out all that would not.
+# and cross out each mistake that would *not* have shown this.
 #
 # </details>
 #
@@ -1103,7 +1104,7 @@ compare_guess(
 #
 # <details><summary>Everything looks right</summary>
 #
-# Then it is wrong only in circumstances that you haven't tried. Another number of heads? More than one sequence?
+# Then it is wrong only in cases that you haven't tried. Another number of heads? More than one sequence?
 #
 # </details>
 
@@ -1144,8 +1145,8 @@ bug_hunt = {
 check(bug_hunt, "bug_hunt")
 
 # %% [markdown]
-# Look back at how you found them. No shape gave any of them away, and few matrices did. What did was a question
-# with two possible answers: *if it were right, then …* Your kit works on other people's attention too, and on yours.
+# Look back at how you found them. No shape showed a mistake, and few matrices did. You found them with one question:
+# *if it were right, what would I see?* Your kit works on other people's attention too, and on yours.
 #
 # ## 8 · Quiz
 #
@@ -1180,7 +1181,7 @@ check(bug_hunt, "bug_hunt")
 #    - c. the head is an important one;
 #    - d. in this head, nine tenths of the weighted sum come from the value vector of that position.
 # 8. `sink` (a letter): a head of a trained model puts nearly all weight on the first token, everywhere. If it is
-#    ablated, the loss stays as it was. Which story fits best?
+#    ablated, the loss stays as it was. Which explanation fits best?
 #    - a. each row has to sum to one, so it puts its weight where the value adds little;
 #    - b. the first token is the most important one;
 #    - c. a causal mask leaves it no choice;
@@ -1255,12 +1256,11 @@ check(quiz_10, "quiz_10")
 # ## Two parts of the paper that are left
 #
 # The paper trained its model with **label smoothing**. The target is not all 1 on the right token: a tenth of it is
-# spread over the vocabulary. So the model stays a little less sure of itself, its loss never gets to zero, and what
-# it writes gets better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
+# spread over the vocabulary. So the model stays a little less sure, and its loss never gets to zero. But what it writes
+# gets better. (In PyTorch: `F.cross_entropy(..., label_smoothing=0.1)`.)
 #
-# And it wrote with **beam search**. Greedy decoding takes the likeliest next token, and can't take it back. A beam of
-# 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the end the
-# likeliest whole wins. A long text has a small probability, so its score is corrected for length.
+# And the paper decoded with **beam search**. Greedy decoding takes the likeliest next token. It can't change it later.
+# A beam of 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the
+# end it takes the likeliest complete text. A long text has a small probability, so its score is corrected for length.
 #
-# **Next:** in lesson 11 you build what people talk to today, a decoder alone, and make it write. You will recognise
-# every line.
+# **Next:** in lesson 11 you build a decoder alone, the kind of model that people chat with today, and make it write.

@@ -374,8 +374,8 @@ EXERCISE = Exercise(
             "mask-aligned-to-top-left",
             "the mask counts the new tokens from 0, as if nothing came before them.",
             (
-                "Print your mask for one new token after four old ones. How many True should its only row hold?",
-                "The first new token is not token 0. Which position has it, and by how many columns is the triangle "
+                "Print your mask for one new token after four old ones. How many keys should its only row show?",
+                "The first new token is not token 0. What is its position, and by how many columns is the triangle "
                 "shifted?",
             ),
             (variant(lambda first: _top_left),),
@@ -383,7 +383,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "cache-not-used",
-            "the cache grows, but the new tokens look at each other only, not at what is in it.",
+            "the cache grows, but the new tokens attend only to each other, not to what is in it.",
             (
                 "Change the cache that you hand over. Does the output change?",
                 "Which keys and values does your attention get: the new ones or all?",
@@ -392,10 +392,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "new-tokens-not-seen",
-            "after a cache the new tokens look at the cache only, not at each other and themselves.",
+            "after a cache the new tokens attend only to the cache, not to each other and themselves.",
             (
                 "Change the new key and value. Does the output change?",
-                "In which order do you attend and append? A token may look at itself.",
+                "In which order do you attend and append? A token may attend to itself.",
             ),
             (variant(_all_later, seen=_old),),
         ),
@@ -404,7 +404,7 @@ EXERCISE = Exercise(
             "the cache doesn't grow: old or new keys and values are missing from it.",
             (
                 "Call it three times, one token each, and print the shape of the cache after each call.",
-                "What you attend to and what you hand back are the same two tensors, all tokens so far.",
+                "What you attend to and what you hand back are the same two tensors, for all tokens so far.",
             ),
             NOT_EXTENDED,
         ),
@@ -439,7 +439,7 @@ EXERCISE = Exercise(
             "mask-inverted",
             "the mask is inverted: what should be seen is hidden, and what should be hidden is seen.",
             (
-                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
                 "True means: may attend. Which tokens may the first one see?",
             ),
             (
@@ -453,7 +453,7 @@ EXERCISE = Exercise(
             "one-future-token-visible",
             "every token sees one token of its future.",
             (
-                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
                 "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
             ),
             (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)),),
@@ -462,7 +462,7 @@ EXERCISE = Exercise(
             "diagonal-hidden",
             "a token doesn't see itself.",
             (
-                "Print your mask for a prompt of three tokens. How many True has its first row?",
+                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
                 "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
             ),
             (
@@ -474,7 +474,7 @@ EXERCISE = Exercise(
             "mask-shifted-backwards",
             "the triangle of the mask is moved to the left; after a cache it has to move to the right.",
             (
-                "Print your mask for one new token after four old ones. How many True should its only row hold?",
+                "Print your mask for one new token after four old ones. How many keys should its only row show?",
                 "A positive diagonal of `tril` shows more columns, a negative one fewer. Which one do you need?",
             ),
             (

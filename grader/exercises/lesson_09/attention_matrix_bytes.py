@@ -41,7 +41,7 @@ EXERCISE = Exercise(
             "heads-forgotten",
             "every head has a matrix of its own, but the number of heads changes nothing.",
             (
-                "What is the shape of the weights in lesson 03? How many axes has it?",
+                "What is the shape of the weights in lesson 03? How many axes does it have?",
                 "Is each of the four arguments used?",
             ),
             recognise=matches_any(
@@ -88,7 +88,7 @@ EXERCISE = Exercise(
             "one-table-only",
             "that is a single matrix: neither the heads nor the sequences of the batch count.",
             (
-                "What is the shape of the weights in lesson 03? How many axes has it?",
+                "What is the shape of the weights in lesson 03? How many axes does it have?",
                 "Is each of the four arguments used?",
             ),
             recognise=matches_any(

@@ -153,7 +153,7 @@ EXERCISE = Exercise(
             "sequences of the batch get mixed up: the output of one depends on another.",
             (
                 "Call it with one sequence, then with the same sequence in a batch. Its output should stay the same.",
-                "Follow the batch axis through every line. Nothing may be summed, shared out or picked along it: it "
+                "Follow the batch axis through every line. Nothing may be summed, normalised or picked along it: it "
                 "is only carried along. (`.T` and `transpose(0, 1)` move it: count axes from the end.)",
             ),
             MIXED,
@@ -203,7 +203,7 @@ EXERCISE = Exercise(
             "scores-transposed",
             "rows and columns of the scores are swapped: a row belongs to a key, and it should belong to a query.",
             (
-                "Who asks in row i of your scores, and who is asked?",
+                "Does row i of your scores belong to a query or to a key?",
                 "Which of the two factors gives a product of matrices its rows?",
             ),
             (variant(scores=lambda q, k: k @ q.mT),),
@@ -212,7 +212,7 @@ EXERCISE = Exercise(
             "attention-transposed",
             "the weights are transposed before the values are mixed, so a row doesn't sum to one.",
             (
-                "Sum the weights that meet the values over their last axis. What should every entry be?",
+                "Sum the weights that you multiply by the values over their last axis. What should every entry be?",
                 "Row i of the output is a mixture for query i. Which row of the weights belongs to it?",
             ),
             (variant(mix=lambda w, v: w.mT @ v),),

@@ -218,7 +218,7 @@ EXERCISE = Exercise(
             "keys-averaged",
             "the heads of keys (or values) are averaged or added up; each group should read one of them.",
             (
-                "How many different keys does the last query head meet? And in your code?",
+                "How many different keys should the last query head read? And in your code?",
                 "No two heads of keys are ever mixed. Sharing means that several queries read the same one.",
             ),
             tuple(
@@ -229,7 +229,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "queries-averaged",
-            "the query heads of a group are averaged or added up; each of them asks for itself.",
+            "the query heads of a group are averaged or added up; each of them needs scores of its own.",
             (
                 "Two query heads of one group differ. Should their outputs be the same?",
                 "Keys and values are shared, queries are not. How many query heads go into your scores?",

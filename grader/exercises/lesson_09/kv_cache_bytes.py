@@ -55,9 +55,9 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "key-or-value-forgotten",
-            "that is the half of it: two tensors of this size are kept.",
+            "that is half of it: two tensors of this size are kept.",
             (
-                "What does a later token need of an earlier one? Name the things.",
+                "Which vectors of an earlier token does a later one need?",
                 "The query of an earlier token is never used again. Which two other vectors are?",
             ),
             recognise=matches_any(_held),
@@ -80,7 +80,7 @@ EXERCISE = Exercise(
             "factor-forgotten",
             "one of the arguments changes nothing.",
             (
-                "Double one argument after the other. Does your number double each time?",
+                "Double the arguments one by one. Does your number double each time?",
                 "Every layer, every head, every sequence and every token keeps its own.",
             ),
             recognise=matches_any(
@@ -106,7 +106,7 @@ EXERCISE = Exercise(
             "queries-kept",
             "three tensors are counted; two are kept.",
             (
-                "What does a later token need of an earlier one? Name the things.",
+                "Which vectors of an earlier token does a later one need?",
                 "The query of an earlier token is never used again.",
             ),
             recognise=matches_any(lambda **of: 3 * _held(**of)),

@@ -270,9 +270,9 @@ def _walks(weight: float) -> Part:
         short, long = (session.cases[name] for name in (FEW, FEW_LONGER))
         return Finding(
             "one-go",
-            f"Your code asks torch for {_operations(session)[0]} operations with {short.sizes['Tk']} keys and for "
+            f"Your code runs {_operations(session)[0]} torch operations with {short.sizes['Tk']} keys and for "
             f"{_operations(session)[1]} with {long.sizes['Tk']}, in blocks of {short.args['block_size']}: more keys "
-            "are more blocks, so a walk over blocks of keys would take more.",
+            "are more blocks, so a loop over blocks of keys would take more.",
         )
 
     return Part("walks over blocks of keys", weight, judge)
@@ -296,7 +296,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "no-rescaling",
-            "what earlier blocks left was counted with another maximum, and it is added to the new block's as it is.",
+            "the sums of earlier blocks hold an old maximum, and the new block is added without rescaling.",
             (
                 "Follow one row through two blocks, the larger scores in the second. Which maximum is in the "
                 "exponentials of the first block, which in those of the second?",
@@ -315,7 +315,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "last-block-lost",
-            "the last keys are never looked at.",
+            "the last keys are never read.",
             (
                 "How many blocks do 7 keys make with blocks of 3? How many does your loop make?",
                 "A slice may reach past the end. So the loop may start a last block, however short it is.",
@@ -333,7 +333,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "never-divided",
-            "the values are mixed with exponentials that nobody divides by their sum.",
+            "the values are mixed with exponentials that are never divided by their sum.",
             ("What do the weights of one query sum to?", "Something that you kept has not been used yet."),
             (walk(step(), divide=False),),
         ),
@@ -348,7 +348,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "maximum-not-kept",
-            "the running maximum is never updated, so what earlier blocks left is lost.",
+            "the running maximum is never updated, so the sums of earlier blocks are lost.",
             (
                 "Print the running maximum in every round. Does it change?",
                 "At the end of a round the new maximum becomes the old one. Which line does that?",
@@ -366,9 +366,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "values-not-cut",
-            "every block meets the values of the first block.",
+            "every block is multiplied by the values of the first block.",
             (
-                "Print the values that meet a block of scores, in every round. Should they be the same each time?",
+                "Print the values that are multiplied in every round. Should they be the same each time?",
                 "Keys and values belong together: where one is cut, the other is cut too.",
             ),
             (_first_values,),
@@ -417,7 +417,7 @@ EXERCISE = Exercise(
             "the output is right, but the queries are cut, not the keys: each query still sees all keys at once.",
             (
                 "That was the exercise before. Which tensors have a row for each key?",
-                "Here each query should meet one block of keys after the other, and remember three things in between.",
+                "Here each query should get one block of keys after the other, and three things are kept in between.",
             ),
             recognise=_queries_instead,
         ),

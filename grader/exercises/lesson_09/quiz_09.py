@@ -19,7 +19,7 @@ QUESTIONS = (
         "table_entries",
         lambda: 12 * 1000 * 1000,
         0,
-        "Each head has a matrix. How many rows has it, and how many columns?",
+        "Each head has a matrix. How many rows and how many columns does it have?",
         wrong=written(
             {
                 1000000.0: "That is one head.",
@@ -33,7 +33,7 @@ QUESTIONS = (
     shape(
         "batched_shape",
         lambda: (4, 10, 6),
-        "The batch axis is carried along, every token keeps its place. Whose width does a mixture of values have?",
+        "The batch axis stays, and so do the tokens. Whose width does a mixture of values have?",
         wrong={
             "(4, 10, 8)": "That is the width of queries and keys. What is mixed?",
             "(4, 10, 16)": "That is the width of x. What is mixed?",
@@ -45,7 +45,7 @@ QUESTIONS = (
     shape(
         "chunk_scores",
         _chunk_scores,
-        "The queries are cut, the keys are not. Which axes are carried along?",
+        "The queries are cut, the keys are not. Which axes stay as they are?",
         wrong={
             "(2, 8, 16, 16)": "How many keys does a query in this chunk see?",
             "(2, 8, 100, 300)": "That is the whole matrix. How many of its rows are made at a time?",
@@ -74,7 +74,7 @@ QUESTIONS = (
         "factor",
         lambda: math.exp(3 - 5),
         0.0055,
-        "What was summed holds exp(s − 3) for every score s so far; it should hold exp(s − 5). What lies between?",
+        "The sum holds exp(s − 3) for every score s so far. It should hold exp(s − 5). Which factor is missing?",
         wrong=written(
             {
                 7.39: "That would make it larger. The maximum that is subtracted has grown.",
@@ -93,7 +93,7 @@ QUESTIONS = (
         "First block: its maximum, then exp(score − maximum) twice. Second block: rescale that sum, then add two more.",
         wrong=written(
             {
-                3.14: "The first block's sum was counted with another maximum.",
+                3.14: "The first block's sum was computed with another maximum.",
                 2.0: "That is the sum after the first block.",
                 1.14: "That is the second block alone.",
                 10.39: "Every exponential has the maximum of the row subtracted.",
@@ -108,7 +108,7 @@ QUESTIONS = (
         "8e3db39b1e73",
         "One chunk's scores have chunk_size rows. What are its columns, and how many of them are there now?",
         wrong={
-            "a": "A chunk has as many rows as before. Has it as many columns?",
+            "a": "A chunk has as many rows as before. Does it have as many columns?",
             "c": "That is the whole matrix. How much of it is there at a time?",
             "d": "There are more chunks, but they come one after the other. What grows in each of them?",
         },
@@ -120,7 +120,7 @@ QUESTIONS = (
         "Without the cache, what would have to be computed again for the tokens that were there before?",
         wrong={
             "a": "A cache takes memory. What does it give for it?",
-            "b": "The new token's query meets every key, and the row needs a softmax as before.",
+            "b": "The new token's query is still multiplied by every key.",
             "d": "Later tokens are hidden with a cache and without.",
         },
     ),
@@ -128,7 +128,7 @@ QUESTIONS = (
         "first_of_three",
         "abcd",
         "418013de0ea0",
-        "Number all five tokens from 0. Which number has the first new one, and which tokens are not later than it?",
+        "Number all five tokens from 0. Which one is the first new one, and which tokens are not later than it?",
         wrong={
             "a": "That is what a triangle aligned to the top left says. The new token is not token 0.",
             "c": "Two of those come after it.",

@@ -62,7 +62,7 @@ def _first_keys(seq_len: int, window: int) -> Tensor:
     return (at < window) & (at <= at.unsqueeze(-1))
 
 
-ROW = "Print the mask for 6 tokens and a window of 3. How many True should the last row hold, and where?"
+ROW = "Print the mask for 6 tokens and a window of 3. How many keys should the last row show, and which?"
 
 EXERCISE = Exercise(
     name="sliding_window_mask",
@@ -173,7 +173,7 @@ EXERCISE = Exercise(
             "the tokens are cut into blocks of the window's length, and see nothing of the block before.",
             (
                 "Look at row 3 of your mask for a window of 3. Which keys does it show?",
-                "A window moves on by one with every token. What jumps in your code?",
+                "A window moves on by one with every token. What moves by more than one in your code?",
             ),
             (_blocks,),
         ),
@@ -191,7 +191,7 @@ EXERCISE = Exercise(
             MASK_AS_CONDITION,
             symptom="Python's `and`, `or`, `not` and chains as in `a < b < c` need one True or False; a mask is many.",
             hints=(
-                "Do two comparisons meet in one line of yours? A chain of them holds a hidden `and`.",
+                "Does one line of yours hold two comparisons? A chain of them has a hidden `and`.",
                 "Masks are negated and combined entry by entry. Which operators do that?",
             ),
         ),

@@ -16,7 +16,7 @@ PROBES: dict[str, dict[str, str]] = {
         "less": "with {} the rows would sum to less than one, all but the last",
         "first row empty": "with {} the first row of the weights would sum to zero, and every other row to one",
         "last row empty": "with {} the last row of the weights would sum to zero, and every other row to one",
-        "one table": "with {} there would be a single table of weights, not one for each head",
+        "one table": "with {} there would be a single matrix of weights, not one for each head",
     },
     "influence": {
         "past": "with {} no output would change when a later token is changed",
@@ -24,7 +24,7 @@ PROBES: dict[str, dict[str, str]] = {
         "one ahead": "with {} an output would change with the next token, but not with those after it",
         "later": "with {} outputs would change with later tokens, and not with earlier ones",
         "itself hidden": "with {} the first output would change with no token at all",
-        "torn": "with {} the table would look torn: an output changes with one later token and not with the next",
+        "torn": "with {} the matrix would look torn: an output changes with one later token and not with the next",
     },
     "company": {
         "same": "with {} a sequence would come out the same alone and in a batch",
@@ -50,7 +50,7 @@ PROBES: dict[str, dict[str, str]] = {
     },
     "matters, with a single token": {
         "value and output": "with {} a single token's output would still depend on w_v and w_o, as it should",
-        "key and output": "with {} a single token's output would depend on w_k, though there is nothing to choose from",
+        "key and output": "with {} a single token's output would depend on w_k, though its weight is always 1",
         "output": "with {} a single token's output would depend on w_o alone",
         "value": "with {} a single token's output would depend on w_v alone",
         "nothing": "with {} a single token's output would depend on no matrix at all",

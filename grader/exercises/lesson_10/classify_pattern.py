@@ -261,7 +261,7 @@ def _local_called_uniform(session: Session) -> bool:
 MISTAKES = (
     Mistake(
         "argmax-only",
-        "only the place of each row's largest weight counts, not how large it is.",
+        "only the place of each row's largest weight counts, not its size.",
         (
             "Try a row such as [0.4, 0.2, 0.2, 0.2]: its largest weight comes first. Does it attend to that token?",
             "How large are the weights of a diagonal head on its diagonal, with 5 % of anything mixed in?",
@@ -272,7 +272,7 @@ MISTAKES = (
         "uniform-called-local",
         "uniform weights are called local: the band has all neighbours in it, and all other tokens too.",
         (
-            "What of a local pattern is not true of a uniform one? Look outside the band.",
+            "How does a local pattern differ from a uniform one? Look outside the band.",
             "Test for uniform first; or ask how much weight lies within the band.",
         ),
         recognise=_uniform_called_local,
@@ -288,7 +288,7 @@ MISTAKES = (
     ),
     Mistake(
         "one-radius-only",
-        "of the two radii of a local pattern only one is known.",
+        "of the two radii of a local pattern only one is found.",
         (
             "Make a band of radius 1 and one of radius 2 with `local_pattern`. What does your function say?",
             "Local means a band of radius 1 *or* 2. How many of the two does your code ask for?",
