@@ -21,7 +21,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
 ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
-.PHONY: start test test-other-user test-container test-oldest mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-samples test-other-user test-container test-oldest mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -29,6 +29,9 @@ start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unles
 
 test: $(STAMP)  ## every check of the project
 	$(BIN)/python tests/stages.py $(ARGS)
+
+test-samples: $(STAMP)  ## every sample submission, in the learner's process and behind the judge's pipe
+	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py $(ARGS)
 
 test-other-user: $(STAMP)  ## all of the judge's tests as nobody, or as root for anybody else
 	OMP_NUM_THREADS=1 $(BIN)/python tests/another_user.py $(BIN)/python -m pytest -q -p no:cacheprovider tests/judge $(ARGS)
