@@ -90,13 +90,13 @@ print("one-hot times table:", one_hot @ table)
 print("row 2:              ", table[2])
 
 # %% [markdown]
-# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows
-# whose ids occur in the batch get one. But no program multiplies by all those zeros: PyTorch's `nn.Embedding` looks
-# rows up.
+# That is why the table counts as a layer with weights: its gradient is that of a matrix product. Only the rows whose
+# ids occur in the batch get a gradient other than 0. But no program multiplies by all those zeros: PyTorch's
+# `nn.Embedding` looks rows up.
 #
-# Now in the sizes of a real model. A batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
-# sentence; vectors 512 wide; 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den Mann";
-# lesson 07 sends it through a whole Transformer. The other rows are drawn.
+# Now the sizes of a real model: a batch of 128 sentences, 28 tokens in each source sentence and 29 in each target
+# sentence; vectors 512 wide; 10 000 words. Row 0 is a real pair, "the dog bites the man" and "der Hund beißt den
+# Mann"; lesson 07 sends it through a whole Transformer. The other rows are random.
 
 # %%
 torch.manual_seed(0)
@@ -139,7 +139,7 @@ print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4
 #
 # <details><summary>The shape is (V, B, T)</summary>
 #
-# Then your index picks columns. What precedes the comma in square brackets, or is there a comma at all?
+# Then your index picks columns. Is there a comma in your square brackets, and what stands before it?
 #
 # </details>
 
@@ -198,8 +198,8 @@ compare_guess("06_dog", "yes" if torch.allclose(biting, bitten, atol=1e-5) else 
 
 # %% [markdown]
 # Compare the two blocks. "dog" gets the same output whether it bites or is bitten. Both occurrences of "the" have the
-# same output, too: nobody who reads it could choose between "der" and "den". Attention is a sum of *values, weighted by
-# scores*, and both depend on what the tokens are, never on where they are.
+# same output, too: nobody who reads it could choose between "der" and "den". Attention is a *sum of values, weighted
+# by attention weights*. Both depend on what the tokens are, never on where they are.
 #
 # In general: permute the tokens, and the outputs are permuted in the same way. Nothing else happens. This is called
 # **permutation equivariance**. The second sentence is the first with tokens 1 and 4 exchanged:
@@ -207,7 +207,7 @@ compare_guess("06_dog", "yes" if torch.allclose(biting, bitten, atol=1e-5) else 
 # %%
 order = [0, 4, 2, 3, 1]
 first, second = attend(embedded)
-print("tokens of sentence 1 in the order", order, "less those of sentence 2:", (tokens[0][order] - tokens[1]).tolist())
+print("tokens of sentence 1 in the order", order, "minus those of sentence 2:", (tokens[0][order] - tokens[1]).tolist())
 print(f"largest difference of their outputs: {(first[order] - second).abs().max():.3f}")
 
 # %% [markdown]
@@ -239,8 +239,8 @@ compare_guess("06_shuffled", told.get(tuple(same.values()), "in neither"))
 
 # %% [markdown]
 # The causal mask is an exception, since it treats positions differently: the first token sees itself only, the second
-# one sees two tokens. A decoder can use that. An encoder has nothing. Order must be *put in*, and the rest of the
-# lesson is about how.
+# one sees two tokens. A decoder can use that. An encoder has no such mask. Order must be *put in*, and the rest of the
+# lesson shows how.
 #
 # ## 3 · A learnt vector for each position
 #
@@ -264,7 +264,7 @@ print("'dog' is bitten:", second[4])
 # Training can keep words and positions in different directions, and the projections of query and key can look
 # at either.)
 #
-# With the sizes from above, in the notation of their source, the Transformer tutorial (its N and L are our B and T):
+# The same with the sizes from above, in the notation of the Transformer tutorial (its N and L are our B and T):
 
 # %%
 torch.manual_seed(0)
@@ -285,7 +285,7 @@ print(f"row 0, distance of the two 'the': {without:.0f} without positions, {with
 print("numbers looked up:", pos_embed.numel(), "with expand,", position_embedding(torch.arange(L)).numel(), "without")
 
 # %% [markdown]
-# All sentences have the same positions. So one row of vectors, (L, E), is enough: broadcasting adds it to each
+# All sentences have the same positions. So one table of vectors, (T, E), is enough: broadcasting adds it to each
 # sentence.
 #
 # ### Exercise 2: `embed_with_positions`
@@ -300,7 +300,7 @@ print("numbers looked up:", pos_embed.numel(), "with expand,", position_embeddin
 #
 # <details><summary>"The size of tensor a must match the size of tensor b"</summary>
 #
-# The message also says at which axis. Write both shapes under each other, right-aligned. How many rows of the
+# The message also says at which axis. Write one shape below the other, aligned on the right. How many rows of the
 # position table do you need for this batch?
 #
 # </details>
@@ -360,7 +360,8 @@ except ValueError as error:
 # $$\text{angle}_i = \frac{\text{position}}{10000^{\,2i/E}} \qquad
 # \text{column } 2i = \sin(\text{angle}_i) \qquad \text{column } 2i{+}1 = \cos(\text{angle}_i)$$
 #
-# i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers.
+# i counts the hands, 0 to E/2 − 1. For E = 8 there are four, and their speeds are round numbers. (The speeds are also
+# called frequencies.)
 
 # %%
 E = 8
@@ -414,8 +415,8 @@ plt.show()
 #
 # Difficulty 3 of 5
 #
-# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and
-# cosines come in pairs, so an odd `d_model` is a `ValueError`.
+# The whole table for positions 0 to `seq_len` − 1: sine in the even columns, cosine in the odd ones. Sines and cosines
+# come in pairs, so an odd `d_model` raises `ValueError`.
 #
 # <details><summary>Row 0 is right, the others aren't</summary>
 #
@@ -501,10 +502,10 @@ compare_guess("06_far", "it falls all the way" if falls else "it falls, then ris
 # have come round again. On the right there is nothing of the kind.
 #
 # In the view below, rows are positions and columns are the numbers of an encoding. Move through it with the arrow
-# keys. The curve on the left shows the column that you are in; the one on the right, the product of the selected
-# position with all others, by distance, over the curves of all other positions. Try this:
+# keys. One plot shows the column that you are in. The other shows the product of the selected position with all
+# others, by distance, over the curves of all other positions. Try this:
 #
-# - *sinusoidal*: go down from position to position. The curve on the right doesn't move: all 32 lie on one line. Go
+# - *sinusoidal*: go down from position to position. The curve of products stays on one line, on which all 32 lie. Go
 #   right, and the waves get slower.
 # - *random table*: the same. Now every position has a curve of its own.
 # - Move the base down to 10. Which columns change, and what happens to far distances?
@@ -516,9 +517,9 @@ from grader.views import PositionExplorer
 PositionExplorer()
 
 # %% [markdown]
-# So a query that holds a position can find "the token three positions before me", if its projection turns the hands
-# back by three positions. And it can: a shift by k turns every hand by a fixed angle, and that is a matrix which does
-# not depend on the position.
+# So a query that holds a position can find the token three positions before it, if its projection turns the hands back
+# by three positions. That is possible: a shift by k turns every hand by a fixed angle. This is a product with a matrix
+# that doesn't depend on the position.
 
 # %%
 k = 3
@@ -546,9 +547,9 @@ offsets = torch.arange(key_len) - torch.arange(query_len).unsqueeze(1)
 print("offsets, key - query", offsets, sep="\n")
 
 # %% [markdown]
-# Each diagonal has one number: one distance. Sentences may be long, so there is a limit m: everything farther than m
-# counts as m away. That leaves 2m + 1 different offsets, from −m to m. Every head has a learnt number for each, a
-# table (H, 2m + 1): column 0 belongs to −m, column m to the token itself, column 2m to +m.
+# Each diagonal has one number: one offset. Sentences may be long, so there is a limit m: everything farther than m
+# counts as m away. That leaves 2m + 1 different offsets, from −m to m. Every head learns a number for each. That makes
+# a table (H, 2m + 1): column 0 belongs to −m, column m to the token itself, column 2m to +m.
 #
 # One head, m = 2. Its table prefers the token before:
 
@@ -775,8 +776,8 @@ for start in (0, 100):
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
 #
 # In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias. (The count H · (2m + 1)
-# holds if all layers share one table, as in T5. T5 also gives distances beyond 8 wider and wider steps, so that a few
-# numbers reach far.)
+# holds if all layers share one table, as in T5. In T5, distances from 8 on also share numbers, the more the farther,
+# so that a few numbers reach far.)
 
 # %%
 print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "parameters")

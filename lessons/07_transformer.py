@@ -72,9 +72,10 @@ def shapes(*expected: int, **tensors: Tensor) -> None:
 # %% [markdown]
 # ## The one part you haven't met
 #
-# Attention mixes tokens: what it gives is a weighted sum of their values. Nothing in it works *on* a token. That is
-# the job of the **feed-forward layers**, the same small network for every token by itself: one linear layer to more
-# numbers (from 512 to 2048 in the paper), ReLU (negative numbers become zero), one layer back.
+# Attention mixes tokens: what it gives is a weighted sum of their values. Besides its linear layers, nothing in it
+# works on *one* token. That is the job of the **feed-forward layers**, the same small network for every token by
+# itself: one linear layer to more numbers (from 512 to 2048 in the paper), ReLU (negative numbers become zero), one
+# layer back.
 #
 # What does the ReLU contribute? Let a token hold two facts, each −1 or 1. The question is whether they agree. We
 # train the two layers on it twice, with ReLU between them and without. The loss is in nats: guessing costs
@@ -112,8 +113,8 @@ compare_guess("07_without_relu", round(trained_loss(nn.Identity()), 2))
 
 # %% [markdown]
 # Without ReLU, two layers are no more than one: `other @ (one @ x)` is `(other @ one) @ x`. No weighted sum of two
-# facts says whether they agree, so it goes on guessing. What a model *knows* sits largely in these layers
-# (Geva et al. 2021), and so do two thirds of an encoder layer's parameters:
+# facts says whether they agree, so that network goes on guessing. These layers hold much of what a model has learnt
+# (Geva et al. 2021), and two thirds of an encoder layer's parameters:
 
 # %%
 in_attention, in_feed_forward = 4 * (512 * 512 + 512), 2 * 512 * 2048 + 2048 + 512
@@ -197,7 +198,7 @@ ShapeTracer()
 # written. Short sentences are filled up with padding (lesson 04). Each language has a padding id of its own; here they
 # are 1 and 2.
 #
-# Row 0 is our pair, the other 127 rows are drawn. The target begins with `<bos>` and ends with `<eos>`.
+# Row 0 is our pair, the other 127 rows are random. The target begins with `<bos>` and ends with `<eos>`.
 
 # %%
 show_step(1)
@@ -322,12 +323,11 @@ print(alike(embedded))
 # %% [markdown]
 # ## Step 5 · Positions
 #
-# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *position*,
-# 0 to `max_length` − 1. The tutorial looks up the same 28 positions for every sentence; one row of them would do,
-# as broadcasting adds it to all 128.
+# Attention doesn't see order (lesson 06), so a position is added. A second table has a row for every *position*, 0 to
+# `max_length` − 1. The tutorial looks up the same 28 positions for every sentence; one row would do, by broadcasting.
 #
 # **Dropout** is applied to the sum: in training it sets a share of the numbers to zero at random and scales up the
-# others, so that the model can't rely on a single one. In eval mode it does nothing.
+# others, so that the model can't rely on any one. In eval mode it does nothing.
 
 # %%
 show_step(5)
@@ -342,8 +342,8 @@ shapes(128, 28, 512, place_vectors=place_vectors, x=x)
 print(f"set to zero by dropout: {(x == 0).float().mean():.2f};  {alike(x)}")
 
 # %% [markdown]
-# A sentence of 101 tokens would look for row 100 of a table that ends with row 99, and PyTorch would say
-# "index out of range in self". Your modules will raise a `ValueError` that names both numbers.
+# For a sentence of 101 tokens, row 100 would be looked up in a table that ends with row 99. PyTorch says "index out of
+# range in self" then. Your modules will raise a `ValueError` that names both numbers.
 #
 # ## Step 6 · Queries, keys, values
 #
@@ -393,9 +393,9 @@ print("hidden from each query of the pair:", int(torch.isinf(masked[0, 0, 0]).su
 # %% [markdown]
 # ### Spot the slip
 #
-# The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that also gives
-# an exact zero, as long as the row sees anything (lesson 04). Many models compute in float16, whose
-# largest number is 65 504.
+# The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32 that also gives an
+# exact zero, as long as one key of the row is visible (lesson 04). Many models compute in float16, whose largest
+# number is 65 504.
 
 # %%
 predict(
@@ -422,7 +422,7 @@ compare_guess("07_large_fill", came_out[-1e20])
 #
 # ## Step 10 · Scale, softmax
 #
-# Divide by a root, then share 1 among the keys of each row.
+# Divide by a root; then softmax turns each row into weights that sum to 1.
 #
 # The tutorial divides by `sqrt(E)`. You know this slip from lesson 03: the dot products are over the 64 numbers
 # of a *head*. Here are both roots, on queries and keys with a spread of 1.
@@ -488,7 +488,7 @@ print(f"largest difference from steps 6 to 12: {(in_one_output - attended).abs()
 # %% [markdown]
 # ## Step 13 · Add, normalise
 #
-# Attention's output alone would forget the token itself. So it is *added* to what went in, and the
+# In attention's output alone, the token's own vector would be lost. So the output is *added* to what went in, and the
 # sum is normalised, token by token: LayerNorm(x + attention(x)), post-norm (lesson 05). In training, dropout acts too.
 # Where?
 #
@@ -522,9 +522,9 @@ for whose, result in of_each.items():
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
-# The tutorial sets a tenth of everything the token knows to zero, its own word included, in every layer. The paper
-# drops a tenth of what attention *found*; the token itself always gets through. We use the paper's order. From here on
-# the example runs in eval mode.
+# The tutorial sets a tenth of each token's whole vector to zero, in every layer. The paper drops a tenth of what
+# attention *adds* to it; what went in always gets through. We use the paper's order. From here on the example runs in
+# eval mode.
 
 # %%
 show_step(13)
@@ -663,7 +663,7 @@ with torch.no_grad():
 # into attributes that are modules, and nowhere else. Below, one linear layer has 20 parameters.
 
 # %%
-predict("07_listed_thrice", "How many has `nn.ModuleList([layer] * 3)`?", ["0", "20", "60"])
+predict("07_listed_thrice", "How many parameters has `nn.ModuleList([layer] * 3)`?", ["0", "20", "60"])
 
 
 # %% role="answer"
@@ -776,9 +776,9 @@ except ValueError as error:
 # %% [markdown]
 # ## Step 16 · The decoder block begins: the target looks at itself
 #
-# Why a second stack? The source is known as a whole: its words may look both ways, and it is read once,
-# however many words are written. A word of the target may look back only. (Lesson 11 makes do with one stack, in which
-# everything looks back.)
+# Why a second stack? The source is known as a whole: its words may look both ways, and it is read once, however many
+# words are written. A word of the target may look back only. (Lesson 11's model has one stack. There, every token
+# looks back only.)
 #
 # The decoder works on the target. Its tokens become vectors as in steps 4 and 5, with tables of its own. A
 # block then begins like the encoder's: attention over the target itself, under the target's mask, added and
@@ -918,8 +918,8 @@ shapes(128, 29, 512, my_target=my_target)
 # %% [markdown]
 # ## Step 18 · The decoder: blocks, then a score for every word
 #
-# `num_layers` such blocks follow one another. Each gets the *same* memory: the encoder's final output, not that
-# of the encoder's layer beside it.
+# `num_layers` such blocks follow one another. Each gets the *same* memory: the encoder's final output, not that of the
+# encoder layer with the same number.
 #
 # A last linear layer, `fc_out`, turns the 512 numbers of each position into 10 000: a score for every word of
 # the target's vocabulary. Such scores before any softmax are called **logits**. Here they are for one layer:
@@ -1136,6 +1136,8 @@ print(f"a guess among 10 000 words: {math.log(10000):.1f}")
 compare_guess("07_first_loss", round(my_losses.mean().item(), 1))
 
 # %% [markdown]
+# Untrained logits differ at random. On average, that costs a little more than a guess.
+#
 # ## Your model in the tracer
 #
 # The tracer runs your model on two sentences and marks each of the nineteen steps: as expected, departs, not seen
@@ -1148,10 +1150,9 @@ ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2
 # %% [markdown]
 # ## The same as PyTorch's
 #
-# PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`.
-# If the steps above are right, their parameters in our steps must give their numbers. First the encoder's, by
-# hand: four lines. Its attention keeps query, key and value projections in one tall matrix (see the end of
-# lesson 03).
+# PyTorch has the block as `nn.TransformerEncoderLayer` and the decoder's block as `nn.TransformerDecoderLayer`. If our
+# steps are right, PyTorch's parameters in them give PyTorch's numbers. First the encoder's layer, by hand. Its
+# attention keeps query, key and value projections in one tall matrix (see the end of lesson 03).
 
 
 # %%
@@ -1166,7 +1167,7 @@ def attention_state(pytorch_attention: nn.MultiheadAttention) -> dict[str, Tenso
 
 # %%
 their_layer = nn.TransformerEncoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-# In a new layer the norms' weights are ones and all biases zeros, which would hide mistakes.
+# In a new layer the norms' weights are ones, their biases and attention's zeros, which would hide mistakes.
 their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_layer.parameters()]
 sample, sample_mask = torch.randn(3, 7, 48), (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
 
@@ -1264,14 +1265,14 @@ print(f"parameters saved by tying:         {tied.numel():,d}")
 
 # %% [markdown]
 # The paper **ties** the last layer to the embedding: both use one table. As a last layer, a table of spread 1 gives
-# logits so far apart that softmax puts nearly all on one word. So the table starts with 1/√E, and where it embeds, its
-# rows are multiplied by **√E**, to be as large as the positions. Our model doesn't tie: its table starts with spread 1,
-# and needs no √E.
+# logits so far apart that softmax mostly picks one word. So the table starts with 1/√E, and where it embeds, its rows
+# are multiplied by **√E**, to be as large as the positions. Our model doesn't tie: its table starts with spread 1, and
+# needs no √E.
 #
 # ## The full size
 #
 # A parameter in float32 takes 4 bytes. The `meta` device makes tensors that have a shape and no memory, so even large
-# models can be counted for nothing. The paper has 6 layers.
+# models can be counted. The paper's encoder and decoder have 6 layers each.
 
 
 # %%

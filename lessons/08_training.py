@@ -88,11 +88,11 @@ for form in range(6):
 
 # %% [markdown]
 # All days of two centuries, each in a form drawn at random. 1000 are **held out**: the model never learns from them.
-# They will tell whether it has understood the dates or learnt them by heart. For that, no answer may be
-# on both sides, so whatever has the answer of a held-out one is left out of the training.
+# They will tell whether it has understood the dates or learnt them by heart. For that, no answer may be on both sides:
+# a date with the same answer as a held-out one is left out of the training.
 #
 # The held-out dates are two sets. We **watch** 200 while the model learns, and choose by them: how many steps, which
-# rate. What one has chosen by is no longer a fair judge, so the others are the **test**, kept for the end.
+# rate. A date by which we have chosen is no longer a fair test. So the others are the **test**, kept for the end.
 #
 # Leap years come for free: `datetime` knows that 2000 was one and 1900 wasn't.
 
@@ -155,9 +155,8 @@ print(encode(["3 Mar 2024", "29 Feb 2024", "March 2024"]))
 # ## 2 · One token apart
 #
 # While it learns, the decoder isn't left to itself. It is given the right answer, and asked at every position: *what
-# comes next?* This is called **teacher forcing**: even where the model would have said something wrong, it goes
-# on from the right beginning. All positions are asked at once, since the causal mask lets each see only what stands
-# before.
+# comes next?* This is called **teacher forcing**: even where the model would have said something wrong, it goes on
+# from the right beginning. All positions are asked at once, since the causal mask hides what comes after each.
 #
 # So there are two sequences. What it is given starts with bos, what it should say ends with eos:
 
@@ -235,7 +234,7 @@ compare_guess("08_blind", math.log(14))
 #
 # The loss of a batch is the mean over all positions. Over all *real* positions: where the label is padding, there is
 # nothing to say. Here are two answers, one of which ends early. The model is unsure about the tokens and very sure
-# about the padding; that is easy to learn.
+# about the padding, which is easy to learn.
 
 # %%
 labels = torch.tensor([[5, 3, 5, 7, 2], [6, 2, 0, 0, 0]])  # 2 is eos, 0 is padding
@@ -247,7 +246,8 @@ print("loss of each position", each, sep="\n")
 print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 10: {each.mean():.2f}")
 
 # %% [markdown]
-# Counting the padding makes the loss smaller and the model no better. The longer the padding, the nicer it looks.
+# Counting the padding makes the loss smaller and the model no better. The longer the padding, the better the loss
+# looks.
 #
 # There are several ways to take the mean. They agree where nothing is padded, and differ where something is. Ours:
 # add up the losses of all real labels of the batch, divide by how many there are. A label counts the same in a short
@@ -309,10 +309,10 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 # %% [markdown]
 # ## 4 · How fast should it learn?
 #
-# The **learning rate** says how far one step changes the parameters. Lesson 05 measured why it should start small: in a
-# deep post-norm stack the gradients near the output are large from the first step on, and full steps throw these layers
-# off. This model is post-norm too. At the end large steps jump about the goal. So the rate rises first, during the
-# **warm-up**, and falls afterwards. The paper (section 5.3) has one formula for both:
+# The **learning rate** says how far one step changes the parameters. Lesson 05 measured why it should start small: in
+# a deep post-norm stack the gradients near the output are large from the first step on, and full steps throw these
+# layers off. This model is post-norm too. Towards the end, large steps jump over the goal and back. So the rate rises
+# first, during the **warm-up**, and falls afterwards. The paper (section 5.3) has one formula for both:
 #
 # $$\text{rate} = d_{\text{model}}^{-0.5} \cdot \min\left(\text{step}^{-0.5},\ \text{step} \cdot
 # \text{warmup}^{-1.5}\right)$$
@@ -366,8 +366,7 @@ plt.show()
 # the right all three are the same curve.
 #
 # The base model of Vaswani et al. (2017) was trained for 100 000 steps. This lesson's run has 240, too few for 1/√step
-# to decay. Ours rises in a straight line for 40 steps to 0.004, and then goes down in a straight line to
-# nothing.
+# to get near 0. Ours rises in a straight line for 40 steps to 0.004, and then goes down in a straight line to nothing.
 
 # %%
 STEPS, WARM_UP, PEAK = 240, 40, 0.004
@@ -404,8 +403,8 @@ from lesson_07 import Decoder, DecoderBlock
 from lesson_07 import Transformer
 
 # %% [markdown]
-# **Or train your own.** If your notebook of lesson 07 is in this folder and its checks pass, write its name between the
-# quotes: your `Transformer` is trained then. If it doesn't run, the course's is, and the cell says so.
+# **Or train your own.** If your notebook of lesson 07 is in this folder and its checks pass, write its name between
+# the quotes: your `Transformer` is trained then. If it doesn't run, the course's is trained, and the cell says so.
 
 # %%
 MY_LESSON_07 = ""  # for example "07_transformer.ipynb"
@@ -495,7 +494,7 @@ compare_guess("08_add_up", parameter.grad)
 # Difficulty 3 of 5
 #
 # One step on one batch, for any model and optimiser: shift the target, let the model guess with teacher forcing, take
-# your `sequence_loss`, compute the gradients from nothing, let the optimiser take one step. Two things to mind:
+# your `sequence_loss`, compute the gradients of this batch alone, let the optimiser take one step. Two things to mind:
 #
 # - **The mode.** `model.train()` switches a model, and everything inside it, to train mode, in which dropout works;
 #   `model.eval()` switches it to eval mode; `model.training` tells the mode. Train in train mode, and leave the model
@@ -615,9 +614,9 @@ def share_right(model, data):
 
 
 # %% [markdown]
-# One date it writes all the same, now and then, so that we can watch it get better. It gets bos, says the likeliest
-# token, gets that as well, says the next one, and so on until it says eos. Always to take the likeliest is called
-# **greedy**.
+# Now and then, the model does write one date, so that we can watch it get better. It gets bos, says the likeliest
+# token, gets that as well, says the next one, and so on until it says eos. Always taking the likeliest token is called
+# **greedy** decoding.
 
 
 # %%
@@ -635,9 +634,9 @@ def write(model, text, most=12):
 
 
 # %% [markdown]
-# **A training that can be stopped.** `Training` keeps everything: the model, the optimiser, how far it has come, the
-# losses so far. Interrupt the kernel (■ in the toolbar) while it runs: it stops, and all that was learnt stays. Run the
-# same cell again, and it goes on from there. To begin anew, run the cell that *makes* the training.
+# **You can stop the training.** `Training` keeps everything: the model, the optimiser, how far it has come, the losses
+# so far. Interrupt the kernel (■ in the toolbar) while it runs: it stops, and all that was learnt stays. Run the same
+# cell again, and it goes on from there. To begin anew, run the cell that *makes* the training.
 
 
 # %%
@@ -697,9 +696,9 @@ def go_on(run, until, monitor=None, every=10):
 
 
 # %% [markdown]
-# One more thing before it starts: a look at the **cross-attention**. While the decoder makes up its mind about one
-# token, at which characters of the source does it look? The weights are computed inside the last layer of the decoder
-# and thrown away. A *hook* gets hold of them: a function that PyTorch calls whenever that module has been run.
+# One more thing before it starts: a look at the **cross-attention**. At which characters of the source does the
+# decoder look while it computes one token? The weights are computed inside the last layer of the decoder and thrown
+# away. A *hook* gets hold of them: a function that PyTorch calls whenever that module has been run.
 
 
 # %%
@@ -736,7 +735,7 @@ monitor
 # %%
 predict(
     "08_forty",
-    "After 40 steps the loss will have fallen from 2.64 to about 1. How many dates are right then?",
+    "After 40 steps the loss will have fallen from 3 to below 1. How many dates are right then?",
     ["nearly all", "about two thirds", "about one third", "hardly any"],
 )
 
@@ -754,8 +753,8 @@ if 40 in first_run.shares:
     compare_guess("08_forty", next(words for most, words in in_words.items() if right < most))
 
 # %% [markdown]
-# The warm-up is over. The loss is a long way below 2.64, many digits are right, and hardly a date is: all eleven tokens
-# must be right. Now the rest, five times as many steps. Watch the date in the monitor.
+# The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is: all its
+# tokens must be right, eleven for most dates. Now the rest, five times as many steps. Watch the date in the monitor.
 
 # %% role="train"
 go_on(first_run, until=STEPS, monitor=monitor)
@@ -773,14 +772,14 @@ print(f"only 29 February: {100 * share_right(translator, tensors_of(leap_days)):
 monitor
 
 # %% [markdown]
-# *The picture in words:* on the left the loss, on a scale on which each line is a tenth of the one above it. It
-# starts near 2.64 and falls, jagged, by a thousandfold. In the middle the share of right
-# dates: for about 40 steps next to nothing, then a steep rise, and from step 150 on it is near 100 %. On the right one
-# date, as the model wrote it at several steps: at first without a likeness, then with the right shape, then right.
+# *The picture in words:* at the top one date, as the model wrote it at several steps: at first nothing like a date,
+# then with the right form, then right. Below it two curves. One is the loss, on a scale on which each line is a tenth
+# of the one above it. It starts near 3 and falls, jagged, to about a thousandth of that. The other is the share of
+# right dates: for about 40 steps next to nothing, then a steep rise, and from step 150 on it is near 100 %.
 #
-# Both curves show the same training, and they tell different stories. First the loss falls and hardly a date is
-# right; later the loss still falls and falls, and the dates have nothing left to gain. **Look at the thing you want,
-# not only at the loss.**
+# Both curves show the same training, and they tell different stories. First the loss falls, but hardly any date is
+# right. Later the loss still falls, but nearly all dates are right already. **Look at the thing you want, not only at
+# the loss.**
 #
 # ### Was the warm-up needed?
 #
@@ -844,8 +843,8 @@ for text, right_answer in test_pairs[:3]:
 print("all tokens of one:", write(translator, "May 2024"))
 
 # %% [markdown]
-# `logits[0, -1]` is where it happens. The logits have a row for every position. Those before the last answer
-# questions that have been answered already; the last row says what comes next.
+# `logits[0, -1]` is where it happens. The logits have a row for every position. The rows before the last one are about
+# tokens that are written already; the last row says what comes next.
 #
 # ### Exercise 5: `greedy_decode`
 #
@@ -858,8 +857,8 @@ print("all tokens of one:", write(translator, "May 2024"))
 # - **The model is somebody else's.** Decode in eval mode, and leave it in the mode in which it came, as in exercise 4.
 # - **Nobody needs gradients**, so none should be recorded.
 #
-# The check uses stand-ins for a model, which say strange things but always the same; all they promise is that
-# `model(src, trg)` gives logits (B, T, V).
+# The check uses stand-ins for a model. What they write makes no sense, but it is the same every time. All they promise
+# is that `model(src, trg)` gives logits (B, T, V).
 #
 # <details><summary>All rows get the same token again and again</summary>
 #
@@ -1005,7 +1004,7 @@ print("the same as with teacher forcing:", abs(difference) < 1e-6)
 # %% [markdown]
 # ## 8 · Where it looks
 #
-# Your own kernel has three albums now: the cross-attention before, during and after the training. Pick a date and a
+# You have recorded three moments now: the cross-attention before, during and after the training. Pick a date and a
 # moment, and step through the characters that are to be written with the arrow keys.
 
 # %% role="train" timed=true
@@ -1073,10 +1072,9 @@ for mode in ("eval", "train"):
     print(f"{mode:5} mode: {100 * right:.0f} % right; the logits of two calls are up to {apart:.1f} apart")
 
 # %% [markdown]
-# In train mode the logits differ on every call, and more dates are wrong: more than after a training with dropout,
-# which these weights have never met. To forget `model.eval()` before a model is used is one of the most common slips
-# there is, and nothing warns you. The other one is to forget `model.train()` afterwards, and that is why your
-# `greedy_decode` had to put the mode back.
+# In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
+# used is one of the most common slips, and nothing warns you. The other one is to forget `model.train()` afterwards.
+# That is why your `greedy_decode` had to put the mode back.
 #
 # Why did we train without dropout? There are 71 000 dates, and 240 batches of 64 show the model about a fifth of
 # them, most only once. A model that hardly sees anything twice has little to learn by heart. With little data it is
@@ -1165,8 +1163,8 @@ lower = sum(loss < reports["right"] for loss in reports.values())
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
 # %% [markdown]
-# The right code's two losses agree, and it writes nearly all of the dates that it gets right with teacher forcing. Look
-# at the others:
+# The right code's two losses nearly agree. So do its two shares; the one written is of 50 dates only. Look at the
+# others:
 #
 # **No shift** reports next to nothing after a few steps. It has learnt to repeat what it is given, and that is what
 # it does: given bos it says bos, for a while at least. With the right labels its loss is far above 2.64. *What
@@ -1208,8 +1206,8 @@ with tempfile.TemporaryDirectory() as folder:
         print("the same logits:", torch.equal(loaded.eval()(*watch_data[:2]), translator.eval()(*watch_data[:2])))
 
 # %% [markdown]
-# Not in it either: where the optimiser was. To *go on* training after a restart you would have to keep that as well
-# (`optimizer.state_dict()`).
+# The state of the optimiser isn't in it either. To *go on* training after a restart you would have to keep that as
+# well (`optimizer.state_dict()`).
 #
 # The files are gone with their temporary folder. Lesson 10 looks into a trained model's heads: put `"."` in place of
 # `folder` to keep the files beside the notebooks, and it shows yours.

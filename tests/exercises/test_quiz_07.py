@@ -34,9 +34,9 @@ class TestQuiz(QuizTests):
         ("one_block", "(B)"),
     ]
     hints = [
-        ("cross_weights", (128, 8, 28, 29), "Which language asks"),
+        ("cross_weights", (128, 8, 28, 29), "From which language"),
         ("cross_weights", [128, 29, 28], "every head"),
-        ("cross_weights", (), "A row for each who asks"),
+        ("cross_weights", (), "a row for each query"),
         ("logits_shape", (32, 15, 7000), "Whose positions"),
         ("logits_shape", (32, 12, 5000), "In which language"),
         ("parameters", 624, "That is the attention"),

@@ -226,7 +226,7 @@ EXERCISE = Exercise(
             "every column has an angle of its own; the two columns of a pair should share one.",
             (
                 "Compare the length of a pair before and after. Turning should keep it.",
-                "There are D/2 angles for each position. How many frequencies did you make?",
+                "There are D/2 angles for each position. How many speeds did you make?",
             ),
             (
                 _by_column(lambda j, d: j / d),
@@ -239,13 +239,13 @@ EXERCISE = Exercise(
             "the first row is always turned as position 0, whatever the argument `positions` says.",
             (
                 "Call it with `positions = torch.tensor([7])` and one row. Is the row turned?",
-                "Rows need not be positions 0, 1, 2, …: with a cache, the next token comes alone.",
+                "Rows need not be positions 0, 1, 2, …: a model that writes may pass its newest token alone.",
             ),
             (_turned(positions_used=False), _from_first),
         ),
         Mistake(
             "exponent-doubled",
-            "the frequencies fall off too fast: the exponent is twice what it should be.",
+            "the speeds fall too fast from pair to pair: the exponent is twice what it should be.",
             (
                 "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "`torch.arange(0, D, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
@@ -254,7 +254,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "exponent-halved",
-            "the frequencies fall off too slowly: the exponent is half of what it should be.",
+            "the speeds fall too slowly from pair to pair: the exponent is half of what it should be.",
             (
                 "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "The formula has 2i above the fraction line, and i counts the pairs.",
@@ -356,9 +356,9 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "positions-without-axis",
-            "positions and frequencies meet in one axis; each position should meet each frequency.",
+            "positions and speeds meet in one axis; each position should meet each speed.",
             (
-                "Print the shapes of the positions and of the frequencies, one under the other, aligned on the right.",
+                "Print the shapes of the positions and of the speeds, one under the other, aligned on the right.",
                 "A table of angles has a row for each position and a column for each pair. Which axis is missing?",
             ),
             recognise=_no_table_of_angles,

@@ -114,7 +114,7 @@ EXERCISE = Exercise(
             "indexes-features",
             "the ids pick columns of the table; they should pick rows.",
             (
-                "The table is (V, E): a row for every id. Which axis does your index stand on?",
+                "The table is (V, E): a row for every id. Along which axis does your index pick?",
                 "An index without a comma picks rows: `table[3]` is the row of id 3. What does it do with a tensor of "
                 "ids?",
             ),
@@ -131,7 +131,7 @@ EXERCISE = Exercise(
             "ids-shifted",
             "every id gets the row of its neighbour.",
             (
-                "Give it a table whose rows are 0, 1, 2, … all over, and compare the result with the ids.",
+                "Give it a table whose row i holds the number i everywhere, and compare the result with the ids.",
                 "Which row belongs to id 0? Is there a number in your index that is none of the ids?",
             ),
             (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1]),

@@ -139,7 +139,7 @@ EXERCISE = Exercise(
             "positions are counted along the batch: it is the number of the sentence that is looked up.",
             (
                 "Which axis of `tokens` counts along a sentence, the first or the second?",
-                "Write the two shapes under each other, right-aligned: (B, T, E) and yours. Which axes meet?",
+                "Write the two shapes one below the other, aligned on the right: (B, T, E) and yours. Which axes meet?",
             ),
             (_along_batch, _along_square_batch),
             recognise=_fits_only(SQUARE_BATCH),

@@ -103,12 +103,12 @@ QUESTIONS = (
         "turned",
         lambda: 3 * math.cos(2 * 0.5) - 1 * math.sin(2 * 0.5),
         HALF_A_HUNDREDTH,
-        "The angle is position times frequency, in radians. Then a·cos θ - b·sin θ.",
+        "The angle is position times speed, in radians. Then a·cos θ - b·sin θ.",
         wrong=written(
             {
                 3 * math.cos(1) + math.sin(1): "That turns the other way round. Where is the minus?",
                 3 * math.sin(1) + math.cos(1): "That is the second number of the turned pair.",
-                3 * math.cos(2) - math.sin(2): "That turns by 2. The position is multiplied by the frequency.",
+                3 * math.cos(2) - math.sin(2): "That turns by 2. The position is multiplied by the speed.",
                 3 * math.cos(0.5) - math.sin(0.5): "That turns by 0.5. What about the position?",
                 3 * math.cos(math.radians(1)) - math.sin(math.radians(1)): "In degrees? Angles here are in radians.",
                 3 * math.cos(1): "And the other term?",

@@ -124,7 +124,7 @@ EXERCISE = Exercise(
     mistakes=(
         Mistake(
             "exponent-doubled",
-            "the frequencies fall off too fast: the exponent is twice what it should be.",
+            "the speeds fall too fast from pair to pair: the exponent is twice what it should be.",
             (
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "`torch.arange(0, d_model, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
@@ -133,7 +133,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "exponent-halved",
-            "the frequencies fall off too slowly: the exponent is half of what it should be.",
+            "the speeds fall too slowly from pair to pair: the exponent is half of what it should be.",
             (
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "The formula has 2i above the fraction line, and i counts the pairs.",
@@ -142,7 +142,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "frequency-per-column",
-            "every column has a frequency of its own; the two columns of a pair should share one.",
+            "every column has a speed of its own; the two columns of a pair should share one.",
             (
                 "Square columns 0 and 1 of one row and add them, then columns 2 and 3. What should come out?",
                 "Columns 2 and 3 are the sine and the cosine of the *same* angle. Which i do they both have?",
@@ -191,7 +191,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "another-base",
-            "the frequencies are made with another base than 10000.",
+            "the speeds are made with another base than 10000.",
             (
                 "For d_model = 4 the second pair turns by 0.01 from row to row. By how much does yours?",
                 "If you use `exp` and `log`: is it the natural logarithm, of 10000?",

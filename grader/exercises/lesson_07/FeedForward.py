@@ -121,19 +121,19 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "residual-inside",
-            "the input is added inside already; that is the block's business.",
+            "the input is added inside already; the block does that.",
             (
                 "What would the module give if all its parameters were zero?",
-                "Addition and norm are the block's business. Does your `forward` do one of them?",
+                "The block adds and normalises. Does your `forward` do one of them?",
             ),
             (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x)),
         ),
         Mistake(
             "norm-inside",
-            "the result is normalised already; that is the block's business.",
+            "the result is normalised already; the block does that.",
             (
                 "Look at the mean of a token's numbers in your result. Does anything in step 14 make it 0 here?",
-                "Addition and norm are the block's business. Does your `forward` do one of them?",
+                "The block adds and normalises. Does your `forward` do one of them?",
             ),
             (
                 lambda setup, x: F.layer_norm(feed_forward(setup, x), x.shape[-1:]),

@@ -123,7 +123,7 @@ def dropout_on_the_sum(*variants: Variant) -> Mistake:
         "dropout-on-the-sum",
         "dropout acts on the sum, so the input that should get past the sub-layer is dropped as well.",
         (
-            "Drop everything in your mind: what should be left after the addition?",
+            "Imagine that dropout drops everything: what should be left after the addition?",
             "Which of the two that are added should be dropped: the sub-layer's output, the input, or both?",
         ),
         recognise=in_training(*variants),
@@ -136,7 +136,7 @@ def dropout_on_the_input(*variants: Variant) -> Mistake:
         "dropout-on-the-input",
         "dropout acts on what goes into a sub-layer; it should act on what comes out.",
         (
-            "Drop everything in your mind: what should be left after the addition?",
+            "Imagine that dropout drops everything: what should be left after the addition?",
             "Read your line from the inside out: which is called first, the sub-layer or the dropout?",
         ),
         recognise=in_training(*variants),
@@ -347,7 +347,7 @@ def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> t
         "dropout acts on what the layers give; here only the embedding is dropped, and inside the layers.",
         (
             "Compare the places of dropout in your `forward` with step 5.",
-            "Drop everything in your mind: what should the last layer's norm still give?",
+            "Imagine that dropout drops everything: what should the last layer's norm still give?",
         ),
         recognise=in_training(replace(right, dropped="end"), Stack(quiet, dropped="end")),
     )

@@ -37,9 +37,9 @@ QUESTIONS = (
     shape(
         "cross_weights",
         _cross_weights,
-        "Every sentence and every head has a table. A row for each who asks, a column for each who is asked.",
+        "Every sentence and every head has a table. It has a row for each query and a column for each key.",
         wrong={
-            "(128, 8, 28, 29)": "Rows belong to who asks. Which language asks in cross-attention?",
+            "(128, 8, 28, 29)": "Rows belong to queries. From which language do the queries come in cross-attention?",
             "(128, 8, 28, 28)": "That is the encoder's self-attention.",
             "(128, 8, 29, 29)": "That is the target looking at itself.",
             "(128, 29, 28)": "There is a table for every head, too.",
@@ -71,7 +71,7 @@ QUESTIONS = (
         {
             624: "That is the attention. What else is in a block?",
             512: "Those are the feed-forward layers. What else is in a block?",
-            1136: "The norms have parameters too: a factor and an addend for each column.",
+            1136: "The norms have parameters too: a factor and an offset for each column.",
             1160: "Is there only one norm?",
             1056: "Those are the matrices alone. Layers have biases, and there are norms.",
             1104: "The linear layers have biases.",
@@ -132,7 +132,7 @@ QUESTIONS = (
         "92b36fd4f29d",
         "What does `[block] * 6` hold: six things, or one thing six times? Look at step 15's count.",
         wrong={
-            "a": "Nothing forbids to put a module into a list more than once.",
+            "a": "A list may hold the same module more than once.",
             "c": "They are in a ModuleList, so they are found. How many different ones?",
             "d": "To move apart they would have to be different objects.",
         },

@@ -363,7 +363,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "columns-instead-of-rows",
-            "columns are asked whether all of them is right; it should be rows.",
+            "whole columns are compared; it should be whole rows.",
             (
                 "What has a shape of its own for each sequence: a row or a column?",
                 "`all` is told the axis that disappears. Which one should be left?",

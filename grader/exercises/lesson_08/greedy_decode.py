@@ -462,7 +462,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "never-stops",
-            "a sequence goes on talking after its eos.",
+            "a sequence goes on after its eos.",
             (
                 "Print one row of your result. What comes after the first eos?",
                 "Keep for every row whether it has ended. What should a row that has ended say next?",

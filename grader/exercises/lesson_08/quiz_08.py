@@ -56,7 +56,7 @@ QUESTIONS = (
                 5.64: "That is the logarithm to the base 2. Cross-entropy takes the natural one.",
                 1.7: "That is the logarithm to the base 10. Cross-entropy takes the natural one.",
                 0.02: "That is the probability. And the loss?",
-                50.0: "That is how many tokens there are. Which probability has each? And the loss?",
+                50.0: "That is the number of tokens. What probability does each have? And what is the loss?",
             }
         ),
     ),
@@ -97,7 +97,7 @@ QUESTIONS = (
             {
                 20.0: "One of these columns is there from the start.",
                 21.0: "bos counts as a column.",
-                18.0: "eos has to be written too: only one column comes for nothing.",
+                18.0: "eos has to be written too: only one column needs no call.",
                 1.0: "One call is enough where the right answer is given. Here it has to be written.",
             }
         ),
@@ -112,7 +112,7 @@ QUESTIONS = (
                 0.75: "That is the share of equal tokens, or one pair too many. Look at the last row once more.",
                 0.25: "In the first row the two differ after eos. Does that matter?",
                 1.0: "Look at the second row: one of the two has ended there, the other hasn't.",
-                2.0: "That is how many. Which share of the rows is it?",
+                2.0: "That is the number of equal rows. What share of the rows is it?",
             }
         ),
     ),
@@ -142,7 +142,7 @@ QUESTIONS = (
         "no_eval",
         "abcd",
         "2e4d7e89b6af",
-        "In train mode dropout sets numbers to zero at random. Whom does that tell?",
+        "In train mode dropout sets numbers to zero at random. Would you get a message?",
         wrong={
             "a": "Nothing warns you: train mode is a mode like the other.",
             "c": "Some of the numbers on the way are missing, others each time. Is the outcome the same?",

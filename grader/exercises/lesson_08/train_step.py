@@ -400,7 +400,7 @@ EXERCISE = Exercise(
             "`backward` is called twice on the same loss.",
             (
                 "How often should the gradients be computed in one step?",
-                "After `backward` what it needs is freed. Look for a second call, in a function that you call perhaps.",
+                "`backward` frees what it needed. Look for a second call, perhaps in a function that you call.",
             ),
             recognise=_graph_freed,
         ),
@@ -544,7 +544,7 @@ EXERCISE = Exercise(
             "the graph of the loss is kept after the call, so the memory of every step stays taken.",
             (
                 "What is the type of the value that you return? What hangs on it?",
-                "A plain number holds nothing else. Who keeps losses for a curve needs no more than that.",
+                "A plain number holds nothing else. For a curve of the losses, numbers are enough.",
             ),
             recognise=_holds_graph,
         ),
