@@ -15,8 +15,8 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Here you learn how the course works: how to see whether your computer is ready, how to solve an exercise, how to read
-# what a check tells you, how to reset an exercise, and where your progress is kept.
+# Here you learn how to test your set-up, solve an exercise, read what a check tells you and reset an exercise, and
+# where your progress is kept.
 #
 # **Time:** <!-- time -->.
 #
@@ -65,8 +65,8 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # 1. **The first line**: not passed yet, and how many of the points were earned so far.
 # 2. **What was tried**, part by part. Here the shape is right, but the values are wrong. The parts that depend on the
 #    values are grey: they are *not judged yet*, so they have neither passed nor failed.
-# 3. **The failure in detail**: the numbers that your function returned, beside the numbers that were expected. Those
-#    that differ have a frame and a ≠.
+# 3. **The failure in detail**: the numbers that your function returned, beside the numbers that were expected. What
+#    differs has a frame and a ≠.
 # 4. **The mistake it looks like**, with a name. The check compares your result with those of common mistakes. If none
 #    fits, this part is missing, and the hints say what is right and what is wrong.
 # 5. **Hints**, folded. Open the first, and try again before you open the next: each one says more.
@@ -127,8 +127,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # %% [markdown]
 # ## 4 · When you are stuck
 #
-# **Hints first.** Open them one by one in the report. Many exercises also have folded lines in their description, each
-# about one thing that may go wrong.
+# **Hints first.** Open them one by one in the report. Many exercises also have folded lines, each about one thing that
+# may go wrong.
 #
 # **Back to the start.** To reset an exercise's cell, replace everything in it with this, and run it:
 #
@@ -168,9 +168,8 @@ from grader.views import ProgressTable
 ProgressTable(rows)
 
 # %% [markdown]
-# If your teacher grades your notebook, it is run once more, with other numbers, and the marks come from that run. To
-# see beforehand whether all checks pass when the notebook is run from top to bottom, save it, then press **Validate**
-# in the toolbar.
+# If your teacher grades your notebook, it is run once more, with other numbers. The marks come from that run. To see
+# beforehand whether all checks pass in a run from top to bottom, save, then press **Validate** in the toolbar.
 #
 # ## 6 · Keys worth knowing
 #

@@ -17,8 +17,8 @@
 # # 11 · A small GPT that writes
 #
 # Lesson 08's model learnt from dates that had one right answer each. The model of this lesson gets only a text, and one
-# question: *which character comes next?* A model that can answer it can write. You build it from parts that you know,
-# train it for half a minute, and watch noise turn into letters, letters into words, and words into something that
+# question: *which character comes next?* A model that can answer it can write. You build it from parts that you know.
+# You train it for half a minute, and watch noise turn into letters, letters into words, and words into something that
 # sounds like this course.
 #
 # **You need** lesson 03 (attention), lesson 04 (the causal mask), lesson 05 (pre-norm), lesson 06 (rotary positions),
@@ -110,17 +110,17 @@ print("to learn from:", len(train_ids), " held out:", len(test_ids))
 #
 # Difficulty 2 of 5
 #
-# `ids` is the whole text as numbers, a tensor with one axis. Cut one piece of it for each entry of `starts`:
-# `inputs[b]` holds the `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on. So
-# `labels[b, t]` is what comes after `inputs[b, t]`.
+# `ids` is the whole text as numbers, on one axis. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
+# `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on. So `labels[b, t]` is what
+# comes after `inputs[b, t]`.
 #
 # With ids 10, 11, 12, …, `starts` 0 and 5 and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
 # `labels` is [[11, 12, 13], [16, 17, 18]].
 #
 # <details><summary>I would write a loop over <code>starts</code></summary>
 #
-# A loop is fine, and `torch.stack` makes one tensor of the pieces. It also works without a loop: index `ids` with a
-# table of places, (B, block_size).
+# A loop is fine, and `torch.stack` makes one tensor of the pieces. Without a loop: index `ids` with a table of places,
+# (B, block_size).
 #
 # </details>
 #
@@ -149,9 +149,9 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# Is a loss of 1.6 good? You need a loss to compare it with. Lesson 08 had one: log V, the loss of a model that knows
-# nothing and gives all V characters the same probability. A **unigram** model knows a little more: how often each
-# character occurs in the training text.
+# Is a loss of 1.6 good? You need a loss to compare it with. Lesson 08 had one: log V. That is the loss of a model that
+# gives all V characters the same probability. A **unigram** model knows a little more: how often each character occurs
+# in the training text.
 
 # %%
 shares = torch.bincount(train_ids, minlength=V) + 1  # one is added to each, so that none is impossible
@@ -220,19 +220,19 @@ my_bigram = bigram_loss(train_ids, test_ids, V)
 compare_guess("11_bigram", round(my_bigram, 2))
 
 # %% [markdown]
-# That is the number to beat. Counting works for a few characters of context, not for many: a table for ten would have
-# 75 to the power of ten rows, and nearly all of them would be empty. To use more context, a model has to find out what
-# different beginnings have in common.
+# That is the number to beat. Counting works for a few characters of context. A table for ten would have 75 to the power
+# of ten rows, nearly all of them empty. To use more context, a model has to find out what different beginnings have in
+# common.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# A Transformer without an encoder is called **decoder-only**. There is no source, so there is no cross-attention
-# either: a block has one attention, over the text so far, and the feed-forward layers. Three things differ from lesson
-# 07's encoder block, and you know all of them: the norm comes before each sub-layer (lesson 05), positions enter as
-# rotations of queries and keys (lesson 06), and the mask hides later tokens (lesson 04).
+# A Transformer without an encoder is called **decoder-only**. It has no source and no cross-attention. A block has one
+# attention, over the text so far, and the feed-forward layers. Three things differ from lesson 07's encoder block. You
+# know them all: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys
+# (lesson 06), and the mask hides later tokens (lesson 04).
 #
-# These cells are given: lesson 03's attention, lesson 06's rotary positions and lesson 07's feed-forward layers.
+# You get these cells: lesson 03's attention, lesson 06's rotary positions and lesson 07's feed-forward layers.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -279,7 +279,7 @@ class RotaryAttention(MultiHeadAttention):
 # causal: call the attention with `is_causal=True`. The attributes are `norm1`, `attention`, `norm2`, `feed_forward` and
 # `dropout`.
 #
-# `forward(x)` returns the shape of x. It has a second argument, `cache=None`, for section 8: just pass it on to the
+# `forward(x)` returns the shape of x. It has a second argument, `cache=None`, for section 8. Just pass it on to the
 # attention, `cache=cache`.
 #
 # <details><summary>"forward() got an unexpected keyword argument"</summary>
@@ -327,9 +327,9 @@ check(GPTBlock)
 # %% [markdown]
 # ## 4 · The model
 #
-# First comes an embedding, then the blocks, and at the end a linear layer, the **head**: V logits for each position.
-# The embedding has a vector for each character. The head has one too: a logit is its dot product with the output of the
-# blocks. Both can use the same V vectors: the weight is **shared**, or *tied*.
+# First comes an embedding, then the blocks. At the end is a linear layer, the **head**: V logits for each position. The
+# embedding has a vector for each character. The head has one too: a logit is its dot product with what comes in. Both
+# can use the same V vectors. Then the weight is **shared**, or *tied*.
 #
 # ### Exercise 4: `GPT`
 #
@@ -341,8 +341,8 @@ check(GPTBlock)
 # yet.
 #
 # `head` is an `nn.Linear` without a bias, and its weight **is** the embedding's: one parameter with two names. Use the
-# head's for both, `self.token_embedding.weight = self.head.weight`. `nn.Linear` begins with small numbers. With those
-# of `nn.Embedding` the first logits would be far too large.
+# head's for both, `self.token_embedding.weight = self.head.weight`. With the larger numbers of a new `nn.Embedding` the
+# first logits would be far too large.
 #
 # Keep `max_length` as an attribute. More than `max_length` tokens in a call raise a `ValueError` that names both
 # numbers.
@@ -437,22 +437,22 @@ print("parameters:", sum(my_parameter.numel() for my_parameter in my_gpt.paramet
 compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 
 # %% [markdown]
-# A model that knows nothing has the loss log V, 4.32 nats, and your model is close to it. A much larger loss would
-# point to a fault: too large logits at the start, for example, make a model that is sure of nonsense.
+# A model that knows nothing has the loss log V, 4.32 nats. Your model is close to it. A much larger loss would point to
+# a fault: with too large logits at the start, a model is sure of nonsense.
 #
 # ## 5 · Training
 #
-# A training step is the same as in lesson 08: guess, compare, adjust. One thing is new. Now and then a batch gives a
-# gradient that is much longer than usual, and one such step can spoil what a hundred steps have learnt. So the
-# gradient's length is limited before the step. This is called **clipping**.
+# A step is the same as in lesson 08: guess, compare, adjust. One thing is new. Now and then a batch gives a gradient
+# that is much longer than usual. One such step can spoil what a hundred steps have learnt. So the gradient's length is
+# limited before the step. This is called **clipping**.
 #
 # ### Exercise 5: `clip_gradients`
 #
 # Difficulty 2 of 5
 #
 # All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
-# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm, so that the long
-# vector keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
+# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm. The long vector
+# then keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
 # return the norm *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part
@@ -586,13 +586,12 @@ print(f"clipped in {(my_norms > 1).float().mean():.0%} of the steps")
 monitor
 
 # %% [markdown]
-# Half a nat is a lot. e to the power of the loss is called the **perplexity**: the model is as unsure as if it chose
-# among that many equally likely characters. The bigram model chooses among 11 or 12, yours among 4 or 5.
+# Half a nat is a lot. The number e to the power of the loss is the **perplexity**. The model is as unsure as if it
+# chose among that many equally likely characters. The bigram model chooses among 11 or 12, yours among 4 or 5.
 #
-# If a cell above raised an error, an exercise isn't finished. You can go on all the same: the course has a model of its
-# own. It has the same parts, but four layers and `d_model` 96, and it was trained for 2400 steps with dropout. From
-# here on, only names with `my_…` belong to your model. This is what the course's model wrote during its training,
-# always after "Attention ":
+# If a cell above raised an error, an exercise isn't finished. You can still go on: the course has its own model. It has
+# the same parts, but four layers and `d_model` 96. It was trained for 2400 steps, with dropout. From here on, only
+# names with `my_…` are yours. This is what the course's model wrote during its training, always after "Attention ":
 
 # %%
 from grader.models.gpt import trained_gpt
@@ -747,14 +746,14 @@ check(next_token_probabilities)
 # Difficulty 3 of 5
 #
 # Write `new_tokens` tokens after the `prompt` (B, T), one after the other. In each round, take the model's logits at
-# the last position, and call `next_token_probabilities` with whatever is in `sampling` (`temperature`, `top_k`,
-# `top_p`). Draw one token for each row, and append the drawn tokens. `torch.multinomial(probabilities, 1,
-# generator=generator)` draws; a generator that starts with the same seed draws the same tokens.
+# the last position. Call `next_token_probabilities` with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw
+# one token for each row, and append it. `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator
+# that starts with the same seed draws the same tokens.
 #
 # The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens. Return
 # the whole text, (B, T + new_tokens).
 #
-# As in lesson 08, write in eval mode and without gradients, and then put the model back into the mode it was in.
+# As in lesson 08: eval mode, no gradients. Then put the model back into the mode it was in.
 #
 # <details><summary>What are the two stars before <code>sampling</code>?</summary>
 #
@@ -766,8 +765,7 @@ check(next_token_probabilities)
 #
 # <details><summary>"… tokens, but max_length is …"</summary>
 #
-# The text grows, but the model never takes more than `max_length` tokens. Which part of the text matters most for the
-# next token?
+# The text grows, but the model's limit stays the same. Which part of the text matters most for the next token?
 #
 # </details>
 
@@ -814,14 +812,14 @@ Sampler(my_gpt, CHARACTERS, "The model ")
 
 # %% [markdown]
 # Your model learnt for half a minute from 130 000 characters. What it writes is not copied: hardly any piece of 20
-# characters occurs in the text. Look at what it has learnt from the text alone: words end, sentences begin with a
+# characters occurs in the text. Look at what it has learnt from the text alone. Words end, sentences begin with a
 # capital letter, brackets close, at least sometimes. It has not learnt what any of it means.
 #
 # ## 8 · With a cache
 #
 # For each new character, `generate` sends the whole text through the model, although only the last character is new.
-# Lesson 09's cache keeps the keys and values of every layer. Then only the new character goes through the model, and
-# its query meets all the keys and values in the cache.
+# Lesson 09's cache keeps the keys and values of every layer. Then only the new character goes through the model. Its
+# query meets all the keys in the cache.
 
 # %%
 predict("11_cache", "400 new characters: how many times as fast is it with a cache?", low=0, high=400, unit="times")
@@ -836,7 +834,7 @@ predict("11_cache", "400 new characters: how many times as fast is it with a cac
 # then only the newest token each time: everything before it is in the cache. Prompt and new tokens together are at most
 # `model.max_length` here, so nothing has to be cut.
 #
-# Again, write in eval mode and without gradients, and then put the model back into the mode it was in.
+# Again: eval mode, no gradients. Then put the model back into the mode it was in.
 #
 # <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
@@ -887,20 +885,19 @@ compare_guess("11_cache", round(my_seconds[0] / my_seconds[1], 1))
 
 # %% [markdown]
 # Without a cache 10, 11, 12, … up to 409 positions go through the layers. With it, only 409 do in all. So why isn't it
-# 200 times as fast? Here a hundred positions take only two or three times as long as one: with a model this small,
-# Python and the calls to PyTorch take most of the time. The longer the text and the larger the model, the more the
-# cache gains.
+# 200 times as fast? Here a hundred positions take only about twice as long as one. With a model this small, Python and
+# the calls to PyTorch take most of the time. The longer the text and the larger the model, the more the cache gains.
 #
-# Can the two texts differ? The arithmetic is the same, in another order, so the last digits of the logits differ. If a
-# random number lies just at the border between two characters, another one may be drawn, and then the rest of the text
-# differs too.
+# Can the two texts differ? The arithmetic is the same, but in another order. So the last digits of the logits differ.
+# If a random number lies just at the border between two characters, another one may be drawn. Then the rest differs
+# too.
 
 # %% [markdown]
 # ## 9 · From an empty cell
 #
-# Now write a decoder-only language model without looking at the cells above, from memory: attention, block, model. Call
-# it `FromMemory`. It takes the arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T); it needs no cache.
-# Look things up only when you are stuck.
+# Now write a decoder-only language model from memory: attention, block, model. Call it `FromMemory`. It takes the
+# arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T); it needs no cache. Look things up only when you
+# are stuck.
 #
 # Then load the course's weights into it. They fit if your attributes have the names that the exercises use, and the
 # logits agree with the course's if everything inside is right. There is no mark for this, and no better test of whether
@@ -961,9 +958,9 @@ compare_with_course(FromMemory)
 #
 # How does your model differ from those that people talk to? Less in its code than in its size.
 #
-# **Tokens.** With characters as tokens, texts are long: a page has about 3000, so its attention weights are 3000 by
-# 3000. With words as tokens, the vocabulary has no end. **Byte-pair encoding** (BPE) is in between: begin with
-#       characters, find the pair of neighbours that occurs most often, make it one token, and repeat. On our text:
+# **Tokens.** With characters as tokens, texts are long: a page has about 3000. Its attention weights are 3000 by 3000.
+# With words as tokens, the vocabulary has no end. **Byte-pair encoding** (BPE) is in between: begin with characters,
+# find the pair of neighbours that occurs most often, make it one token, and repeat. On our text:
 
 # %%
 tokens = list(text)
@@ -980,9 +977,9 @@ for _ in range(8):
     print(f"{left!r} + {right!r} occurs {count} times, {len(tokens)} tokens are left")
 
 # %% [markdown]
-# GPT-2 begins with the 256 bytes instead of characters, so that every text of every language can be written, and makes
-# 50 000 merges. With one token for the end of a text, that is a vocabulary of 50 257. A frequent word is one token
-# then, together with the space before it.
+# GPT-2 begins with the 256 bytes instead of characters, so it can write every text of every language. It makes 50 000
+# merges. With one token for the end of a text, that is a vocabulary of 50 257. A frequent word is one token then,
+# together with the space before it.
 #
 # **Size.** GPT-2 small (2019) has 12 layers, 12 heads, vectors of 768 numbers and 3072 in the feed-forward layers.
 # Count its parameters:
@@ -1007,16 +1004,15 @@ my_count = sum(my_parameter.numel() for my_parameter in my_gpt2.parameters())
 print(f"{my_count:,} parameters; GPT-2 has {gpt2 - my_count:,} more, a learnt vector for each of 1024 positions")
 
 # %% [markdown]
-# It is your class with other sizes. Only details differ: GPT-2 learns a vector for each position, and in place of ReLU
-# it has GELU, which is smoother. Many later models have rotary positions, as your model has, RMSNorm (lesson 05) and
+# It is your class with other sizes. Only details differ. GPT-2 learns a vector for each position. In place of ReLU it
+# has GELU, which is smoother. Many later models have rotary positions, as your model has, RMSNorm (lesson 05) and
 # grouped queries (lesson 09).
 #
-# **Chat.** A model that was trained on texts alone continues texts. It does not answer. If you ask it something, it may
-# go on with three more questions, as in a list of questions. So it is trained further, with the same loss, on
-# conversations: what the user says, what the assistant says, with special tokens between them. Then people compare
-# pairs of answers, and the model is trained towards those that they prefer. The answers in a chat still come from
-# `generate`: a prompt that ends with the token for "now the assistant speaks", and next tokens until the one that ends
-# the turn.
+# **Chat.** A model that was trained on texts alone continues texts. It does not answer. Ask it something, and it may go
+# on with three more questions, as in a list. So it is trained further, with the same loss, on conversations: what the
+# user says, what the assistant says, with special tokens between them. Then people compare pairs of answers. The model
+# is trained towards those that they prefer. The answers in a chat still come from `generate`: a prompt that ends with
+# the token for "now the assistant speaks", and next tokens until the one that ends the turn.
 #
 # ## 11 · Quiz
 #
@@ -1084,10 +1080,10 @@ check(quiz_11, "quiz_11")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written a language model, trained it on a text, and beaten a bigram model. You know what its loss is worth,
-# because you know the loss of a model that knows nothing, and of one that counts pairs. You can change its distribution
-# before you draw, and let it write fast. And when somebody speaks of layers, heads, context, temperature or tokens of
-# one of the large models, you know which line of your code they mean.
+# You have written a language model, trained it on a text, and beaten a bigram model. You know what its loss is worth:
+# you know the loss of a model that knows nothing, and of one that counts pairs. You can change its distribution before
+# you draw. You can let it write fast. And when somebody speaks of layers, heads, context, temperature or tokens of one
+# of the large models, you know which line of your code they mean.
 #
 # **To read next**
 #
@@ -1106,13 +1102,13 @@ check(quiz_11, "quiz_11")
 # In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
 #
 # 1. self-attention by hand, with a softmax that doesn't overflow, and a test of attention weights;
-# 2. learnt projections, and the reason for dividing by √d_k;
+# 2. learnt projections, and scores divided by √d_k;
 # 3. many heads, as a function and as a module that gives PyTorch's numbers;
 # 4. masks for the future and for padding, and a test that finds leaks;
 # 5. LayerNorm, BatchNorm and residuals, which let a stack grow deep;
 # 6. embeddings of tokens, and positions in four ways;
 # 7. encoder, decoder, and a whole Transformer of them;
-# 8. a training that works, next to three with bugs that the loss hides;
+# 8. a training that works (and you found three bugs that the loss hides);
 # 9. attention that needs less memory, and attention with a cache;
 # 10. tools for looking inside a trained model;
 # 11. today, a model that writes.
