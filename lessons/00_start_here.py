@@ -15,8 +15,8 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# Here you learn how everything works: whether your computer is ready, how to solve an exercise, how to read what
-# a check tells you, how to get an exercise back to its start, and where your progress is kept.
+# Here you learn how to test your set-up, solve an exercise, read what a check tells you and reset an exercise, and
+# where your progress is kept.
 #
 # **Time:** <!-- time -->.
 #
@@ -63,15 +63,16 @@ check(wrong_on_purpose, "first_steps", practice=True)
 # Read the report from top to bottom:
 #
 # 1. **The first line**: not passed yet, and how many of the points were earned so far.
-# 2. **What was tried**, part by part. Here the shape is right already, and then the values are wrong. What depends on
-#    the values is grey: it is *not judged yet*, so it has neither passed nor failed.
-# 3. **The failure in full**, with the numbers it got beside the numbers it expected. What differs has a frame and a ≠.
-# 4. **The mistake it looks like**, with a name. The check knows what usually goes wrong, and compares. Where nothing
-#    known fits, this part is missing, and the hints say what is right and what is wrong.
-# 5. **Hints**, folded. Open the first, and try again before you open the next: each tells more.
+# 2. **What was tried**, part by part. Here the shape is right, but the values are wrong. The parts that depend on the
+#    values are grey: they are *not judged yet*, so they have neither passed nor failed.
+# 3. **The failure in detail**: the numbers that your function returned, beside the numbers that were expected. What
+#    differs has a frame and a ≠.
+# 4. **The mistake it looks like**, with a name. The check compares your result with those of common mistakes. If none
+#    fits, this part is missing, and the hints say what is right and what is wrong.
+# 5. **Hints**, folded. Open the first, and try again before you open the next: each one says more.
 #
-# A check draws numbers of its own, in several shapes, so that only a right function passes. It never changes your
-# code, it costs nothing, and you may run it as often as you like.
+# A check tries your function with random numbers, in several shapes, so that only a right function passes. It never
+# changes your code, it costs nothing, and you may run it as often as you like.
 #
 # ## 3 · Solve it
 #
@@ -81,16 +82,16 @@ check(wrong_on_purpose, "first_steps", practice=True)
 #
 # Difficulty 1 of 5
 #
-# Let's do it together, with a detour:
+# Let's do it together, with a mistake on the way:
 #
-# 1. Run the check before you have written anything. It says that the function is not written yet.
-# 2. Replace `raise NotImplementedError()` by `return 2 * x`. Run the cell, **then** run the check. Which mistake does
+# 1. Run both cells before you write anything. The check says that the function is not written yet.
+# 2. Replace `raise NotImplementedError()` with `return 2 * x`. Run the cell, **then** run the check. Which mistake does
 #    it name?
-# 3. Now correct it, run the cell, run the check. It passes.
+# 3. Now correct your function. Run the cell, then run the check. It passes.
 #
 # <details><summary>I changed my function, but the report stays the same</summary>
 #
-# The check sees what was last *run*, not what is written. Run the cell with your function, then the check.
+# The check uses the function as it was when its cell last *ran*. Run the cell with your function, then the check.
 #
 # </details>
 #
@@ -126,21 +127,21 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # %% [markdown]
 # ## 4 · When you are stuck
 #
-# **Hints first.** Open them one by one in the report. Many exercises also have folded lines above them, each with
-# something that may go wrong.
+# **Hints first.** Open them one by one in the report. Many exercises also have folded lines, each about one thing that
+# may go wrong.
 #
-# **Back to the start.** To get an exercise's cell back as it was, replace everything in that cell by this, and run it:
+# **Back to the start.** To reset an exercise's cell, replace everything in it with this, and run it:
 #
 # ```python
 # from grader import reset
 # reset("first_steps")
 # ```
 #
-# The cell turns into the original. Only this cell changes; your other answers stay. (If you change your mind, click
-# into the cell and press Ctrl+Z.)
+# You get the original cell back. Only this cell changes; your other answers stay. (If you change your mind, click into
+# the cell and press Ctrl+Z.)
 #
-# **A model solution.** After three tries, or once you have passed, this shows one way to do it, where the solutions are
-# installed:
+# **A model solution.** If the solutions are installed, this shows one way to do it, after three tries or once you have
+# passed:
 #
 # ```python
 # from grader import solution
@@ -151,13 +152,13 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # good way to learn.
 #
 # **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
-# starts again: code stays, values are computed again.
+# starts again: your code stays, and all values are computed again.
 #
 # ## 5 · Your progress
 #
 # The result of every check is kept in one small file on this computer, `.attention-course/progress.json` in your home
-# folder. It holds exercises, scores, tries, times and your guesses, nothing else, and it is sent nowhere. The best
-# result counts: a later mistake takes nothing away. The table below follows it while you work, in other notebooks too.
+# folder. It holds exercises, scores, tries, times and your guesses, nothing else. It is sent nowhere. The best result
+# counts: a later mistake takes nothing away. The table below stays up to date while you work, in other notebooks too.
 # In a terminal, `grader progress` prints it.
 
 # %% role="try" timed=true
@@ -167,9 +168,8 @@ from grader.views import ProgressTable
 ProgressTable(rows)
 
 # %% [markdown]
-# Where your teacher grades your notebook, its marks come from a run of its own, with other numbers. The **Validate**
-# button in the toolbar tells beforehand whether all checks pass when the notebook is run from top to bottom. Save
-# first.
+# If your teacher grades your notebook, it is run once more, with other numbers. The marks come from that run. To see
+# beforehand whether all checks pass in a run from top to bottom, save, then press **Validate** in the toolbar.
 #
 # ## 6 · Keys worth knowing
 #
@@ -191,8 +191,8 @@ ProgressTable(rows)
 #
 # <!-- lessons -->
 #
-# They build on each other, but each runs by itself. All use the same letters for shapes, in their text, in docstrings
-# and in reports. Each repeats those that it needs.
+# The lessons build on each other, but each runs by itself. All use the same letters for shapes, in the text, in
+# docstrings and in reports. Each lesson repeats the letters that it needs.
 #
 # <details><summary>The letters of all lessons</summary>
 #

@@ -16,19 +16,19 @@
 # %% [markdown]
 # # 11 · A small GPT that writes
 #
-# Lesson 08's model was told what to say: for each date there is one right answer. This one is told nothing but a
-# text, and its only question is: *which character comes next?* Whoever can answer that can write. You build the model
-# from pieces that you know, train it for half a minute, and watch noise turn into letters, letters into
-# words, and words into something that sounds like this course.
+# Lesson 08's model learnt from dates that had one right answer each. The model of this lesson gets only a text, and one
+# question: *which character comes next?* A model that can answer it can write. You build it from parts that you know.
+# You train it for half a minute, and watch noise turn into letters, letters into words, and words into something that
+# sounds like this course.
 #
 # **You need** lesson 03 (attention), lesson 04 (the causal mask), lesson 05 (pre-norm), lesson 06 (rotary positions),
 # lesson 07 (the feed-forward layers), lesson 08 (how a model is trained) and lesson 09 (the key-value cache).
 #
 # **Afterwards you can**
 #
-# - say what a language model is asked, and what mere counting already knows;
-# - write a decoder-only model, down to the last norm and the shared weight, and write it again from memory;
-# - train it, with gradients that are clipped;
+# - say what a language model predicts, and how well a table of counts does it;
+# - write a decoder-only model with a last norm and a shared weight, and write it again from memory;
+# - train it with clipped gradients;
 # - draw its next token with temperature, top-k and top-p, and let it write, with a cache and without.
 #
 # **Time:** <!-- time -->. The plan: the text → what there is to beat → the block → the model → training → the
@@ -60,8 +60,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · A text as numbers
 #
-# The text is at hand: the prose of lessons 00 to 10, without code, formulas and quizzes. Its paragraphs are in random
-# order. About fifty pages are little for a language model. But you know how they should sound.
+# The text was made from the prose of lessons 00 to 10, without code, formulas and quizzes. Its paragraphs are in random
+# order. About fifty pages are little for a language model, but you know how they should sound.
 
 # %%
 from grader.models.gpt import course_text
@@ -93,7 +93,7 @@ print(V, "characters:", repr("".join(CHARACTERS)))
 print("attention as ids:", encode("attention")[0].tolist())
 
 # %% [markdown]
-# The last tenth is **held out**: the model never learns from it, and is judged by it alone.
+# The last tenth is **held out**: the model never learns from it. It only shows how good the model is.
 
 # %%
 ids = encode(text)[0]
@@ -102,31 +102,31 @@ train_ids, test_ids = ids[:cut], ids[cut:]
 print("to learn from:", len(train_ids), " held out:", len(test_ids))
 
 # %% [markdown]
-# What is asked? Take any piece of the text. At its first character: what is the second? At its second: what is the
-# third? So a piece of 128 characters is 128 questions, and the answers stand in the text, one place further. Nobody has
-# to label anything. That is why such models can be trained on whatever people have written.
+# What does the model predict? Take any piece of the text. After its first character, which is the second? After the
+# first two, which is the third? So a piece of 128 characters holds 128 questions, and the answers are in the text, one
+# place further on. Nobody has to label anything. That is why such models can be trained on any text.
 #
 # ### Exercise 1: `language_batch`
 #
 # Difficulty 2 of 5
 #
-# `ids` (N,) is the whole text as numbers. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
-# `block_size` ids from place `starts[b]` on, `labels[b]` the ids one place further. So `labels[b, t]` is what
+# `ids` is the whole text as numbers, on one axis. Cut one piece of it for each entry of `starts`: `inputs[b]` holds the
+# `block_size` ids from place `starts[b]` on, and `labels[b]` the ids one place further on. So `labels[b, t]` is what
 # comes after `inputs[b, t]`.
 #
-# With ids 10, 11, 12, … and `starts` 0 and 5, and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
+# With ids 10, 11, 12, …, `starts` 0 and 5 and a `block_size` of 3, `inputs` is [[10, 11, 12], [15, 16, 17]] and
 # `labels` is [[11, 12, 13], [16, 17, 18]].
 #
-# <details><summary>I would write a loop over `starts`</summary>
+# <details><summary>I would write a loop over <code>starts</code></summary>
 #
-# That is right, and `torch.stack` makes one tensor of the pieces. Without a loop: a table of places (B, block_size)
-# serves as an index of `ids`.
+# A loop is fine, and `torch.stack` makes one tensor of the pieces. Without a loop: index `ids` with a table of places,
+# (B, block_size).
 #
 # </details>
 #
 # <details><summary>My pieces begin at the wrong places</summary>
 #
-# `starts` are places in the text, not numbers of pieces. Two pieces may overlap.
+# `starts` holds places in the text. It does not count pieces. Two pieces may overlap.
 #
 # </details>
 
@@ -135,7 +135,7 @@ print("to learn from:", len(train_ids), " held out:", len(test_ids))
 def language_batch(ids: Tensor, starts: Tensor, block_size: int) -> tuple[Tensor, Tensor]:
     """Pieces of a text, and for each of their tokens the one that comes next.
 
-    ids: (N,), the text; starts: (B,), where each piece begins. Returns (inputs, labels), each (B, block_size).
+    ids: the text, one axis; starts: (B,), where each piece begins. Returns (inputs, labels), each (B, block_size).
     """
     ### BEGIN SOLUTION
     places = starts.unsqueeze(-1) + torch.arange(block_size, device=starts.device)  # (B, block_size)
@@ -149,9 +149,9 @@ check(language_batch)
 # %% [markdown]
 # ## 2 · What there is to beat
 #
-# A loss of 1.6: is that good? Only beside something. Lesson 08 had one such number, the loss of a model that knows
-# nothing and gives all V characters the same probability: log V. The next model knows how often each character occurs
-# in the training text, and nothing else. It is called a **unigram** model.
+# Is a loss of 1.6 good? You need a loss to compare it with. Lesson 08 had one: log V. That is the loss of a model that
+# gives all V characters the same probability. A **unigram** model knows a little more: how often each character occurs
+# in the training text.
 
 # %%
 shares = torch.bincount(train_ids, minlength=V) + 1  # one is added to each, so that none is impossible
@@ -163,35 +163,35 @@ for i in shares.argsort(descending=True)[:5].tolist():
 print(f"uniform: {uniform:.2f} nats   unigram: {unigram:.2f} nats")
 
 # %% [markdown]
-# A **bigram** model looks back one character. After "q" comes "u", after a full stop a space or the end of the line. It
-# is a table of V rows and V columns, counted once.
+# A **bigram** model predicts a character from the one before it. After "q" comes "u", after a full stop a space or the
+# end of the line. The model is a table of counts with V rows and V columns.
 
 # %%
-predict("11_bigram", "How far does one character of context bring the loss down?", low=0, high=4.32, unit="nats")
+predict("11_bigram", "What is the loss of a bigram model on the held-out text?", low=0, high=4.32, unit="nats")
 
 # %% [markdown]
 # ### Exercise 2: `bigram_loss`
 #
 # Difficulty 3 of 5
 #
-# A bigram model knows one token back. Count in `train_ids` how often token j comes right after token i, and add one
-# to each of the vocab_size · vocab_size counts (add-one smoothing), so that no pair is impossible. A row of counts
-# divided by its sum gives the probabilities of what follows token i. Return the mean of −log p, in nats, over all
-# tokens of `test_ids` after its first, as a float.
+# Count in `train_ids` how often token j comes right after token i, and add one to each of the vocab_size · vocab_size
+# counts (add-one smoothing), so that no pair is impossible. A row of counts divided by its sum gives the probabilities
+# of what follows token i. Return the mean of −log p, in nats, over all tokens of `test_ids` except the first, as a
+# float.
 #
 # An example with two tokens: `train_ids` 0, 0, 1 has the pairs (0, 0) and (0, 1). The counts are [[2, 2], [1, 1]], so
 # every probability is 1/2, and every loss is log 2 = 0.693.
 #
 # <details><summary>My loss is infinite</summary>
 #
-# A pair of the test text that never stood in the training text has probability 0 if nothing is added. How many of
-# the counts get the one?
+# A pair of the test text that never occurs in the training text has probability 0 if nothing is added. To how many of
+# the counts do you add one?
 #
 # </details>
 #
-# <details><summary>`counts[first, second] += 1` counts too little</summary>
+# <details><summary><code>counts[first, second] += 1</code> counts too little</summary>
 #
-# With tensors as an index, a pair that comes three times is still raised once. A loop over the pairs counts right;
+# With tensors as an index, a pair that occurs three times is counted only once. A loop over the pairs counts correctly;
 # so do `index_put_` with `accumulate=True` and `torch.bincount`.
 #
 # </details>
@@ -199,9 +199,9 @@ predict("11_bigram", "How far does one character of context bring the loss down?
 
 # %% exercise="bigram_loss" role="solution"
 def bigram_loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
-    """The loss in nats of a model that knows one token back: counts of train_ids with one added to each.
+    """The loss in nats of a bigram model: counts of the pairs in train_ids, with one added to each.
 
-    train_ids: (N,); test_ids: (M,). Returns the mean of -log p(token | the one before) over test_ids after its first.
+    train_ids, test_ids: one axis each. Returns the mean of -log p(token | the one before) over test_ids but its first.
     """
     ### BEGIN SOLUTION
     pairs = train_ids[:-1] * vocab_size + train_ids[1:]
@@ -220,19 +220,19 @@ my_bigram = bigram_loss(train_ids, test_ids, V)
 compare_guess("11_bigram", round(my_bigram, 2))
 
 # %% [markdown]
-# That is the number to beat. Counting goes no further: a table for ten characters of context would have
-# 75 to the power of ten rows, and nearly all of them would be empty. A model that can do better has to find out what
-# different beginnings have in common.
+# That is the number to beat. Counting works for a few characters of context. A table for ten would have 75 to the power
+# of ten rows, nearly all of them empty. To use more context, a model has to find out what different beginnings have in
+# common.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# A Transformer without an encoder is called **decoder-only**. There is no source, so there is no cross-attention
-# either: a block has one attention, over the text so far, and the feed-forward layers. Three choices differ from
-# lesson 07, and you have met all of them: the norm comes before each sub-layer (lesson 05), positions are rotations
-# of queries and keys (lesson 06), and the mask hides what comes later (lesson 04).
+# A Transformer without an encoder is called **decoder-only**. It has no source and no cross-attention. A block has one
+# attention, over the text so far, and the feed-forward layers. Three things differ from lesson 07's encoder block. You
+# know them all: the norm comes before each sub-layer (lesson 05), positions enter as rotations of queries and keys
+# (lesson 06), and the mask hides later tokens (lesson 04).
 #
-# These cells are given: lesson 03's attention, lesson 06's rotary positions and lesson 07's feed-forward layers.
+# You get these cells: lesson 03's attention, lesson 06's rotary positions and lesson 07's feed-forward layers.
 
 # %% role="given"
 from lesson_03 import MultiHeadAttention, merge_heads, split_heads
@@ -248,8 +248,8 @@ from lesson_07 import FeedForward
 class RotaryAttention(MultiHeadAttention):
     """Self-attention of lesson 03 with the rotary positions of lesson 06: x (B, T, E) gives (B, T, E).
 
-    is_causal hides every later token. cache is None or a dict, empty where a text begins: each layer keeps its keys
-    and values there, and x is what comes after them.
+    is_causal hides every later token. cache is None or a dict, empty at the start of a text: each layer keeps its keys
+    and values in it, and x holds the tokens that come after them.
     """
 
     def forward(self, x: Tensor, is_causal: bool = False, cache: dict | None = None) -> Tensor:
@@ -279,8 +279,8 @@ class RotaryAttention(MultiHeadAttention):
 # causal: call the attention with `is_causal=True`. The attributes are `norm1`, `attention`, `norm2`, `feed_forward` and
 # `dropout`.
 #
-# `forward(x)` gives back the shape of x. It has a second argument, `cache=None`, for section 8: hand it on to the
-# attention, `cache=cache`. That is all there is to do about it here.
+# `forward(x)` returns the shape of x. It has a second argument, `cache=None`, for section 8. Just pass it on to the
+# attention, `cache=cache`.
 #
 # <details><summary>"forward() got an unexpected keyword argument"</summary>
 #
@@ -327,28 +327,29 @@ check(GPTBlock)
 # %% [markdown]
 # ## 4 · The model
 #
-# An embedding in front, blocks in the middle, and at the end a row of V scores for each position. The embedding has a
-# vector for each character, and the last layer compares with a vector for each character. Both can be the same V
-# vectors: the weight is **shared**, or *tied*.
+# First comes an embedding, then the blocks. At the end is a linear layer, the **head**: V logits for each position. The
+# embedding has a vector for each character. The head has one too: a logit is its dot product with what comes in. Both
+# can use the same V vectors. Then the weight is **shared**, or *tied*.
 #
 # ### Exercise 4: `GPT`
 #
 # Difficulty 4 of 5
 #
 # Token ids (B, T) in, logits (B, T, V) out: `token_embedding`, then each of the `blocks` (an `nn.ModuleList` of
-# `num_layers` blocks), then the last `norm`, then `head`. No table of positions: the attention turns its queries and
-# keys. The last norm is needed because a pre-norm block ends in an addition: nothing has normalised the sum yet.
+# `num_layers` blocks), then the last `norm`, then `head`. There is no table of positions: the attention rotates its
+# queries and keys. The last norm is needed because a pre-norm block ends in an addition: nothing has normalised the sum
+# yet.
 #
-# `head` is an `nn.Linear` without a bias, and its weight **is** the embedding's: one parameter with two names. Take
-# the head's for both, `self.token_embedding.weight = self.head.weight`: `nn.Linear` draws small numbers, and with
-# those of `nn.Embedding` the first logits would be far too large.
+# `head` is an `nn.Linear` without a bias, and its weight **is** the embedding's: one parameter with two names. Use the
+# head's for both, `self.token_embedding.weight = self.head.weight`. With the larger numbers of a new `nn.Embedding` the
+# first logits would be far too large.
 #
 # Keep `max_length` as an attribute. More than `max_length` tokens in a call raise a `ValueError` that names both
 # numbers.
 #
-# `forward(tokens)` returns the logits. With a cache, `forward(tokens, cache)`, hand the cache to each of the blocks and
-# return `(logits, cache)`. The cache is a dict; an empty one, `{}`, begins a text. It counts even when it is empty:
-# only None means that there is none.
+# `forward(tokens)` returns the logits. With a cache, `forward(tokens, cache)`, pass the cache to each of the blocks and
+# return `(logits, cache)`. The cache is a dict; an empty one, `{}`, begins a text. An empty dict is a cache too: only
+# None means that there is none.
 #
 # <details><summary>With a cache I get a tensor where a pair is expected</summary>
 #
@@ -358,8 +359,7 @@ check(GPTBlock)
 #
 # <details><summary>The weights are not shared though I copied them</summary>
 #
-# Two parameters with equal numbers go apart with the first training step. Assign the parameter itself, not its
-# numbers.
+# Two parameters with equal numbers differ after the first training step. Assign the parameter itself, not its numbers.
 #
 # </details>
 
@@ -409,13 +409,13 @@ class GPT(nn.Module):
 check(GPT)
 
 # %% [markdown]
-# A small one will do. How good is it? That is asked of the text held out, 128 characters at a time.
+# A small model is enough here. This function measures how good it is on the held-out text, 128 characters at a time.
 
 
 # %%
 @torch.no_grad()
 def judged(model, length=128):
-    """On the text held out: the mean loss, and the share of characters that are the likeliest guess."""
+    """On the held-out text: the mean loss, and the share of characters that the model guesses right."""
     rows = test_ids[: (len(test_ids) - 1) // length * length + 1]
     wanted = rows[1:].view(-1, length)
     was_training = model.training
@@ -437,29 +437,28 @@ print("parameters:", sum(my_parameter.numel() for my_parameter in my_gpt.paramet
 compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 
 # %% [markdown]
-# Whoever knows nothing pays log V, 4.32 nats, and so does your model, or nearly. A loss far above that would
-# point to a fault, as in lesson 08: logits that are too large from the start, say, and a model that is sure of
-# nonsense.
+# A model that knows nothing has the loss log V, 4.32 nats. Your model is close to it. A much larger loss would point to
+# a fault: with too large logits at the start, a model is sure of nonsense.
 #
 # ## 5 · Training
 #
-# A step is lesson 08's: guess, compare, adjust. One thing is new. Now and then a batch gives a gradient that is
-# much longer than usual, and a single such step can spoil what a hundred have learnt. So the gradient's length is
+# A step is the same as in lesson 08: guess, compare, adjust. One thing is new. Now and then a batch gives a gradient
+# that is much longer than usual. One such step can spoil what a hundred steps have learnt. So the gradient's length is
 # limited before the step. This is called **clipping**.
 #
 # ### Exercise 5: `clip_gradients`
 #
 # Difficulty 2 of 5
 #
-# All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry
-# of every parameter. Where that norm is larger than `max_norm`, multiply every gradient by max_norm / norm, so
-# that the long vector keeps its direction and gets the length `max_norm`. Otherwise leave the gradients alone. Return
-# the norm *before*, as a float, in both cases.
+# All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
+# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm. The long vector
+# then keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
+# return the norm *before* clipping, as a float.
 #
-# `parameters` is what `model.parameters()` gives: it can be walked over **once**. A parameter that took no part in the
-# loss has `.grad` None. Without torch's own clipping (`clip_grad_norm_` and its relatives).
+# `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part
+# in the loss has `.grad` None. Don't use torch's own clipping (`clip_grad_norm_` and its relatives).
 #
-# <details><summary>Nothing is clipped with `model.parameters()`, with a list it works</summary>
+# <details><summary>Nothing is clipped with <code>model.parameters()</code>, with a list it works</summary>
 #
 # A second `for` over a generator finds it empty. Make a list first.
 #
@@ -476,7 +475,7 @@ compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
     """Rescale the gradients of all parameters together, in place, where their norm is larger than max_norm.
 
-    parameters: what can be walked over once; `.grad` may be None. Returns the norm before.
+    parameters: what a loop can walk over only once; `.grad` may be None. Returns the norm before clipping.
     """
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -505,8 +504,7 @@ def train_step(model, optimizer, inputs, labels, clip, max_norm=1.0):
 
 # %% [markdown]
 # Now the training. `Training` takes your functions, so it is your model that learns, from your batches, with your
-# clipping. Every 100 steps it is judged on text that it hasn't seen: the loss, and how many characters it guesses
-# right.
+# clipping. Every 100 steps it is judged on the held-out text: the loss, and how many characters it guesses right.
 
 
 # %%
@@ -563,7 +561,7 @@ monitor = TrainingMonitor(1000, score="held-out characters guessed right")
 monitor
 
 # %% role="try"
-# Your model learns. It is kept at three moments, so that all three can write later.
+# Your model learns. It is kept at three steps, so that all three can write later.
 torch.set_num_threads(1)  # the model is small: several threads would mostly wait for each other
 my_run = Training(my_gpt, language_batch, clip_gradients)
 my_album = {0: copy.deepcopy(my_gpt)}
@@ -578,22 +576,22 @@ my_gain = bigram_loss(train_ids, test_ids, V) - my_run.held_out[1000]
 print("nats below the bigram model, more than half a nat:", my_gain > 0.5)
 
 # %% role="try" timed=true
-# In numbers, on your machine: the loss on the held-out text, and how long the gradients were.
+# In numbers, on your machine: the loss on the held-out text, its perplexity, and how long the gradients were.
 for my_step in (0, 100, 200, 500, 1000):
     print(f"step {my_step:4}: {my_run.held_out[my_step]:.2f} nats, {my_run.shares[my_step]:.0%} guessed right")
 my_norms = torch.tensor(my_run.norms)
+print(f"perplexity: bigram {math.exp(my_bigram):.1f}, yours {math.exp(my_run.held_out[1000]):.1f}")
 print(f"norm of the gradients: median {my_norms.median():.2f}, largest {my_norms.max():.2f}")
 print(f"clipped in {(my_norms > 1).float().mean():.0%} of the steps")
 monitor
 
 # %% [markdown]
-# Half a nat is a lot. A model whose loss is L is as unsure as if it had to choose among e to the power of L
-# characters that are equally likely; this number is called its **perplexity**. The bigram model chooses among 11 or 12,
-# yours among 4 or 5.
+# Half a nat is a lot. The number e to the power of the loss is the **perplexity**. The model is as unsure as if it
+# chose among that many equally likely characters. The bigram model chooses among 11 or 12, yours among 4 or 5.
 #
-# If a cell above raised an error, an exercise isn't finished, and that is no obstacle for now. The course has a
-# model of its own. It has the same parts and four layers, and it was trained for 2400 steps with dropout. Whatever
-# isn't named `my_…` from here on is about that one. This is what it wrote on the way, always after "Attention ":
+# If a cell above raised an error, an exercise isn't finished. You can still go on: the course has its own model. It has
+# the same parts, but four layers and `d_model` 96. It was trained for 2400 steps, with dropout. From here on, only
+# names with `my_…` are yours. This is what the course's model wrote during its training, always after "Attention ":
 
 # %%
 from grader.models.gpt import trained_gpt
@@ -604,19 +602,19 @@ for step, wrote in course.samples.items():
     print(f"\n--- after {step} steps\n{wrote}")
 
 # %% [markdown]
-# Before the training: noise. After 100 steps it knows how long words are and which letters follow each
-# other. After 1000 most words are words. After 2400 so are some phrases, and it still has no idea what it is talking
-# about. Where each character comes from is the next question.
+# Before the training it writes noise. After 100 steps words have about the right length, and common letters follow each
+# other. After 1000 steps most words are real ones. After 2400 some phrases are right as well, but the text still means
+# nothing. How is each character chosen? That is the next question.
 #
 # ## 6 · From logits to a distribution
 #
-# The model's last layer gives V logits, softmax makes V probabilities of them, and one character has to be drawn.
-# Always to take the likeliest, as lesson 08 did for dates, makes a text that goes in circles. To draw by the
-# probabilities as they are gives every mistake its chance: fifty characters that should not come, at 0.2 %
-# each, come every tenth time. So the distribution is bent first. Three ways are in use, often together.
+# The model's last layer gives V logits, softmax makes V probabilities of them, and one character has to be chosen. If
+# you always take the likeliest, as lesson 08 did for dates, the text soon repeats itself. If you draw from the
+# probabilities as they are, there are too many mistakes: fifty wrong characters with 0.2 % each add up to one draw in
+# ten. So the distribution is changed before the draw. There are three ways, often used together.
 #
-# **Temperature.** The logits are divided by a number before softmax. Below 1 the likely gets likelier, above
-# 1 all get more alike.
+# **Temperature.** The logits are divided by a number before softmax. Below 1 the likely characters become likelier;
+# above 1 all probabilities become more alike.
 
 # %%
 logits = course(encode("The weights of the att"))[0, -1]
@@ -629,7 +627,7 @@ for temperature in (0.5, 1.0):
 # %%
 predict(
     "11_hot",
-    "After “Attention i”: how many of the 75 characters share nine tenths of the probability at temperature 2?",
+    "“Attention i”, temperature 2: how many characters, the likeliest first, reach nine tenths of the probability?",
     low=1,
     high=75,
     unit="characters",
@@ -659,15 +657,17 @@ plt.show()
 # %% [markdown]
 # *The picture in words:* three times the same 20 characters, the likeliest first, with a bar for the probability of
 # each. At temperature 0.5 the first bar has nearly everything. At 1 it has about seven tenths, the second two tenths.
-# At 2 the first has about four tenths, and a long row of low bars has the rest.
+# At 2 the first has about four tenths, the second two tenths, and a long row of low bars has the rest.
 #
-# **Top-k** keeps the k likeliest and drops the rest. But where the model is sure, ten are too many, and where it isn't,
-# ten are too few. **Top-p** counts probability instead of characters: it keeps as few as reach, say, 90 %
-# together. In this view you can see all three at work. Run the cell, then try:
+# **Top-k** keeps the k likeliest and drops the rest. But ten are too many where the model is sure, and too few where it
+# isn't. **Top-p** counts probability instead of characters: it keeps the fewest characters that together reach p, for
+# example 0.9. This view shows all three. Run the cell, then try:
 #
-# 1. Draw some characters with the settings as they are. When does a wrong one come, and how does it go on after it?
+# 1. Draw some characters with the settings as they are. When is a wrong one drawn, and how does the text go on after
+#    it?
 # 2. Set the temperature to 0, start again and draw 40. Draw 40 more. What happens?
-# 3. Top-p 0.9, and draw one by one. In the middle of a word one or two characters stay. How many at its beginning?
+# 3. Set temperature 1 and top-p 0.9, and draw one by one. In the middle of a word often only one or two characters
+#    stay. How many stay at its beginning?
 # 4. Type a beginning of your own.
 
 # %%
@@ -680,25 +680,24 @@ Sampler(course, course.characters, "Attention ", max_length=course.sizes["max_le
 #
 # Difficulty 4 of 5
 #
-# From logits (..., V) to probabilities (..., V), in three steps. Each may be left out, and each ends with rows that sum
-# to one:
+# Turn logits (..., V) into probabilities (..., V), in three steps. Top-k and top-p may be left out. Each step ends with
+# rows that sum to one:
 #
-# 1. **Temperature.** Divide the logits by `temperature`, then softmax. At temperature 0 there is nothing to divide
-#    by: all the probability is on the largest logit.
-# 2. **Top-k.** Only the `top_k` most probable tokens stay. With more than V, all stay.
-# 3. **Top-p.** Of what is left, the fewest tokens whose probabilities together reach `top_p` stay, the most probable
-#    first, and at least one.
+# 1. **Temperature.** Divide the logits by `temperature`, then softmax. You can't divide by temperature 0: there, all
+#    the probability is on the largest logit.
+# 2. **Top-k.** Only the `top_k` most probable tokens stay. If `top_k` is larger than V, all stay.
+# 3. **Top-p.** Of these, the fewest tokens whose probabilities together reach `top_p` stay: the most probable ones, and
+#    at least one.
 #
-# Tokens that don't stay get probability 0, the others are divided by their sum. The result is in the
-# vocabulary's order. Where two logits are equal at the border, either may stay.
+# Tokens that don't stay get probability 0, the others are divided by their sum. The result is in the vocabulary's
+# order. If only one of two equal logits can stay, either may.
 #
 # With probabilities 0.5, 0.3, 0.15, 0.05 and `top_p=0.7`, the first alone reaches 0.5, the first two 0.8. So two
 # stay, with 0.625 and 0.375.
 #
 # <details><summary>One token too few stays under top-p</summary>
 #
-# The token with which the sum gets to `top_p` belongs to those that stay. Ask of each token: what is the sum of those
-# *before* it?
+# The token that brings the sum up to `top_p` stays as well. For each token, what is the sum of those *before* it?
 #
 # </details>
 #
@@ -739,34 +738,34 @@ check(next_token_probabilities)
 # %% [markdown]
 # ## 7 · Writing
 #
-# One character is drawn, appended, and the longer text goes through the model again. That is all there is to it: a
-# model that writes a page has been asked a few thousand times what comes next.
+# One character is drawn and appended, and the longer text goes through the model again. That is all. A model that
+# writes a page has answered the same question a few thousand times.
 #
 # ### Exercise 7: `generate`
 #
 # Difficulty 3 of 5
 #
-# Write `new_tokens` tokens after the `prompt` (B, T), one after the other: logits of the model, the last position's,
-# `next_token_probabilities` with whatever is in `sampling` (`temperature`, `top_k`, `top_p`), one draw for each row,
-# the drawn tokens appended. `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator that starts
-# with the same seed draws the same tokens.
+# Write `new_tokens` tokens after the `prompt` (B, T), one after the other. In each round, take the model's logits at
+# the last position. Call `next_token_probabilities` with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw
+# one token for each row, and append it. `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator
+# that starts with the same seed draws the same tokens.
 #
-# The model takes `model.max_length` tokens at most. Where the text is longer, give it the last `max_length` tokens.
-# What is returned is the whole text, (B, T + new_tokens).
+# The model takes `model.max_length` tokens at most. If the text is longer, give it the last `max_length` tokens. Return
+# the whole text, (B, T + new_tokens).
 #
-# As in lesson 08: eval mode, no gradients, and afterwards the mode that the model was in.
+# As in lesson 08: eval mode, no gradients. Then put the model back into the mode it was in.
 #
-# <details><summary>What are the two stars before `sampling`?</summary>
+# <details><summary>What are the two stars before <code>sampling</code>?</summary>
 #
-# They gather the named arguments that `generate` doesn't know itself: `generate(…, temperature=0.8)` makes `sampling`
-# the dict {"temperature": 0.8}. The same two stars in a call spread it out again: `next_token_probabilities(logits,
-# **sampling)`.
+# They gather the named arguments that are not in the list of `generate`: `generate(…, temperature=0.8)` makes
+# `sampling` the dict {"temperature": 0.8}. The same two stars in a call spread it out again:
+# `next_token_probabilities(logits, **sampling)`.
 #
 # </details>
 #
 # <details><summary>"… tokens, but max_length is …"</summary>
 #
-# The text grows, what the model takes does not. Which part of the text matters for the next token?
+# The text grows, but the model's limit stays the same. Which part of the text matters most for the next token?
 #
 # </details>
 
@@ -799,12 +798,12 @@ def generate(
 check(generate)
 
 # %% role="try" timed=true
-# Try it: your model at three moments, the same beginning, the same random numbers.
+# Try it: your model at three steps, with the same beginning and the same random numbers.
 for my_step, my_moment in my_album.items():
     my_text = generate(my_moment, encode("The model "), 200, torch.Generator().manual_seed(1), temperature=0.7)
     my_words = decode(my_text[0])
     my_copies = sum(my_words[i : i + 20] in text for i in range(len(my_words) - 19)) / (len(my_words) - 19)
-    print(f"--- after {my_step} steps; of its pieces of 20 characters {my_copies:.0%} stand in the text")
+    print(f"--- after {my_step} steps; pieces of 20 characters that occur in the text: {my_copies:.0%}")
     print(my_words, end="\n\n")
 
 # %% role="try" timed=true
@@ -812,32 +811,32 @@ for my_step, my_moment in my_album.items():
 Sampler(my_gpt, CHARACTERS, "The model ")
 
 # %% [markdown]
-# Your model learnt for half a minute from 130 000 characters. What it writes is not copied: hardly a piece of
-# 20 characters stands in the text. Look at what it has found out without being told: words end, sentences begin with a
-# capital letter, brackets close, at least sometimes. What it never found out is what any of it means.
+# Your model learnt for half a minute from 130 000 characters. What it writes is not copied: hardly any piece of 20
+# characters occurs in the text. Look at what it has learnt from the text alone. Words end, sentences begin with a
+# capital letter, brackets close, at least sometimes. It has not learnt what any of it means.
 #
 # ## 8 · With a cache
 #
-# For each new character, `generate` sends the whole text through the model, and nearly all of it has been through
-# before. Lesson 09's cache keeps the keys and values of every layer. Then a single new character goes through
-# the model, and attends to all that was kept.
+# For each new character, `generate` sends the whole text through the model, although only the last character is new.
+# Lesson 09's cache keeps the keys and values of every layer. Then only the new character goes through the model. Its
+# query meets all the keys in the cache.
 
 # %%
-predict("11_cache", "400 new characters, with a cache: how many times as fast?", low=0, high=400, unit="times")
+predict("11_cache", "400 new characters: how many times as fast is it with a cache?", low=0, high=400, unit="times")
 
 # %% [markdown]
 # ### Exercise 8: `generate_with_cache`
 #
 # Difficulty 4 of 5
 #
-# The same tokens as `generate` from a generator with the same seed, with less work. `model(tokens, cache)` returns
-# `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and from
-# then on only the token that is new: what came before is in the cache. Prompt and new tokens together are at most
+# Return the same tokens as `generate` with a generator of the same seed, but with less work. `model(tokens, cache)`
+# returns `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
+# then only the newest token each time: everything before it is in the cache. Prompt and new tokens together are at most
 # `model.max_length` here, so nothing has to be cut.
 #
-# Again: eval mode, no gradients, and afterwards the mode that the model was in.
+# Again: eval mode, no gradients. Then put the model back into the mode it was in.
 #
-# <details><summary>My text repeats itself, or differs from `generate`'s after the first new token</summary>
+# <details><summary>My text repeats itself, or differs from <code>generate</code>'s after the first new token</summary>
 #
 # Print the shape of what you give the model in each step. It should be (B, T), then (B, 1), (B, 1), …
 #
@@ -872,7 +871,7 @@ def generate_with_cache(
 check(generate_with_cache)
 
 # %% role="try" timed=true
-# Try it: the same characters, and the time that they take. The model is untrained; for the time that doesn't matter.
+# Try it: the same characters, and the time that they take. The model is untrained: that makes no difference here.
 my_large = GPT(V, 64, 2, 4, 128, max_length=512)
 my_texts, my_seconds = [], []
 for my_function in (generate, generate_with_cache):
@@ -880,29 +879,29 @@ for my_function in (generate, generate_with_cache):
     my_texts.append(my_function(my_large, encode("The model "), 400, torch.Generator().manual_seed(1)))
     my_seconds.append(time.perf_counter() - my_start)
     print(f"{my_function.__name__:20} {400 / my_seconds[-1]:6.0f} characters a second")
+print("positions through the layers:", sum(range(10, 410)), "without a cache,", 10 + 399, "with it")
 print("characters that differ:", (my_texts[0] != my_texts[1]).sum().item())
 compare_guess("11_cache", round(my_seconds[0] / my_seconds[1], 1))
 
 # %% [markdown]
-# Without a cache 10, 11, 12, … up to 409 positions go through the layers, about 84 000 in all. With it 409 do. So
-# why isn't it 200 times as fast? Here one position takes nearly as long as a hundred: with a model this small,
-# Python and the calls to PyTorch take most of the time. The longer the text and the larger the model, the more the
-# cache gains.
+# Without a cache 10, 11, 12, … up to 409 positions go through the layers. With it, only 409 do in all. So why isn't it
+# 200 times as fast? Here a hundred positions take only about twice as long as one. With a model this small, Python and
+# the calls to PyTorch take most of the time. The longer the text and the larger the model, the more the cache gains.
 #
-# Can the two differ? The arithmetic is the same, in another order, so the last digits of the logits differ. If a
-# number that was drawn lies just at the border between two characters, one may differ, and then all that
-# follow.
+# Can the two texts differ? The arithmetic is the same, but in another order. So the last digits of the logits differ.
+# If a random number lies just at the border between two characters, another one may be drawn. Then the rest differs
+# too.
 
 # %% [markdown]
 # ## 9 · From an empty cell
 #
-# Now without the cells above. Close your notes, and write a decoder-only language model in the next cell, from
-# memory: attention, block, model. Call it `FromMemory`. It takes the arguments of `GPT` by name and gives logits (B,
-# T, V) for ids (B, T); it needs no cache. Look things up only when you are stuck.
+# Now write a decoder-only language model from memory: attention, block, model. Call it `FromMemory`. It takes the
+# arguments of `GPT` by name and gives logits (B, T, V) for ids (B, T); it needs no cache. Look things up only when you
+# are stuck.
 #
 # Then load the course's weights into it. They fit if your attributes have the names that the exercises use, and the
-# logits agree with the course's if everything inside is right. There is no mark for this, and no better test of
-# whether you have understood the model. Take as long as you like: the minutes above don't count the writing.
+# logits agree with the course's if everything inside is right. There is no mark for this, and no better test of whether
+# you have understood the model. Take as long as you like: the minutes above don't include the writing.
 
 # %%
 course_names = [name for name in course.weights if "blocks" not in name or "blocks.0" in name]
@@ -936,15 +935,15 @@ compare_with_course(FromMemory)
 # %% [markdown]
 # <details><summary>Where do I begin?</summary>
 #
-# With the names above. They tell which modules there are, and their shapes tell what goes in and out. Write the
+# With the names above. They show which modules there are, and the shapes show what goes in and out. Write the
 # `__init__` methods first.
 #
 # </details>
 #
 # <details><summary>All names fit, and the logits differ</summary>
 #
-# Take the parts in turn. Is the order of norm, sub-layer and addition right, twice? Is the mask there? Are queries
-# *and* keys rotated, after the heads were split, and the values not? By which number are the scores divided? Is
+# Take the parts in turn. Is the order of norm, sub-layer and addition right, in both sub-layers? Is the mask there? Are
+# queries *and* keys rotated, after the heads were split, and the values not? By which number are the scores divided? Is
 # there a norm before the head?
 #
 # </details>
@@ -957,11 +956,11 @@ compare_with_course(FromMemory)
 #
 # ## 10 · The large ones
 #
-# How far is it from here to the models that people talk to? Less far in the code than in the size.
+# How does your model differ from those that people talk to? Less in its code than in its size.
 #
-# **Tokens.** Characters make long texts: the attention of a page is a square of 3000 by 3000. Words make a vocabulary
-# without end. In between is **byte-pair encoding** (BPE): begin with characters, find the pair of neighbours that
-# occurs most often, make it one token, and repeat. On our text:
+# **Tokens.** With characters as tokens, texts are long: a page has about 3000. Its attention weights are 3000 by 3000.
+# With words as tokens, the vocabulary has no end. **Byte-pair encoding** (BPE) is in between: begin with characters,
+# find the pair of neighbours that occurs most often, make it one token, and repeat. On our text:
 
 # %%
 tokens = list(text)
@@ -978,9 +977,9 @@ for _ in range(8):
     print(f"{left!r} + {right!r} occurs {count} times, {len(tokens)} tokens are left")
 
 # %% [markdown]
-# GPT-2 begins with the 256 bytes instead of characters, so that every text of every language can be written, and makes
-# 50 000 merges; with one token for the end of a text that is a vocabulary of 50 257. "attention" is one
-# token then.
+# GPT-2 begins with the 256 bytes instead of characters, so it can write every text of every language. It makes 50 000
+# merges. With one token for the end of a text, that is a vocabulary of 50 257. A frequent word is one token then,
+# together with the space before it.
 #
 # **Size.** GPT-2 small (2019) has 12 layers, 12 heads, vectors of 768 numbers and 3072 in the feed-forward layers.
 # Count its parameters:
@@ -1005,16 +1004,15 @@ my_count = sum(my_parameter.numel() for my_parameter in my_gpt2.parameters())
 print(f"{my_count:,} parameters; GPT-2 has {gpt2 - my_count:,} more, a learnt vector for each of 1024 positions")
 
 # %% [markdown]
-# Your class, with other numbers. The rest is detail: GPT-2 learns its positions, and in place of ReLU it has GELU,
-# which is smoother. Later models have rotary positions, as yours, RMSNorm (lesson 05) and grouped queries (lesson
-# 09).
+# It is your class with other sizes. Only details differ. GPT-2 learns a vector for each position. In place of ReLU it
+# has GELU, which is smoother. Many later models have rotary positions, as your model has, RMSNorm (lesson 05) and
+# grouped queries (lesson 09).
 #
-# **Chat.** A model that has read a large part of what people have written continues texts. It does not answer. If you
-# ask it something, it may go on with three more questions, since that is how lists of questions look. So it is
-# trained further, with the same loss, on conversations: what the user says, what the assistant says, with special
-# tokens between them. Then people judge pairs of answers, and the model is moved towards those that they prefer. What
-# answers you in a chat is still `generate`: a prompt that ends with the token for "now the assistant speaks", and
-# next tokens until the one that ends the turn.
+# **Chat.** A model that was trained on texts alone continues texts. It does not answer. Ask it something, and it may go
+# on with three more questions, as in a list. So it is trained further, with the same loss, on conversations: what the
+# user says, what the assistant says, with special tokens between them. Then people compare pairs of answers. The model
+# is trained towards those that they prefer. The answers in a chat still come from `generate`: a prompt that ends with
+# the token for "now the assistant speaks", and next tokens until the one that ends the turn.
 #
 # ## 11 · Quiz
 #
@@ -1046,7 +1044,7 @@ print(f"{my_count:,} parameters; GPT-2 has {gpt2 - my_count:,} more, a learnt ve
 #    - c. without it the future would leak;
 #    - d. so that every block has the same number of norms.
 #
-# <details><summary>How is `fed` counted?</summary>
+# <details><summary>How is <code>fed</code> counted?</summary>
 #
 # The last new token is drawn and returned. Does the model have to read it?
 #
@@ -1082,10 +1080,10 @@ check(quiz_11, "quiz_11")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written a language model from an empty cell, trained it on a text, and beaten what counting can do. You
-# know what its loss is worth, because you know what a model without any idea pays, and one that looks back one
-# character. You can bend its distribution before you draw, and let it write fast. And when somebody speaks of layers,
-# heads, context, temperature or tokens of one of the large models, you know which line of your code they mean.
+# You have written a language model, trained it on a text, and beaten a bigram model. You know what its loss is worth:
+# you know the loss of a model that knows nothing, and of one that counts pairs. You can change its distribution before
+# you draw. You can let it write fast. And when somebody speaks of layers, heads, context, temperature or tokens of one
+# of the large models, you know which line of your code they mean.
 #
 # **To read next**
 #
@@ -1103,16 +1101,16 @@ check(quiz_11, "quiz_11")
 #
 # In lesson 01 there were three tokens with four numbers each, and a dot product. Since then you have written
 #
-# 1. self-attention by hand, with a softmax that doesn't overflow, and rules by which weights are known;
-# 2. learnt projections, and the reason for dividing by √d_k;
+# 1. self-attention by hand, with a softmax that doesn't overflow, and a test of attention weights;
+# 2. learnt projections, and scores divided by √d_k;
 # 3. many heads, as a function and as a module that gives PyTorch's numbers;
-# 4. masks for the future and for padding, and a detector of leaks;
+# 4. masks for the future and for padding, and a test that finds leaks;
 # 5. LayerNorm, BatchNorm and residuals, which let a stack grow deep;
-# 6. tokens and positions, in four ways;
+# 6. embeddings of tokens, and positions in four ways;
 # 7. encoder, decoder, and a whole Transformer of them;
-# 8. a training that works, and an eye for three that don't;
-# 9. attention that needs less memory, and goes on from a cache;
-# 10. a way of looking inside;
+# 8. a training that works (and you found three bugs that the loss hides);
+# 9. attention that needs less memory, and attention with a cache;
+# 10. tools for looking inside a trained model;
 # 11. today, a model that writes.
 #
 # Where to go from here? Take a model whose weights are public and load them into classes that you have written

@@ -172,7 +172,7 @@ def _same_with_cache(session: Session) -> Finding | None:
             message = f"With a cache the logits of {where} have shape {tuple(got.shape)}, expected "
             return Finding("wrong-shape", f"{message}{tuple(expected.shape)}: those of the new tokens.")
         if not FLOAT32.all_close(got, expected):
-            message = f"With a cache the logits of {where} are others than without a cache."
+            message = f"With a cache the logits of {where} differ from those without a cache."
             return Finding("wrong-values", message, got=got[0].clone(), expected=expected[0].to(got.dtype))
     return None
 
@@ -368,8 +368,8 @@ EXERCISE = Exercise(
             "residual-around-blocks",
             "each block's output is added to its input; the block has done that inside already.",
             (
-                "How many additions has a block? Count those inside it, too.",
-                "What one block gives, the next takes, as it is.",
+                "How many additions does a block have? Count those inside it, too.",
+                "The next block takes the output of the one before, as it is.",
             ),
             (replace(RIGHT, walk="added"),),
         ),
@@ -405,7 +405,7 @@ EXERCISE = Exercise(
             "the blocks don't get the `dropout` of the model.",
             (
                 "Make a model with dropout = 0.5, and print `model.blocks[0].dropout`.",
-                "What does `GPTBlock` take for its dropout if nobody tells it?",
+                "Which dropout does `GPTBlock` use if you pass none?",
             ),
             recognise=in_training(replace(RIGHT, drops=(False, False)), replace(RIGHT, drops=(False, True))),
         ),
@@ -415,7 +415,7 @@ EXERCISE = Exercise(
             "an empty cache counts as none, so the first call with a cache returns the logits alone.",
             (
                 "What does `model(tokens, {})` return, and what should it return?",
-                "`bool({})` is False. What should the question be whether there is a cache?",
+                "`bool({})` is False. How should your code test whether there is a cache?",
             ),
             recognise=_empty_means_none,
         ),
@@ -425,7 +425,7 @@ EXERCISE = Exercise(
             "it sees nothing of what came before.",
             (
                 "Give a model of two blocks an empty cache. How many entries should it have after the call?",
-                "Follow the cache from the model's `forward` to the attention. Who doesn't hand it on?",
+                "Follow the cache from the model's `forward` to the attention. Which step doesn't pass it on?",
             ),
             recognise=_forgets,
         ),

@@ -162,14 +162,14 @@ EXERCISE = Exercise(
             "sees-too-little",
             "a token can't see itself; it may look at all tokens up to here, its own included.",
             (
-                "Print the mask for three tokens. How many True has its first row?",
+                "Print the mask for three tokens. How many entries of its first row are True?",
                 "What is the first token's result made of, if it may look at nothing?",
             ),
             (_attending(causal="too much"),),
         ),
         Mistake(
             "positions-forgotten",
-            "queries and keys are not turned by their positions, so the order of earlier tokens makes no difference.",
+            "queries and keys are not rotated by their positions, so the order of earlier tokens makes no difference.",
             (
                 "Exchange the first two tokens of x. Should the last row of the result stay the same?",
                 "Which attention do you make in `__init__`? Only one of the two knows positions.",
@@ -181,7 +181,7 @@ EXERCISE = Exercise(
             "what is added is the normalised input; x itself should go past the sub-layer untouched.",
             (
                 "If both sub-layers give only zeros, x should come out as it went in. Does it?",
-                "Does a line of your `forward` overwrite x by its norm?",
+                "Does a line of your `forward` overwrite x with its norm?",
             ),
             _ordered("first"),
         ),

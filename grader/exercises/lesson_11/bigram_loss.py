@@ -169,7 +169,7 @@ EXERCISE = Exercise(
             "no-smoothing",
             "nothing is added to the counts, so a pair that was never seen has probability 0 and an infinite loss.",
             (
-                "Print the smallest entry of your counts. Which one should it be at least?",
+                "Print the smallest entry of your counts. How large should it be at least?",
                 "What is the logarithm of a count of 0? What is added to each count, and when?",
             ),
             recognise=_not_smoothed,
@@ -179,7 +179,7 @@ EXERCISE = Exercise(
             "the counts are divided by the sum of their column: what is left are probabilities of the token before.",
             (
                 "Print the sums of your table's rows. Which of them should be 1?",
-                "In a row stands what follows one token. Over which axis does the sum go?",
+                "A row holds what follows one token. Over which axis should you sum?",
             ),
             recognise=matches_any(Bigrams(rows="columns")),
         ),
@@ -187,7 +187,7 @@ EXERCISE = Exercise(
             "pairs-swapped",
             "the table is read or filled with first and second exchanged: it says what stands before a token.",
             (
-                "For the text 0, 0, 1: which entry of your counts does the pair (0, 1) raise?",
+                "For the text 0, 0, 1: which entry of your counts grows with the pair (0, 1)?",
                 "Compare the order of the two tokens where you count and where you look up.",
             ),
             recognise=matches_any(Bigrams(rows="transposed")),
@@ -197,7 +197,7 @@ EXERCISE = Exercise(
             "the counts are divided by their total: that is how probable a pair is, not what follows a token.",
             (
                 "Print the sum of one row of your table. What should it be?",
-                "The token before is known. By how many pairs that begin with it do you divide?",
+                "The token before is known. How many pairs begin with it, and do you divide by that number?",
             ),
             recognise=matches_any(Bigrams(rows="all")),
         ),
@@ -215,7 +215,7 @@ EXERCISE = Exercise(
             "the one is added to the count but not to the sum of its row: the probabilities don't sum to one.",
             (
                 "Print the sum of one row of your probabilities.",
-                "If each of the V counts of a row gets a one, by how much does the row's sum grow?",
+                "If you add one to each of the V counts of a row, by how much does the row's sum grow?",
             ),
             recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum),
         ),
@@ -232,8 +232,8 @@ EXERCISE = Exercise(
             "repeated-pairs-lost",
             "a pair that comes several times counts once.",
             (
-                "Count the text 0, 0, 0, 0. Which number should stand at (0, 0) before the one is added?",
-                "`counts[first, second] += 1` with tensors writes each place once, however often it comes.",
+                "Count the text 0, 0, 0, 0. Which number should be at (0, 0) before one is added?",
+                "`counts[first, second] += 1` with tensors writes each place once, however often it occurs.",
             ),
             recognise=matches_any(Bigrams(how="seen")),
         ),
@@ -277,8 +277,8 @@ EXERCISE = Exercise(
             "sign-forgotten",
             "the loss is negative: the mean of the logarithms is returned without its minus.",
             (
-                "A probability lies between 0 and 1. Which sign has its logarithm?",
-                "A loss is small where the probabilities are large. What turns the logarithm round?",
+                "A probability lies between 0 and 1. Which sign does its logarithm have?",
+                "A loss is small where the probabilities are large. What turns a larger logarithm into a smaller loss?",
             ),
             recognise=matches_any(_from_losses("negative")),
         ),
@@ -286,7 +286,7 @@ EXERCISE = Exercise(
             "perplexity",
             "the exponential of the loss is returned, its perplexity; the exercise asks for the loss in nats.",
             (
-                "What does a model lose that gives every token probability 1? And what do you return for it?",
+                "What is the loss of a model that gives every token probability 1? What do you return for it?",
                 "Which function do you call last?",
             ),
             recognise=matches_any(_from_losses("perplexity")),

@@ -335,8 +335,8 @@ EXERCISE = Exercise(
             "always-rescaled",
             "gradients with a small norm are rescaled too: they are made larger.",
             (
-                "Try gradients with norm 0.5 and `max_norm` 1. Which norm have they afterwards?",
-                "In which case is nothing done? Where does your code ask for it?",
+                "Try gradients with norm 0.5 and `max_norm` 1. Which norm do they have afterwards?",
+                "When should the gradients stay as they are? Where does your code test for that?",
             ),
             recognise=_fits(_by(_two, lambda norm, max_norm: max_norm / norm)),
         ),
@@ -351,7 +351,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "rescaled-where-small",
-            "the question is the wrong way round: small norms are rescaled, large ones are left.",
+            "the comparison is the wrong way round: small norms are rescaled, large ones are left.",
             (
                 "Try gradients with norm 0.5 and with norm 5, and `max_norm` 1. Which of them change?",
                 "Compare the direction of your `<` or `>`, or your `min` or `max`, with the description.",
@@ -371,7 +371,7 @@ EXERCISE = Exercise(
             "divided-by-the-norm",
             "the gradients are divided by their norm, so that it becomes 1 whatever `max_norm` is.",
             (
-                "Which norm have your gradients afterwards, if `max_norm` is 2?",
+                "Which norm do your gradients have afterwards, if `max_norm` is 2?",
                 "The norm should become `max_norm`. By which factor does it have to change?",
             ),
             recognise=_fits(
@@ -383,7 +383,7 @@ EXERCISE = Exercise(
             "factor-upside-down",
             "the gradients are multiplied by norm / max_norm: those that are too large get larger.",
             (
-                "Which norm have your gradients afterwards? Should it be smaller or larger than before?",
+                "Which norm do your gradients have afterwards? Should it be smaller or larger than before?",
                 "Norm 10, `max_norm` 2: is your factor smaller than 1?",
             ),
             recognise=_fits(_by(_two, lambda norm, max_norm: norm / max_norm if norm > max_norm else 1.0)),
@@ -402,7 +402,7 @@ EXERCISE = Exercise(
             "the sum of the squares is taken for the norm.",
             (
                 "The gradient [3, 4]: what do you return for it?",
-                "Squares, their sum: what is the last step to a length?",
+                "First squares, then their sum: which step is missing to get a length?",
             ),
             recognise=_fits(_by(lambda g: _two(g) ** 2, _usual), norms=True),
         ),
@@ -411,7 +411,7 @@ EXERCISE = Exercise(
             "the largest of the gradients' norms, or the largest entry, is taken for the norm of all.",
             (
                 "Two gradients, [3] and [4]. As one vector [3, 4], what is its norm?",
-                "Do all the gradients have a share in your norm?",
+                "Does every gradient count in your norm?",
             ),
             recognise=_fits(
                 _by(lambda g: max(_norms(g)), _usual),
@@ -424,7 +424,7 @@ EXERCISE = Exercise(
             "the absolute values are summed; the norm comes from squares.",
             (
                 "The gradient [3, 4]: what do you return for it?",
-                "What becomes of each entry before the sum?",
+                "What do you do with each entry before the sum?",
             ),
             recognise=_fits(_by(lambda g: sum(float(t.abs().sum()) for t in g if t is not None), _usual), norms=True),
         ),
@@ -451,7 +451,7 @@ EXERCISE = Exercise(
             "a parameter without a gradient makes it fail: its `.grad` is None.",
             (
                 "Which parameters have no gradient? Those that had no part in the loss.",
-                "Ask before you compute with `.grad` whether there is one.",
+                "Before you compute with `.grad`, test whether there is one.",
             ),
             recognise=_none_met,
         ),

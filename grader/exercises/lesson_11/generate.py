@@ -79,14 +79,14 @@ EXERCISE = Exercise(
             "beginning-lost",
             "a long text loses its beginning: what the model gets is cut, and what is returned with it.",
             (
-                "Write more tokens than `max_length`. How many columns has the result?",
+                "Write more tokens than `max_length`. How many columns does the result have?",
                 "There are two things: the whole text, and the part of it that the model gets. Do they share a name?",
             ),
             recognise=_window_returned,
         ),
         Mistake(
             "context-not-cut",
-            "the model gets the whole text, also where it is longer than the model takes.",
+            "the model gets the whole text, even where it is longer than the model takes.",
             (
                 "Print how many tokens the model gets in each round, and `model.max_length`.",
                 "Which part of a long text matters most for the next token?",

@@ -247,7 +247,7 @@ EXERCISE = Exercise(
             "at temperature 0 the logits are divided by zero.",
             (
                 "Print the result for temperature 0. Which numbers are in it?",
-                "There is no quotient by 0. Which distribution do lower and lower temperatures come near to?",
+                "You can't divide by 0. Which distribution do lower and lower temperatures come close to?",
             ),
             recognise=_only(COLD),
         ),

@@ -36,14 +36,14 @@ QUESTIONS = (
         "uniform_loss",
         lambda: math.log(50),
         0.0055,
-        "Which probability has each character, and what is the loss for a probability?",
+        "Which probability does each character have, and what is the loss for a probability?",
         wrong=written(
             {
                 5.64: "Those are bits. Which logarithm gives nats?",
                 1.7: "That is the logarithm to the base 10. Which one gives nats?",
                 0.02: "That is the probability. What is the loss for it?",
                 50.0: "That is the perplexity. What is its logarithm?",
-                -3.91: "A probability is below 1, and its logarithm negative. Which sign has the loss?",
+                -3.91: "A probability is below 1, and its logarithm negative. Which sign does the loss have?",
             }
         ),
     ),

@@ -252,7 +252,7 @@ def keeps_mode(weight: float) -> Part:
                 return seen
             if seen.training != run.training:
                 mode, before = (("eval", "train")[training] for training in (seen.training, run.training))
-                return Finding("mode-changed", f"The model came in {before} mode and is left in {mode} mode ({name}).")
+                return Finding("mode-changed", f"The model was in {before} mode and is left in {mode} mode ({name}).")
         return _after(session, SURE)
 
     return Part("leaves the model in the mode it was in", weight, judge, compares_values=False)
@@ -433,19 +433,19 @@ def _not_sampled(session: Session) -> bool:
 MODES = (
     Mistake(
         "left-in-eval-mode",
-        "a model that came in train mode goes out in eval mode: training would go on without dropout.",
+        "a model in train mode is left in eval mode: training would go on without dropout.",
         (
             "Print `model.training` before and after the call.",
-            "Remember the mode before you switch, and put back what you remembered.",
+            "Store the mode before you switch, and set it again at the end.",
         ),
         recognise=_mode(TRAINING),
     ),
     Mistake(
         "always-back-to-train-mode",
-        "a model that came in eval mode goes out in train mode.",
+        "a model in eval mode is left in train mode.",
         (
             "Print `model.training` before and after the call.",
-            "`model.training` says which mode it is in. Note it before you switch, and go back to that one.",
+            "`model.training` says which mode it is in. Store it before you switch, and go back to that one.",
         ),
         recognise=_mode(SURE),
     ),
