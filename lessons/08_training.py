@@ -1180,7 +1180,7 @@ compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 # a small part of each gradient. *What gives it away:* more padding changes the loss, though the model is the same.
 # Divide by the number of real labels.
 #
-# **Low loss, wrong task.** None of the three would have been found by looking at the curve.
+# **Low loss, wrong task.** In none of the three does the curve alone say what is wrong.
 #
 # ## 11 · Keep what was learnt
 #

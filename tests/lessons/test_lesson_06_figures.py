@@ -19,7 +19,7 @@ SHAPES = [
 ]
 CLAIMS = [
     "row 0: [1, 2, 4, 1, 3, 0, 0] ... [1, 2, 3, 4, 5, 0, 0] ...",
-    "tokens of sentence 1 in the order [0, 4, 2, 3, 1] less those of sentence 2: [0, 0, 0, 0, 0]\n"
+    "tokens of sentence 1 in the order [0, 4, 2, 3, 1] minus those of sentence 2: [0, 0, 0, 0, 0]\n"
     "largest difference of their outputs: 0.000",
     "without expand: largest difference 0.0",
     "row 0, distance of the two 'the': 0 without positions, 32 with them",
