@@ -60,7 +60,7 @@ def test_new_exercises_and_lessons_are_in_the_registry_and_leave_the_others_as_t
     new_exercise(repository, "03_multi_head_attention", "rotate_heads")
     new_exercise(repository, "00", "FirstModule")
     new_exercise(repository, "00", "quiz_00")
-    new_lesson(repository, "11", "sparse_attention")
+    new_lesson(repository, "12", "sparse_attention")
     found = run(repository, code).splitlines()
     assert found[:3] == [
         "00_start_here first_steps function",
@@ -69,7 +69,7 @@ def test_new_exercises_and_lessons_are_in_the_registry_and_leave_the_others_as_t
     ]
     at = found.index("03_multi_head_attention rotate_heads function")
     assert found[at + 1] == "03_multi_head_attention quiz_03 answers"
-    assert found[-1] == "11_sparse_attention quiz_11 answers"
+    assert found[-1] == "12_sparse_attention quiz_12 answers"
     assert len(found) == len(before) + 4
 
 
@@ -77,7 +77,7 @@ def test_what_is_written_passes_the_linters(repository: Repository):
     new_exercise(repository, "3", "rotate_heads")
     new_exercise(repository, "5", "ScaleFeatures")
     new_exercise(repository, "0", "quiz_00")
-    new_lesson(repository, "11", "sparse_attention")
+    new_lesson(repository, "12", "sparse_attention")
     for command in (["check"], ["format", "--check"]):
         done = subprocess.run(
             [Path(sys.executable).with_name("ruff"), *command, "."], cwd=repository.root, capture_output=True, text=True

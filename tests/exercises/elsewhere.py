@@ -94,7 +94,14 @@ def two_devices() -> Iterator[None]:
 
 
 def there(value: Any) -> Any:
-    """Move what is given to a student's function: tensors, and callables so that they take and give moved ones."""
+    """Move what is given to a student's function: tensors, and callables so that they take and give moved ones. The
+    gradient of a parameter is the one that it has here: what is changed in it is changed here."""
+    if isinstance(value, nn.Parameter) and value.grad is not None:
+        moved = value.detach().to(ELSEWHERE).requires_grad_()
+        moved.grad = Moved(value.grad)
+        return moved
+    if isinstance(value, dict):
+        return {key: there(item) for key, item in value.items()}
     if isinstance(value, Tensor):
         return value.to(ELSEWHERE)
     if isinstance(value, tuple | list):

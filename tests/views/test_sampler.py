@@ -77,5 +77,5 @@ def test_other_settings_are_refused(view, wrong):
 
 @pytest.mark.parametrize(("prompt", "named"), [("", "empty"), ("a?", r"'\?'")])
 def test_a_prompt_that_cannot_be_read_is_named(prompt, named):
-    with pytest.raises(traitlets.TraitError, match=f"prompt: got .*{named}"):
+    with pytest.raises(traitlets.TraitError, match=f"(prompt|text): got .*{named}"):
         Sampler(stub, ["a", "b"], prompt)

@@ -178,9 +178,12 @@ def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
     if finding is not None:
         said = f"({run.name}: prompt {tuple(run.prompt.shape)}, new_tokens = {run.new_tokens}, model.max_length = "
         return replace(finding, message=f"{finding.message.rstrip('.')} {said}{run.max_length})")
-    state = session.ask(Request("state", "@writer")).value
-    fed, recorded = state["buffers"]["fed"].tolist(), bool(state["buffers"]["recorded"])
-    return Seen(outcome.value, state["training"], fed, recorded, 1 in outcome.changed)
+    state = session.ask(Request("state", "@writer"))
+    finding = compare.run_error(state, session.exercise)
+    if finding is not None:
+        return finding
+    fed, recorded = state.value["buffers"]["fed"].tolist(), bool(state.value["buffers"]["recorded"])
+    return Seen(outcome.value, state.value["training"], fed, recorded, 1 in outcome.changed)
 
 
 def ids(session: Session, name: str) -> Tensor | None:
