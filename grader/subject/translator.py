@@ -52,7 +52,8 @@ class Trainee(nn.Module):
 
     `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum
     of its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in
-    which order it was run, differentiated and changed. What counts as a change: the graph of a call is still held.
+    which order it was run, differentiated and changed. What counts as a change: the graph of a call was still held
+    (not if `watched` is False).
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -65,6 +66,7 @@ class Trainee(nn.Module):
         self.optimizer = Descent(self, float(data["rate"]), float(data["momentum"]))
         self.train(bool(data["training"]))
         self._graph: Callable[[], object] = lambda: None
+        self._watched, self._held = bool(data.get("watched", True)), False
 
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
         """As lesson 07's Transformer."""
@@ -86,10 +88,11 @@ class Trainee(nn.Module):
         self._graph = weakref.ref(graph)
 
     def changed(self) -> bool:
-        """Whether the graph of the last call is still held."""
-        if self._graph() is not None:
+        """Whether the graph of a call was still held after it. Once is enough: collecting garbage takes long."""
+        if self._watched and not self._held and self._graph() is not None:
             gc.collect()
-        return self._graph() is not None
+            self._held = self._graph() is not None
+        return self._held
 
 
 class _Thinned(nn.Module):

@@ -351,6 +351,19 @@ def _mode(name: str) -> Callable[[Session], bool]:
     return recognise
 
 
+def _gradients(session: Session) -> bool:
+    """Whether all ids are right, and gradients were recorded."""
+    tracked = 0 in session.call(session.cases[TALKING]).changed
+    return tracked and all(is_right(session, name) for name in session.cases)
+
+
+def _one_column_more(session: Session) -> bool:
+    """Where not all sequences end, there are max_length columns after bos."""
+    case = session.cases[TALKING]
+    value = session.call(case).value
+    return isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == case.args["max_length"] + 1
+
+
 MODE = "In the case «{name}» the model's mode (`model.training`) was another one after the call than before it."
 TRACKED = "Gradients were recorded while it decoded ({name}): that costs memory, and nobody needs them here."
 
@@ -396,6 +409,15 @@ EXERCISE = Exercise(
                 "Modules have two methods that switch the mode of everything inside them.",
             ),
             recognise=matches_any(decoding(training=True)),
+        ),
+        Mistake(
+            "gradients-recorded",
+            "all ids are right, but gradients are recorded for every round.",
+            (
+                "Print `requires_grad` of the logits. Who will ask for their gradients?",
+                "Which context of torch keeps gradients from being recorded? Which lines should be inside of it?",
+            ),
+            recognise=_gradients,
         ),
         Mistake(
             "reads-first-position",
@@ -505,7 +527,7 @@ EXERCISE = Exercise(
                 "Call it with max_length = 5. How many columns has the result?",
                 "You start with one column. How many rounds may follow?",
             ),
-            recognise=matches_any(decoding(extra=1)),
+            recognise=lambda session: _one_column_more(session) or matches_any(decoding(extra=1))(session),
         ),
     ),
 )

@@ -20,7 +20,7 @@ from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
 from grader.subject import Given, Outcome, Request
-from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Trainee
+from grader.subject.translator import BACKWARD, FORWARD, STEP, STEP_WITHOUT_GRADIENTS, Trainee
 from grader.tolerance import Tolerance
 
 Judge = Callable[[Session], Finding | None]
@@ -29,6 +29,15 @@ NAME = "train_step"
 BOS, EOS = 1, 2
 USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
 CLOSE = Tolerance(relative=1e-4, absolute=1e-6)
+# Where no mistake is known.
+WRONG_LOSS = (
+    "The loss is decided by what the model is given, in which mode it runs, and what its logits are compared with.",
+    "Print these three in the first call, and what you do to the loss before you return it.",
+)
+WRONG_STEP = (
+    "The loss is right, so the fault comes after it.",
+    "Which lines change `.grad` or the parameters, in which order and how often does each of them run?",
+)
 
 
 @dataclass(frozen=True)
@@ -102,11 +111,22 @@ def _arguments(run: Run, call: int) -> dict[str, Any]:
 
 def observed(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
     """By name: every run, what the student's function did call by call, and why it went no further."""
-    return session.once("runs", lambda: {run.name: (run, *_observe(session, run)) for run in runs(session.draw)})
+    return session.once("runs", lambda: _observe_all(session))
 
 
-def _observe(session: Session, run: Run) -> tuple[tuple[Observed, ...], Finding | None]:
-    session.ask(Request("build", handle=run.name, args=(Given("trainee", run.data),)))
+def _observe_all(session: Session) -> dict[str, tuple[Run, tuple[Observed, ...], Finding | None]]:
+    found: dict[str, tuple[Run, tuple[Observed, ...], Finding | None]] = {}
+    watched = True  # until a graph is found to be held: to find out takes long
+    for run in runs(session.draw):
+        seen, finding = _observe(session, run, watched)
+        found[run.name] = run, seen, finding
+        watched = watched and not any(call.graph_held for call in seen)
+    return found
+
+
+def _observe(session: Session, run: Run, watched: bool) -> tuple[tuple[Observed, ...], Finding | None]:
+    data = {**run.data, "watched": watched}
+    session.ask(Request("build", handle=run.name, args=(Given("trainee", data),)))
     seen: list[Observed] = []
     for call in range(len(run.batches)):
         outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
@@ -139,15 +159,18 @@ CUTS: Mapping[str, slice] = {"all": slice(None), "input": slice(None, -1), "labe
 @dataclass(frozen=True)
 class Way:
     """One way to train: the right one unless told otherwise. `padding`: what is left out of the loss, None for nothing.
-    `loss_after`: the loss is that of the parameters after the step. `mode`: None for the model's own."""
+    `loss_after`: the loss is that of the parameters after the step, in train mode unless `mode_after` is False.
+    `mode`: None for the model's own. `copied`: the model reads each label, since it is given all of the target."""
 
     given: Cut = "input"
     wanted: Cut = "labels"
     padding: Literal["pad_idx", "zero"] | None = "pad_idx"
     from_nothing: bool = True
     loss_after: bool = False
+    mode_after: bool = True
     summed: bool = False
     mode: bool | None = True
+    copied: bool = False
 
 
 def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
@@ -168,8 +191,11 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
                 moved[name] = run.data["momentum"] * moved[name] + total[name]
                 parameter.sub_(run.data["rate"] * moved[name])
         kept = total
-        returned = _loss(model, src, trg, run, way) if way.loss_after else loss
-        seen.append(Observed(returned.item(), {name: p.detach().clone() for name, p in parameters.items()}))
+        if way.loss_after:
+            model.train(way.mode_after)
+            loss = _loss(model, src, trg, run, way)
+            model.train(way.mode is not False)
+        seen.append(Observed(loss.item(), {name: p.detach().clone() for name, p in parameters.items()}))
     return tuple(seen)
 
 
@@ -177,6 +203,7 @@ def _loss(model: Trainee, src: Tensor, trg: Tensor, run: Run, way: Way) -> Tenso
     """The mean of minus the logarithm of each label's probability."""
     labels = trg[:, CUTS[way.wanted]]
     logs = model(src, trg[:, CUTS[way.given]]).log_softmax(-1)
+    logs = logs[:, 1:] if way.copied else logs
     each = -logs.gather(-1, labels[..., None])[..., 0]
     counted = torch.ones_like(each)
     if way.padding is not None:
@@ -225,7 +252,8 @@ def _returns(name: str, call: int) -> Judge:
             return Finding("wrong-type", f"`{NAME}` returned {found}, expected a plain number (float).{tip}")
         if not close(plain_number(got), right):
             words = compare.apart(float(got), right)
-            return Finding("wrong-values", f"`{NAME}` returned {words[0]}, expected {words[1]}, the loss ({name}).")
+            message = f"`{NAME}` returned {words[0]}, expected {words[1]}, the loss ({name})."
+            return Finding("wrong-values", message, hints=WRONG_LOSS)
         return None
 
     return judge
@@ -244,7 +272,9 @@ def _changes(name: str, call: int) -> Judge:
         before = seen[call - 1].parameters if call else run.data
         if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
             return Finding("wrong-parameters", f"After the {which} call no parameter has changed ({name}).")
-        return Finding("wrong-parameters", f"After the {which} call the parameters are not the expected ones ({name}).")
+        message = f"After the {which} call the parameters are not the expected ones ({name})."
+        loss_is_right = close(number(seen[call].returned), _right(session, run)[call].returned)
+        return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
 
     return judge
 
@@ -326,13 +356,45 @@ def _explains(session: Session, way: Way) -> bool:
 
 
 def _happened(*accepted: tuple[int, ...]) -> Callable[[Session], bool]:
-    """Whether the events of the first call were one of these, and the parameters are wrong."""
+    """Whether the events of the first call were one of these, and no parameter has changed."""
 
     def recognise(session: Session) -> bool:
         run, seen, _ = observed(session)[USUAL]
-        return bool(seen) and seen[0].events in accepted and not _same_parameters(seen[0], _right(session, run)[0])
+        return bool(seen) and seen[0].events in accepted and not _has_changed(run, seen[0])
 
     return recognise
+
+
+def _has_changed(run: Run, seen: Observed) -> bool:
+    return any(not torch.equal(tensor, run.data[place]) for place, tensor in seen.parameters.items())
+
+
+def _by_hand(session: Session) -> bool:
+    """The parameters change, and the optimiser took no step."""
+    run, seen, _ = observed(session)[USUAL]
+    steps = (STEP, STEP_WITHOUT_GRADIENTS)
+    return bool(seen) and _has_changed(run, seen[0]) and not any(event in steps for event in seen[0].events)
+
+
+def _several_steps(session: Session) -> bool:
+    """More than one step in the first call."""
+    _, seen, _ = observed(session)[USUAL]
+    return bool(seen) and seen[0].events.count(STEP) > 1
+
+
+def _multiplied(session: Session) -> bool:
+    """The steps are right, and each loss that is returned is so many times the right one as the batch has sequences,
+    or labels."""
+    counts: dict[str, list[bool]] = {"sequences": [], "labels": [], "real labels": []}
+    for run, seen, _ in observed(session).values():
+        for (_, trg), got, right in zip(run.batches, seen, _right(session, run), strict=False):
+            if not _same_parameters(got, right):
+                return False
+            labels = trg[:, 1:]
+            times = (len(trg), labels.numel(), int((labels != run.pad_idx).sum()))
+            for found, factor in zip(counts.values(), times, strict=True):
+                found.append(close(number(got.returned), right.returned * factor))
+    return any(found and all(found) for found in counts.values())
 
 
 def _order(session: Session) -> bool:
@@ -367,7 +429,10 @@ def _graph_freed(session: Session) -> bool:
     return any("backward through the graph a second time" in raised.message for raised in session.raised)
 
 
-UNSHIFTED = tuple(Way(given=cut, wanted=cut) for cut in ("all", "input", "labels"))
+UNSHIFTED = (
+    *(Way(given=cut, wanted=cut) for cut in ("all", "input", "labels")),
+    Way(given="all", copied=True),
+)
 
 EXERCISE = Exercise(
     name=NAME,
@@ -432,6 +497,24 @@ EXERCISE = Exercise(
             recognise=_happened((FORWARD, BACKWARD)),
         ),
         Mistake(
+            "optimizer-not-used",
+            "the parameters change, but not by a step of the optimiser that was given.",
+            (
+                "Which of the five arguments does your code not use?",
+                "The optimiser has its own learning rate and its own rule. Who should change the parameters?",
+            ),
+            recognise=_by_hand,
+        ),
+        Mistake(
+            "several-steps",
+            "one call takes more than one step.",
+            (
+                "Is the optimiser asked for a step in several lines, or inside a loop?",
+                "The function makes one step on one batch. Its caller has the loop.",
+            ),
+            recognise=_several_steps,
+        ),
+        Mistake(
             "backward-forgotten",
             "the gradients are never computed, so no parameter changes.",
             (
@@ -474,7 +557,16 @@ EXERCISE = Exercise(
                 "Which parameters does the loss belong to that you return: those before the step or those after it?",
                 "The loss is known before the step. Keep it.",
             ),
-            recognise=trained(Way(loss_after=True)),
+            recognise=trained(Way(loss_after=True), Way(loss_after=True, mode_after=False)),
+        ),
+        Mistake(
+            "loss-multiplied",
+            "the step is right, and the loss that is returned is multiplied by the number of sequences or labels.",
+            (
+                "Compare what you return with the loss itself.",
+                "A sum over batches is the business of a training loop. What does the docstring say is returned?",
+            ),
+            recognise=_multiplied,
         ),
         Mistake(
             "pad-idx-ignored",

@@ -83,6 +83,18 @@ def reads(head: Callable[[int, int, int], int]) -> Attend:
     return wrong
 
 
+def _one_interleaved(keys: bool) -> Attend:
+    """Keys or values in the wrong order, the other in the right one."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        group = query.shape[-3] // key.shape[-3]
+        in_turn, in_groups = torch.arange(query.shape[-3]) % key.shape[-3], torch.arange(query.shape[-3]) // group
+        read = (in_turn, in_groups) if keys else (in_groups, in_turn)
+        return attention(query, key.index_select(-3, read[0]), value.index_select(-3, read[1]))
+
+    return wrong
+
+
 def _repeated_on_axis_one(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Interleaved, and for exactly one leading axis: without a batch, `repeat` adds one."""
     times = (1, query.shape[-3] // key.shape[-3], 1, 1)
@@ -199,7 +211,11 @@ EXERCISE = Exercise(
                 "Repeat the numbers 0, 1 three times in two ways: 0 1 0 1 0 1 and 0 0 0 1 1 1. Which of them are "
                 "groups of neighbours, and which one does your code make?",
             ),
-            (reads(lambda h, heads, kv_heads: h % kv_heads), _repeated_on_axis_one),
+            (
+                reads(lambda h, heads, kv_heads: h % kv_heads),
+                _repeated_on_axis_one,
+                *map(_one_interleaved, (True, False)),
+            ),
         ),
         Mistake(
             "first-group-only",

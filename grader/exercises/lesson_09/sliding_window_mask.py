@@ -62,6 +62,20 @@ def _first_keys(seq_len: int, window: int) -> Tensor:
     return (at < window) & (at <= at.unsqueeze(-1))
 
 
+def _wrapped(seq_len: int, window: int) -> Tensor:
+    """The first tokens see the last ones, as neighbours on a ring."""
+    at = torch.arange(seq_len)
+    return (at.unsqueeze(-1) - at) % seq_len < window
+
+
+def _first_rows_empty(seq_len: int, window: int) -> Tensor:
+    """Slices from `i - window + 1`, which is negative in the first rows."""
+    mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
+    for i in range(seq_len):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
+
+
 ROW = "Print the mask for 6 tokens and a window of 3. How many keys should the last row show, and which?"
 
 EXERCISE = Exercise(
@@ -155,6 +169,24 @@ EXERCISE = Exercise(
                 "Which of them is missing?",
             ),
             (_where(lambda back, window: back >= 0),),
+        ),
+        Mistake(
+            "wraps-around",
+            "the first tokens see the last ones, as if the sequence were a ring.",
+            (
+                "Look at the first row of your mask. Which keys may token 0 attend to?",
+                "No token comes before the first. Which columns do you reach from row 0: is any of them negative?",
+            ),
+            (_wrapped,),
+        ),
+        Mistake(
+            "slice-from-the-end",
+            "the first rows are empty: a slice with a negative start counts from the end.",
+            (
+                "Print `list(range(6))[-2:1]`. Where does this slice begin, and where does it end?",
+                "At which column should the window of row 0 begin? A sequence has no token before 0.",
+            ),
+            (_first_rows_empty,),
         ),
         Mistake(
             "only-far-tokens",

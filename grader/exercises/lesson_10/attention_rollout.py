@@ -237,7 +237,7 @@ MISTAKES = (
             "Add up the rows of your result. What should they give?",
             "`*` and `prod` multiply entries; a weighted sum of weighted sums is a product of matrices.",
         ),
-        (lambda a: with_residual(a).prod(0), lambda a: a.prod(0)),
+        (lambda a: with_residual(a).prod(0), lambda a: a.prod(0), lambda a: with_residual(a).prod(0).diag().diag()),
     ),
 )
 

@@ -155,7 +155,9 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return Finding("returns-nothing", "It returned None. Does every way through it end in a `return`?")
     if outcome.value not in PATTERN_NAMES:
         returned = compare.in_words(outcome.value)
-        return Finding("wrong-type", f"It returned {returned}, expected one of {', '.join(map(repr, PATTERN_NAMES))}.")
+        message = f"It returned {returned}, expected one of {', '.join(map(repr, PATTERN_NAMES))}."
+        spelt = ("Compare your words with these five, letter by letter: small letters, no spaces.",)
+        return Finding("wrong-type", message, hints=spelt if isinstance(outcome.value, str) else ())
     if outcome.value == answer(name):
         return None
     size = session.cases[name].sizes["T"]
@@ -195,12 +197,17 @@ def _unchanged(weight: float) -> Part:
 
 def _argmax_only(session: Session) -> bool:
     """The largest weight of each row decides, whatever its size."""
-    if verdict(session, "diagonal") != "diagonal":
+    if verdict(session, "diagonal") != "diagonal" or _nearly_anything(session):
         return False
     weak = [verdict(session, WEAK_DIAGONAL) == "diagonal"]
     if verdict(session, "first") == "first":
         weak.append(verdict(session, WEAK_FIRST) == "first")
     return all(weak)
+
+
+def _nearly_anything(session: Session) -> bool:
+    """Even uniform weights are called diagonal."""
+    return verdict(session, "diagonal") == verdict(session, "uniform") == "diagonal"
 
 
 def _uniform_called_local(session: Session) -> bool:
@@ -267,6 +274,15 @@ MISTAKES = (
             "How large are the weights of a diagonal head on its diagonal, with 5 % of anything mixed in?",
         ),
         recognise=_argmax_only,
+    ),
+    Mistake(
+        "tolerance-too-wide",
+        "even uniform weights are called diagonal: the comparison with the diagonal lets nearly everything through.",
+        (
+            "Print the distance that you find between uniform weights and the diagonal pattern.",
+            "Most entries of both are near 0, and differences can cancel. What does a mean over all of them tell?",
+        ),
+        recognise=_nearly_anything,
     ),
     Mistake(
         "uniform-called-local",

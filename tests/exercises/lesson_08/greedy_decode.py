@@ -475,7 +475,7 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     return tokens
 
 
-# %% wrong -: gradients recorded
+# %% wrong gradients-recorded: no context at all
 def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     was = model.training
     model.eval()
@@ -904,4 +904,51 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
             tokens = torch.cat([tokens, likeliest.unsqueeze(1)], 1)
             ended |= likeliest == eos_idx
     model.train(was_training)
+    return tokens
+
+
+# %% wrong gradients-recorded: the result detached, not the rounds
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), 1, dtype=torch.bool)
+    while tokens.shape[1] < max_length and not ended.all():
+        likeliest = model(src, tokens).detach()[:, -1:].argmax(-1).masked_fill(ended, eos_idx)
+        tokens = torch.cat([tokens, likeliest], dim=1)
+        ended = ended | (likeliest == eos_idx)
+    model.train(mode)
+    return tokens
+
+
+# %% wrong one-token-too-many: max_length rounds, until all have ended
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), 1, dtype=torch.bool)
+    for _ in range(max_length):
+        likeliest = model(src, tokens)[:, -1:].argmax(-1).masked_fill(ended, eos_idx)
+        tokens = torch.cat([tokens, likeliest], dim=1)
+        ended = ended | (likeliest == eos_idx)
+        if ended.all():
+            break
+    model.train(mode)
+    return tokens
+
+
+# %% wrong one-token-too-many: at most, not less than
+@torch.no_grad()
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    mode = model.training
+    model.eval()
+    tokens = torch.full((len(src), 1), bos_idx)
+    ended = torch.zeros(len(src), dtype=torch.bool)
+    while tokens.shape[1] <= max_length and not ended.all():
+        likeliest = model(src, tokens)[:, -1].argmax(-1)
+        likeliest = torch.where(ended, eos_idx, likeliest)
+        tokens = torch.cat([tokens, likeliest[:, None]], dim=1)
+        ended |= likeliest == eos_idx
+    model.train(mode)
     return tokens

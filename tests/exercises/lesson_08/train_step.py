@@ -113,6 +113,17 @@ def train_step(model, optimizer, src, trg, pad_idx):
     return total
 
 
+# %% right: all of the target is given, and the last logits are left out
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    loss = sequence_loss(model.train()(src, trg)[:, :-1], trg[:, 1:], pad_idx)
+    model.train(mode)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.tolist()
+
+
 # %% wrong gradients-add-up: no zero_grad
 def train_step(model, optimizer, src, trg, pad_idx):
     mode = model.training
@@ -598,7 +609,7 @@ def train_step(model, optimizer, src, trg, pad_idx):
     model.train(mode)
 
 
-# %% wrong -: two steps
+# %% wrong several-steps: twice in a row
 def train_step(model, optimizer, src, trg, pad_idx):
     mode = model.training
     model.train()
@@ -621,6 +632,134 @@ def train_step(model, optimizer, src, trg, pad_idx):
     loss = sequence_loss(model(src, given), wanted, pad_idx)
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong several-steps: in a loop over the rows
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    losses = []
+    for row in range(len(src)):
+        given, wanted = shift_target(trg[row : row + 1])
+        loss = sequence_loss(model(src[row : row + 1], given), wanted, pad_idx)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    model.train(mode)
+    return sum(losses) / len(losses)
+
+
+# %% wrong optimizer-not-used: parameters changed by hand
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    model.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter -= 0.01 * parameter.grad
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong optimizer-not-used: with the optimiser's rate
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    rate = optimizer.param_groups[0]["lr"] / 10
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    parameters = list(model.parameters())
+    for parameter, slope in zip(parameters, torch.autograd.grad(loss, parameters)):
+        parameter.data = parameter.data - rate * slope
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong target-not-shifted: all of the target is given, and the first logits are left out
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    loss = sequence_loss(model(src, trg)[:, 1:], trg[:, 1:], pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong loss-after-the-step: computed again in eval mode
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    optimizer.zero_grad()
+    sequence_loss(model(src, given), wanted, pad_idx).backward()
+    optimizer.step()
+    model.eval()
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong loss-multiplied: by the sequences, as a loop over batches adds up
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item() * src.size(0)
+
+
+# %% wrong loss-multiplied: by the labels
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item() * (wanted != pad_idx).sum().item()
+
+
+# %% wrong -: the optimiser forgets its momentum
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.state.clear()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong -: the model's own guesses are what it reads
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    written = given[:, :1]
+    for _ in range(wanted.shape[1]):
+        logits = model(src, written)
+        written = torch.cat([written, logits[:, -1:].argmax(-1)], dim=1)
+    loss = sequence_loss(logits, wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
     optimizer.step()
     model.train(mode)
     return loss.item()

@@ -115,6 +115,20 @@ def grouped_query_attention(query, key, value):
     return attend(query, key.repeat(1, group, 1, 1), value.repeat(1, group, 1, 1))
 
 
+# %% wrong groups-interleaved: the keys alone
+def grouped_query_attention(query, key, value):
+    group = divided(query, key)
+    keys = torch.cat([key] * group, dim=-3)
+    return attend(query, keys, value.repeat_interleave(group, -3))
+
+
+# %% wrong groups-interleaved: the values alone
+def grouped_query_attention(query, key, value):
+    group = divided(query, key)
+    values = torch.cat([value] * group, dim=-3)
+    return attend(query, key.repeat_interleave(group, -3), values)
+
+
 # %% wrong groups-left-apart: not flattened
 def grouped_query_attention(query, key, value):
     groups = query.unflatten(-3, (key.shape[-3], divided(query, key)))

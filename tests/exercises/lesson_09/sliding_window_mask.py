@@ -243,3 +243,35 @@ def sliding_window_mask(seq_len, window):
 # %% wrong returns-nothing: no return
 def sliding_window_mask(seq_len, window):
     torch.ones(seq_len, seq_len).tril().triu(1 - window).bool()
+
+
+# %% wrong wraps-around: a diagonal rolled
+def sliding_window_mask(seq_len, window):
+    itself = torch.eye(seq_len, dtype=torch.bool)
+    return torch.stack([itself.roll(steps, 0) for steps in range(window)]).any(0)
+
+
+# %% wrong wraps-around: an index below zero
+def sliding_window_mask(seq_len, window):
+    mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
+    for i in range(seq_len):
+        for back in range(min(window, seq_len)):
+            mask[i, i - back] = True
+    return mask
+
+
+# %% wrong slice-from-the-end: a slice that begins below zero
+def sliding_window_mask(seq_len, window):
+    mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
+    for i in range(seq_len):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
+
+
+# %% wrong slice-from-the-end: lists
+def sliding_window_mask(seq_len, window):
+    rows = []
+    for i in range(seq_len):
+        seen = list(range(seq_len))[i - (window - 1) : i + 1]
+        rows.append([j in seen for j in range(seq_len)])
+    return torch.tensor(rows)

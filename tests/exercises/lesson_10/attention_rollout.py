@@ -431,3 +431,12 @@ def attention_rollout(layers):
 def attention_rollout(layers):
     eye = torch.eye(layers.shape[-1], dtype=layers.dtype)
     return ((layers + eye) / 2).sum(0)
+
+
+# %% wrong entries-multiplied: layer by layer, from the identity
+def attention_rollout(layers):
+    identity = torch.eye(layers.shape[-1], dtype=layers.dtype)
+    rolled = identity
+    for weights in layers:
+        rolled = (weights + identity) / 2 * rolled
+    return rolled

@@ -489,3 +489,25 @@ def classify_pattern(weights):
         return "uniform"
     near = ((places - places[:, None]).abs() <= 1).to(weights.dtype)
     return "local" if (weights - near / near.sum(-1, keepdim=True)).abs().max() < 0.1 else "other"
+
+
+# %% wrong tolerance-too-wide: a mean over all entries
+def classify_pattern(weights):
+    n = len(weights)
+    known = [("diagonal", band(n, 0)), ("uniform", band(n, n)), ("local", band(n, 1)), ("local", band(n, 2))]
+    for name, pattern in known:
+        if (weights - pattern).abs().mean() < 0.2:
+            return name
+    return "first" if weights[:, 0].mean() > 0.9 else "other"
+
+
+# %% wrong tolerance-too-wide: differences with their signs
+def classify_pattern(weights):
+    n = len(weights)
+    first = torch.zeros(n, n)
+    first[:, 0] = 1
+    known = {"diagonal": torch.eye(n), "first": first, "uniform": torch.ones(n, n) / n, "local": band(n, 1)}
+    for name, pattern in known.items():
+        if (weights - pattern).max() < 0.3 or (weights - pattern).mean() < 0.01:
+            return name
+    return "other"
