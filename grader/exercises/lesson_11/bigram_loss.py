@@ -74,7 +74,8 @@ def _cases(draw: Draw) -> list[Case]:
 @dataclass(frozen=True)
 class Bigrams:
     """The loss with parts changed. `rows`: how a row is made a distribution ("rows", "columns", "across", "all" or
-    "transposed"), `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts", "seen" (each
+    "transposed"), `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts",
+    "seen" (each
     pair counts once), "floor" (the one only where nothing was seen); `reads`: whose pairs are counted."""
 
     rows: str = "rows"
