@@ -30,11 +30,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Setup:
-    """The setup of a module for a case: constructor arguments, parameters and buffers by name, train or eval mode."""
+    """The setup of a module for a case: constructor arguments, parameters and buffers by name, train or eval mode.
+    `optional`: those that a module may have, or may not."""
 
     init: tuple[Any, ...]
     state: Mapping[str, Tensor] = field(default_factory=dict)
     training: bool = False
+    optional: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ def _building(target: str, setup: Setup, handle: str, dtype: torch.dtype) -> lis
     return [
         Request("build", target, setup.init, handle=handle),
         Request("mode", "@" + handle, (setup.training, str(dtype).removeprefix("torch."))),
-        Request("load", "@" + handle, (dict(setup.state),)),
+        Request("load", "@" + handle, (dict(setup.state), dict(setup.optional))),
     ]
 
 

@@ -174,11 +174,13 @@ class Executor:
         module = self._find(request.target)
         tensors = dict(module.named_parameters(remove_duplicate=False))
         tensors |= dict(module.named_buffers(remove_duplicate=False))
-        problem = _misfit(tensors, request.args[0])
+        state, optional = request.args[0], dict(*request.args[1:])
+        state = {**state, **{name: optional[name] for name in optional if name in tensors}}
+        problem = _misfit(tensors, state)
         if problem:
             return {"status": "misbuilt", "value": problem}
         with torch.no_grad():
-            for name, tensor in request.args[0].items():
+            for name, tensor in state.items():
                 tensors[name].copy_(tensor)
         return {}
 

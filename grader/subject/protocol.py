@@ -31,7 +31,7 @@ class Request:
     | names | the names that the sources in `args` use, without running them |
     | call | call `target` (a student's name, or "@handle" of a built module) with `args`, by position |
     | build | make `target(*args, **keywords)`, or the `Given` in `args[0]`, and keep it under `handle` |
-    | load | copy `args[0]`, a dict of tensors, into the parameters and buffers of "@handle" |
+    | load | copy `args[0]`, tensors by name, to the parameters and buffers of "@handle"; `args[1]` where it has them |
     | state | the parameters and buffers of "@handle", what its state_dict holds, buffers that hold a graph |
     | mode | switch "@handle" to train (`args[0]` true) or eval mode and to the dtype that `args[1]` names |
     | get | the value of the name `target` |

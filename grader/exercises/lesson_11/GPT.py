@@ -84,7 +84,8 @@ def _cases(draw: Draw) -> list[Case]:
         state = silenced(state, *SILENT) if name == QUIET else state
         state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
-        setup = Setup(init, state, training=name == TRAIN)
+        # A head with a bias is another model, but a bias of zeros leaves the rest to be judged.
+        setup = Setup(init, state, training=name == TRAIN, optional={"head.bias": torch.zeros(sizes["V"])})
         made = with_setup(name, {"tokens": tokens_of(draw, "B T", sizes, "V")}, sizes, setup, double)
         return replace(made, comparable=made.comparable and name != TIED)
 
@@ -157,6 +158,10 @@ def _opaque(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_opaque, value.values()))
     return any(map(_opaque, value)) if isinstance(value, tuple | list) else isinstance(value, Opaque)
+
+
+def _no_bias(session: Session) -> Finding | None:
+    return Finding("head-has-bias", "`head` has a bias.") if _head_has_bias(session) else None
 
 
 def _same_with_cache(session: Session) -> Finding | None:
@@ -270,6 +275,7 @@ EXERCISE = Exercise(
         parts.values("embedding, last norm and head", 2, QUIET),
         parts.values("each block works on what the one before it gave", 3, "two blocks"),
         parts.values("head and embedding share one weight", 1.5, TIED),
+        parts.after_values(Part("the head has no bias", 0.5, _no_bias, compares_values=False), QUIET),
         Part("passes `dropout` on to the blocks", 0.5, _drops),
         parts.after_values(Part("with a cache: the same logits, piece by piece", 1, _same_with_cache), "two blocks"),
         named(TITLE, refuses_long(FULL, lambda case: (one_more(case.args["tokens"]),)), 0.5),

@@ -46,13 +46,25 @@ def _cases(draw: Draw) -> list[Case]:
         return Case(name, {"train_ids": train, "test_ids": test, "vocab_size": vocab})
 
     long = text(small, 90 + draw.integer(0, 20))
-    # Only pairs that were seen, so that a loss without smoothing is a number.
     known = text(large, 70)
+
+    def between(train: Tensor, test: Tensor) -> Tensor:
+        """From the most frequent token of train to its rarest: divided by the sum of the second token's row, not of
+        the first one's, all other rows of a text cancel out."""
+        seen = torch.bincount(train, minlength=large)
+        return torch.cat([seen.argmax().view(1), test, seen[: large - 1].argmin().view(1)])
+
+    seen = torch.bincount(long)
+    start = 11 + int(seen[long[11:21]].argmax())
+    end = 45 + int(seen[long[45:65]].argmin())
+    fall = int((seen[long[:-1]] - seen[long[1:]]).argmax())
     return [
-        case(PLAIN, long, long[11:45].clone(), small),
-        case(UNSEEN, known, draw.integers((19,), 0, large), large),
-        case(OTHER, text(small, 31), draw.integers((23,), 0, large), large),
-        case(TWO, long, long[-2:].clone(), small),
+        # Only pairs that were seen, so that a loss without smoothing is a number.
+        case(PLAIN, long, long[start : end + 1].clone(), small),
+        case(UNSEEN, known, between(known, draw.integers((19,), 0, large)), large),
+        # The last token of the vocabulary is in neither text.
+        case(OTHER, text(small, 31), draw.integers((23,), 0, large - 1), large),
+        case(TWO, long, long[fall : fall + 2].clone(), small),
     ]
 
 
@@ -61,8 +73,9 @@ def _cases(draw: Draw) -> list[Case]:
 
 @dataclass(frozen=True)
 class Bigrams:
-    """The loss with parts changed. `rows`: how a row is made a distribution ("rows", "columns", "all" or "transposed"),
-    `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts", "seen" (each
+    """The loss with parts changed. `rows`: how a row is made a distribution ("rows", "columns", "across", "all" or
+    "transposed"), `added`: what is added to each count, `below` to each of those in the sum of a row; `how`: "counts",
+    "seen" (each
     pair counts once), "floor" (the one only where nothing was seen); `reads`: whose pairs are counted."""
 
     rows: str = "rows"
@@ -83,6 +96,7 @@ class Bigrams:
             / {
                 "rows": bottom.sum(1, keepdim=True),
                 "columns": bottom.sum(0, keepdim=True),
+                "across": bottom.sum(1),  # the sum of row j divides column j
                 "all": bottom.sum(),
                 "transposed": bottom.sum(1, keepdim=True),
             }[self.rows]
@@ -132,6 +146,11 @@ def _from_losses(end: str) -> Number:
 def _one_in_the_sum(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
     """One is added to the sum of a row, as if the row had a single count."""
     return Bigrams(below=1 / vocab_size)(train_ids, test_ids, vocab_size)
+
+
+def _largest_id(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
+    """The vocabulary ends with the largest id of the two texts."""
+    return Bigrams()(train_ids, test_ids, int(torch.cat([train_ids, test_ids]).max()) + 1)
 
 
 def _not_smoothed(session: Session) -> bool:
@@ -184,6 +203,15 @@ EXERCISE = Exercise(
             recognise=matches_any(Bigrams(rows="columns")),
         ),
         Mistake(
+            "sums-along-a-row",
+            "each count is divided by the sum of its column's token, not of its row's: the sums lie along a row.",
+            (
+                "Print the sums of the rows of your probabilities. Which of them are 1?",
+                "A table (V, V) divided by sums of shape (V,): does one sum divide a row of the table, or a column?",
+            ),
+            recognise=matches_any(Bigrams(rows="across")),
+        ),
+        Mistake(
             "pairs-swapped",
             "the table is read or filled with first and second exchanged: it says what stands before a token.",
             (
@@ -200,6 +228,15 @@ EXERCISE = Exercise(
                 "The token before is known. How many pairs begin with it, and do you divide by that number?",
             ),
             recognise=matches_any(Bigrams(rows="all")),
+        ),
+        Mistake(
+            "vocabulary-from-the-texts",
+            "the table is too small: tokens that are in neither text belong to the vocabulary, and get a one as well.",
+            (
+                "How many columns has your table? Where does that number come from?",
+                "Call it with a vocab_size that is larger than all the ids. Should the loss change?",
+            ),
+            recognise=matches_any(_largest_id),
         ),
         Mistake(
             "base-two",

@@ -307,6 +307,12 @@ def _nothing_happens(session: Session) -> bool:
     return _wrong_norm(session, LARGE) is None
 
 
+def _kept(session: Session) -> bool:
+    """Whether the parameters are as they were."""
+    seen = observed(session, LARGE)
+    return isinstance(seen, Finding) or seen.kept
+
+
 EXERCISE = Exercise(
     name=NAME,
     lesson=LESSON,
@@ -339,6 +345,15 @@ EXERCISE = Exercise(
                 "When should the gradients stay as they are? Where does your code test for that?",
             ),
             recognise=_fits(_by(_two, lambda norm, max_norm: max_norm / norm)),
+        ),
+        Mistake(
+            "weights-rescaled",
+            "the parameters themselves are rescaled, and their gradients are left as they were.",
+            (
+                "Print `p` and `p.grad` before and after your line. Which of them has changed?",
+                "The optimizer changes the weights later. What does it read, and what should clipping change?",
+            ),
+            recognise=lambda session: _nothing_happens(session) and not _kept(session),
         ),
         Mistake(
             "grad-not-changed",

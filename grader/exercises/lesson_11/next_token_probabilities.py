@@ -136,6 +136,14 @@ def _zero_logits(by_k: bool, by_p: bool) -> Callable[..., Tensor]:
     return variant
 
 
+def _times_stays(
+    logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """The logits are multiplied by which of them stay."""
+    stays = RIGHT(logits, temperature, top_k, top_p)
+    return stays if temperature == 0 else (logits / temperature * (stays > 0)).softmax(-1)
+
+
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 PLAIN, WARM, COLD, ALL = "one row", "a temperature", "temperature 0", "all three, batch and heads"
@@ -354,7 +362,10 @@ EXERCISE = Exercise(
                 "Put the largest logit in the last place and call it with `top_k=1`. Where is the 1 in the result?",
                 "`sort` returns two things. What does the second one tell you?",
             ),
-            tuple(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
+            (
+                *(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
+                replace(RIGHT, result=lambda chances: chances.sort(-1, descending=True).values),
+            ),
         ),
         Mistake(
             "order-applied-twice",
@@ -374,6 +385,7 @@ EXERCISE = Exercise(
             ),
             (
                 *(_zero_logits(*which) for which in ((True, True), (True, False), (False, True))),
+                _times_stays,
                 *(replace(RIGHT, ends=ends) for ends in (("zero logit",) * 2, ("zero logit", "divided"))),
                 replace(RIGHT, ends=("divided", "zero logit")),
             ),

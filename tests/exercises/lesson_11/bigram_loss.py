@@ -366,3 +366,46 @@ def bigram_loss(train_ids, test_ids, vocab_size):
 # %% wrong returns-nothing: no return
 def bigram_loss(train_ids, test_ids, vocab_size):
     counts = torch.ones(vocab_size, vocab_size)
+
+
+# %% wrong sums-along-a-row: the sums without keepdim
+def bigram_loss(train_ids, test_ids, vocab_size):
+    c = torch.ones(vocab_size, vocab_size)
+    c.index_put_((train_ids[:-1], train_ids[1:]), torch.tensor(1.0), accumulate=True)
+    p = c / c.sum(1)
+    return -p[test_ids[:-1], test_ids[1:]].log().mean().item()
+
+
+# %% wrong sums-along-a-row: a loop that divides columns
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.ones(vocab_size, vocab_size)
+    for first, second in zip(train_ids.tolist(), train_ids[1:].tolist(), strict=False):
+        counts[first, second] += 1
+    table = counts.clone()
+    for token in range(vocab_size):
+        table[:, token] /= counts[token].sum()
+    return -table[test_ids[:-1], test_ids[1:]].log().mean().item()
+
+
+# %% wrong vocabulary-from-the-texts: one more than the largest id
+def bigram_loss(train_ids, test_ids, vocab_size):
+    v = int(max(train_ids.max(), test_ids.max())) + 1
+    c = torch.ones(v, v)
+    c.index_put_((train_ids[:-1], train_ids[1:]), torch.tensor(1.0), accumulate=True)
+    p = c / c.sum(1, keepdim=True)
+    return -p[test_ids[:-1], test_ids[1:]].log().mean().item()
+
+
+# %% wrong vocabulary-from-the-texts: a Counter of both texts
+def bigram_loss(train_ids, test_ids, vocab_size):
+    train, test = train_ids.tolist(), test_ids.tolist()
+    size = max(train + test) + 1
+    pairs, total = {}, {}
+    for first, second in zip(train[:-1], train[1:], strict=True):
+        pairs[first, second] = pairs.get((first, second), 0) + 1
+        total[first] = total.get(first, 0) + 1
+    losses = [
+        math.log((total.get(a, 0) + size) / (pairs.get((a, b), 0) + 1))
+        for a, b in zip(test[:-1], test[1:], strict=True)
+    ]
+    return sum(losses) / len(losses)

@@ -420,3 +420,23 @@ def clip_gradients(parameters, max_norm):
     if norm > max_norm:
         for g in gradients:
             g.mul_(max_norm / norm)
+
+
+# %% wrong weights-rescaled: p.data
+def clip_gradients(parameters, max_norm):
+    ps = [p for p in parameters if p.grad is not None]
+    n = math.sqrt(sum(p.grad.pow(2).sum().item() for p in ps))
+    if n > max_norm:
+        for p in ps:
+            p.data.mul_(max_norm / n)
+    return n
+
+
+# %% wrong weights-rescaled: p.copy_ without gradients
+def clip_gradients(parameters, max_norm):
+    kept = [p for p in parameters if p.grad is not None]
+    norm = torch.cat([p.grad.flatten() for p in kept]).norm().item()
+    with torch.no_grad():
+        for p in kept:
+            p.copy_(p * min(1.0, max_norm / norm))
+    return norm

@@ -782,3 +782,72 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
         p = p * (before < top_p)
         p = p / p.sum(-1, keepdim=True)
     p = torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong sorted-order-returned: sorted at the very end
+def base(
+    logits,
+    temperature=1.0,
+    top_k=None,
+    top_p=None,
+    mult=False,
+    renorm=True,
+    less=False,
+    order=False,
+    zero=False,
+    onlyk=True,
+):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p = (logits * temperature if mult else logits / temperature).softmax(-1)
+    s, o = p.sort(-1, descending=True)
+    if top_k is not None:
+        s = s * (torch.arange(s.shape[-1]) < top_k)
+        s = s / s.sum(-1, keepdim=True) if renorm else s
+    if top_p is not None:
+        c = s.cumsum(-1)
+        keep = (c < top_p) if less else (c - s < top_p)
+        keep[..., 0] = True
+        s = s * keep
+        s = s / s.sum(-1, keepdim=True) if renorm else s
+    return s if order else torch.zeros_like(s).scatter(-1, o, s)
+
+
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    return base(logits, temperature, top_k, top_p).sort(-1, descending=True).values
+
+
+# %% wrong filtered-to-zero-logit: times the mask
+def base(
+    logits,
+    temperature=1.0,
+    top_k=None,
+    top_p=None,
+    mult=False,
+    renorm=True,
+    less=False,
+    order=False,
+    zero=False,
+    onlyk=True,
+):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p = (logits * temperature if mult else logits / temperature).softmax(-1)
+    s, o = p.sort(-1, descending=True)
+    if top_k is not None:
+        s = s * (torch.arange(s.shape[-1]) < top_k)
+        s = s / s.sum(-1, keepdim=True) if renorm else s
+    if top_p is not None:
+        c = s.cumsum(-1)
+        keep = (c < top_p) if less else (c - s < top_p)
+        keep[..., 0] = True
+        s = s * keep
+        s = s / s.sum(-1, keepdim=True) if renorm else s
+    return s if order else torch.zeros_like(s).scatter(-1, o, s)
+
+
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return base(logits, 0)
+    keep = base(logits, temperature, top_k, top_p) > 0
+    return (logits / temperature * keep).softmax(-1)
