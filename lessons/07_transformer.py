@@ -189,6 +189,7 @@ with torch.no_grad():
 from grader.views import ShapeTracer
 from grader.views.step_map import show_step
 
+torch.manual_seed(0)  # the same random numbers below, whatever you have run above
 ShapeTracer()
 
 # %% [markdown]
