@@ -21,7 +21,7 @@ BY_KIND = {
     "missing": "It was not defined when it was checked.",
     "not-written": "It is not written yet.",
     "excluded-function": "It uses what this exercise asks you to do without, so it earns nothing.",
-    "full-matrix": "It makes a tensor as large as the whole table of scores, for which long sequences leave no room.",
+    "full-matrix": "It makes a tensor as large as the whole matrix of scores, for which long sequences leave no room.",
     **NOT_JUDGED,
 }
 MESSAGE_BYTES = 1500

@@ -48,12 +48,12 @@ export function distance(output, final) {
   return output.values.reduce((most, value, at) => Math.max(most, Math.abs(value - final.values[at])), 0);
 }
 
-/** The numbers in memory during a block, and those of the whole table. */
+/** The numbers in memory during a block, and those of the whole matrix. */
 export function memoryInWords(matrices, step, size) {
   const { rows, columns } = matrices.scores;
   const [first, end] = blockEnds(step, size, columns);
   const width = matrices.final.columns;
   const block = `scores of the block ${rows} · ${end - first} = ${rows * (end - first)}`;
   const carried = `maxima ${rows}, sums ${rows}, outputs ${rows} · ${width} = ${rows * width}`;
-  return `In memory: ${block}; carried on: ${carried}. The whole table: ${rows} · ${columns} = ${rows * columns}.`;
+  return `In memory: ${block}; carried on: ${carried}. The whole matrix: ${rows} · ${columns} = ${rows * columns}.`;
 }
