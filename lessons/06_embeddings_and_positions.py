@@ -16,9 +16,9 @@
 # %% [markdown]
 # # 06 · Tokens and positions
 #
-# "The dog bites the man" and "the man bites the dog" are made of the same words. To attention they are the same
-# sentence: it compares tokens with each other, and nothing in it knows which token is where. This lesson is about
-# the very first layer of a Transformer, where words become vectors and get a position.
+# "The dog bites the man" and "the man bites the dog" are made of the same words, and mean different things. Attention
+# compares tokens with each other. Does it see who bites? This lesson is about the very first layer of a Transformer,
+# where words become vectors and get a position.
 #
 # **You need** lesson 02 (`nn.Linear`, trainable attention), broadcasting, and sine and cosine. Lesson 03's heads and
 # lesson 04's masks are mentioned.
@@ -26,11 +26,11 @@
 # **Afterwards you can**
 #
 # - turn token ids into vectors, and say why a look-up equals a matrix product;
-# - show with numbers that attention without positions doesn't see order;
+# - show with numbers what attention without positions sees of their order;
 # - put positions in by adding (learnt, sinusoidal), by a bias on the scores, and by rotating queries and keys (rotary);
 # - say which of them depend only on the distance between two tokens, and why that is useful.
 #
-# **Time:** <!-- time -->. The plan: ids → vectors → order is invisible →
+# **Time:** <!-- time -->. The plan: ids → vectors → does attention see order? →
 # learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
 #
 # | letter | meaning |
@@ -163,7 +163,7 @@ check(embed_tokens)
 print(embed_tokens(tokens, table))
 
 # %% [markdown]
-# ## 2 · Attention doesn't see order
+# ## 2 · Does attention see order?
 #
 # Our two sentences differ only in where "dog" and "man" appear. Attention with trainable matrices is given, from
 # lesson 02:

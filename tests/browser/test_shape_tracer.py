@@ -13,6 +13,7 @@ EXCERPT = Excerpt(
     "07_transformer",
     view="import ShapeTracer",
     start="Shape tracer, step 1 of 19, Token ids: src (128, 28), trg (128, 29).",
+    before=("import torch.nn.functional",),
 )
 # A model that comes as far as its tables and then gives something else.
 MODEL = """\
