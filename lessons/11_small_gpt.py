@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     about: a decoder-only language model, trained on this course's text until it writes, and how its characters are drawn
+#     about: a decoder-only language model, trained on this course's text until it writes; how characters are drawn
 #     picture: the probabilities of the next character, with sliders for temperature, top-k and top-p
 #   jupytext:
 #     text_representation:
