@@ -46,6 +46,7 @@ def as_text(outcome: ClassOutcome) -> str:
     lines += _listed(
         "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
     )
+    lines += _listed("handed in more than once; the best counts", outcome.best)
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
     lines += _listed("to look at", outcome.problems)
@@ -77,6 +78,7 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "judge": dict(sorted(_judged(outcome).items())),
         "late_penalty": {student: mark.penalty for student, mark in marks.items() if mark.penalty},
         "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
+        "best_of_several": dict(sorted(outcome.best.items())),
         "not_handed_in": outcome.missing,
         "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 from filelock import FileLock, Timeout
@@ -22,6 +22,7 @@ from grader.batch.store import Item, Store
 from grader.batch.worker import Graded, Task
 from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import ClassDirectory, Submission
+from grader.classroom.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.classroom.gradebook import UNKNOWN, LessonGradebook
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
@@ -52,12 +53,14 @@ class Options:
 @dataclass
 class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
-    `marks` what the gradebook says of them; `missing` are those of the roster who handed in nothing; `problems` has
-    what was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    `marks` what the gradebook says of them; `best` which one counts, of those who handed in more than one; `missing`
+    are those of the roster who handed in nothing; `problems` has what was odd, or could not be graded or stored, and
+    why; `stopped` is why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
+    best: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
@@ -113,11 +116,13 @@ class _Run:
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
             book.require(self.exercises)
             submissions = self._submissions(book)
+            if counts(self.course) == BEST:
+                self._put_best_in_place(submissions, book)
             new = [submission for submission in submissions.values() if not self._known(submission)]
             files = Autograded(self.course)
             store = Store(self.log, files, book, self._say)
             self._store_again(submissions, files, store, book)
-            if new:
+            if new and not self.outcome.stopped:
                 self._grade(new, store, book)
             store.end({student: timestamp(one.folder) for student, one in submissions.items()})
             marks = book.marks()
@@ -138,22 +143,32 @@ class _Run:
             self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
+    def _filed(self, submission: Submission) -> tuple[HandIn, str, str]:
+        """The notebook that counts, its digest, and the key that its result is filed under."""
+        chosen = hand_in(submission, self.expected, self.settings.limits)
+        digest = "" if chosen.unreadable else _digest(chosen.data)
+        text = "\0".join((chosen.unreadable or digest, *chosen.remarks))
+        return chosen, digest, self.settings.key(submission.student, text)
+
     def _read(self, submission: Submission) -> HandIn:
         """The notebook that counts. What was odd about it is noted, and what its result is filed under."""
-        chosen = hand_in(submission, self.expected, self.settings.limits)
-        student, digest = submission.student, "" if chosen.unreadable else _digest(chosen.data)
-        self.remarks[student], self.digests[student] = chosen.remarks, digest
-        self.keys[student] = self.settings.key(student, "\0".join((chosen.unreadable or digest, *chosen.remarks)))
+        student = submission.student
+        chosen, self.digests[student], self.keys[student] = self._filed(submission)
+        self.remarks[student] = chosen.remarks
         return chosen
 
+    def _logged(self, key: str) -> LoggedResult | None:
+        """A result that the log has. One with a fault of ours is tried again: it may have been the machine's."""
+        record = self.log.records.get(key)
+        return None if self.options.force or record is None or not self._is_whole(record) else record
+
     def _known(self, submission: Submission) -> bool:
-        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's."""
+        """Whether the log has the result."""
         self._read(submission)
-        record = self.log.records.get(self.keys[submission.student])
-        if self.options.force or record is None or not self._is_whole(record):
-            return False
-        self.outcome.records[submission.student] = record
-        return True
+        record = self._logged(self.keys[submission.student])
+        if record is not None:
+            self.outcome.records[submission.student] = record
+        return record is not None
 
     def _is_whole(self, record: LoggedResult) -> bool:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
@@ -177,37 +192,80 @@ class _Run:
             notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
             store.add(Item(submission, record, dump(notebook)))
 
-    def _grade(self, new: Sequence[Submission], store: Store, book: LessonGradebook) -> None:
-        submissions = {submission.student: submission for submission in new}
-        workers = self.options.workers or min(len(os.sched_getaffinity(0)), len(new) // SUBMISSIONS_A_WORKER + 1)
-        progress = click.progressbar(length=len(new), label="Grading", show_pos=True, file=self.tell)
+    def _put_best_in_place(self, submissions: dict[str, Submission], book: LessonGradebook) -> None:
+        """Grade all hand-ins of those who have several. The one that earns most is put where one is graded."""
+        several = {who: tries for who, one in submissions.items() if len(tries := attempts(self.course, one)) > 1}
+        every = [one for tries in several.values() for one in tries]
+        filed = {id(one): self._filed(one.submission)[1:] for one in every}
+        results = {id(one): record for one in every if (record := self._logged(filed[id(one)][1]))}
+        new = [one for one in every if id(one) not in results]
+        waiting: dict[int, Attempt] = {}
+
+        def tasks() -> Iterator[Task]:
+            for one in new:
+                task = self._task(one.submission.student, self._filed(one.submission)[0])
+                waiting[id(task)] = one
+                yield task
+
+        if new:
+            with self._judging(len(new), book, "Several hand-ins") as (judges, progress):
+                for batch in judges.grade(tasks(), len(new)):
+                    for task, graded in batch:
+                        one = waiting.pop(id(task))
+                        if graded.result is not None:
+                            results[id(one)] = self._record(task.student, *filed[id(one)], graded.result)
+                    progress.update(len(batch))
+            self.log.add(results[id(one)] for one in new if id(one) in results)
+        for student, tries in several.items():
+            if not all(id(one) in results for one in tries):
+                self.outcome.problems[student] = (
+                    "Not all hand-ins could be graded, so none is the best yet. Run it again."
+                )
+                continue
+            best, said = put_best(self.course, book, [(one, results[id(one)].result) for one in tries])
+            self.outcome.best[student] = said
+            self.log.add([results[id(best)]])  # a student's last line counts
+
+    @contextlib.contextmanager
+    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judges, Any]]:
+        """Judges for so many, and a bar that shows how far they are. A connection that breaks ends it, and Ctrl-C."""
+        workers = self.options.workers or min(len(os.sched_getaffinity(0)), count // SUBMISSIONS_A_WORKER + 1)
         try:
             with (
                 connected(self.options.scheduler, workers) as client,
                 Judges(client, self.settings, book.release) as judges,
-                progress,
+                click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
             ):
-                for batch in judges.grade(self._tasks(new), len(new)):
-                    items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
-                    store.add_new(items)
-                    self.outcome.graded += len(items)
-                    progress.update(len(batch))
+                yield judges, progress
         except SchedulerLost:
             self.outcome.stopped = LOST
         except KeyboardInterrupt:
             self.outcome.stopped = STOPPED
+
+    def _grade(self, new: Sequence[Submission], store: Store, book: LessonGradebook) -> None:
+        submissions = {submission.student: submission for submission in new}
+        with self._judging(len(new), book) as (judges, progress):
+            for batch in judges.grade(self._tasks(new), len(new)):
+                items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
+                store.add_new(items)
+                self.outcome.graded += len(items)
+                progress.update(len(batch))
         click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
-        limits = self.settings.limits
         for submission in submissions:
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            chosen = self._read(submission)
-            data = chosen.data
-            if len(data) > SMALL:  # its outputs needn't travel to the workers
-                with contextlib.suppress(Unreadable):
-                    data = small_form(data, limits.notebook_bytes, limits.cells)
-            yield Task(submission.student, data, chosen.unreadable, chosen.remarks)
+            yield self._task(submission.student, self._read(submission))
+
+    def _task(self, student: str, chosen: HandIn) -> Task:
+        data, limits = chosen.data, self.settings.limits
+        if len(data) > SMALL:  # its outputs needn't travel to the workers
+            with contextlib.suppress(Unreadable):
+                data = small_form(data, limits.notebook_bytes, limits.cells)
+        return Task(student, data, chosen.unreadable, chosen.remarks)
+
+    def _record(self, student: str, digest: str, key: str, result: dict[str, Any]) -> LoggedResult:
+        return LoggedResult.now(key, student, self.course.lesson, digest, SubmissionResult.from_plain(result))
 
     def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
         """What is stored of a graded submission; None if there is no result."""
@@ -215,8 +273,7 @@ class _Run:
         if graded.result is None:
             self.outcome.problems[student] = graded.failed
             return None
-        result = SubmissionResult.from_plain(graded.result)
-        record = LoggedResult.now(self.keys[student], student, self.course.lesson, self.digests[student], result)
+        record = self._record(student, self.digests[student], self.keys[student], graded.result)
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.notebook)
 

@@ -14,7 +14,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Enum, Unicode
 
 from grader.classroom.autograded import timestamp
-from grader.classroom.class_directory import Submission, code_of, submissions_of, submitted_folder
+from grader.classroom.class_directory import ClassDirectory, Submission, code_of, submissions_of, submitted_folder
+from grader.classroom.earlier import BEST, attempts, counts, put_best
 from grader.classroom.files import read_secret
 from grader.classroom.gradebook import (
     UNKNOWN,
@@ -24,7 +25,7 @@ from grader.classroom.gradebook import (
     record,
     release_of,
 )
-from grader.classroom.hand_in import hand_in, lesson_of
+from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
 from grader.classroom.sharing import share
@@ -65,6 +66,8 @@ class JudgingExporter(NotebookExporter):
             if getattr(self.parent, "assignments", None):
                 self._prepare(self._coursedir(), cast(Any, self.parent).assignments)
             self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
+            if getattr(self.parent, "assignments", None):
+                self._put_best_in_place(self._coursedir(), cast(Any, self.parent).assignments)
         except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None
@@ -92,6 +95,25 @@ class JudgingExporter(NotebookExporter):
                 )
                 assignments.pop(str(folder), None)
 
+    def _put_best_in_place(self, layout: Any, assignments: dict[str, list[str]]) -> None:
+        """Where the best hand-in counts, find it among those of the students who are about to be graded."""
+        course = ClassDirectory(Path(layout.root), layout.assignment_id)
+        if counts(course) != BEST:
+            return
+        with LessonGradebook(layout.db_url, layout.course_id, course.lesson, self.config) as book:
+            for submission in submissions_of(layout, course.lesson)[0]:
+                tries = attempts(course, submission)
+                if len(tries) > 1 and str(submission.folder.root / submission.folder.path) in assignments:
+                    graded = [(one, self._judged(one.submission, course.lesson)[0]) for one in tries]
+                    self.log.info("%s: %s", submission.student, put_best(course, book, graded)[1])
+
+    def _judged(self, submission: Submission, lesson: str) -> tuple[SubmissionResult, HandIn]:
+        """What the judge says of a submission, and the notebook in it that counts."""
+        instructor = self._instructor(lesson, submission.name)
+        chosen = hand_in(submission, lesson_of(instructor), self._limits)
+        result = self._judge.grade(chosen.data, instructor, submission.student, chosen.unreadable)
+        return result.with_remarks(chosen.remarks), chosen
+
     def _source(self, lesson: str) -> Path:
         layout = self._coursedir()
         return Path(layout.format_path(layout.source_directory, ".", lesson))
@@ -109,16 +131,14 @@ class JudgingExporter(NotebookExporter):
         if not getattr(self.parent, "_sanitizing", False) or resources is None:
             return super().from_filename(filename, resources, **kw)
         about = resources["nbgrader"]
-        instructor = self._instructor(about["assignment"], about["notebook"])
         folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
         submission = Submission(about["student"], folder, about["notebook"])
-        chosen = hand_in(submission, lesson_of(instructor), self._limits)
+        result, chosen = self._judged(submission, about["assignment"])
         for remark in chosen.remarks:
             self.log.warning("%s: %s", about["student"], remark)
-        result = self._judge.grade(chosen.data, instructor, about["student"], chosen.unreadable)
-        result = result.with_remarks(chosen.remarks)
         with Gradebook(about["db_url"]) as gradebook:
             release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
+        instructor = self._instructor(about["assignment"], about["notebook"])
         made = rebuild(instructor, chosen.data, result, release, self._limits)
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 

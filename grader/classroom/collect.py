@@ -25,12 +25,11 @@ from pathlib import Path, PurePosixPath
 import yaml
 from nbgrader.utils import parse_utc
 
-from grader.atomic import write_atomically
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.files import TIMESTAMP, UntrustedFolder, read_regular
+from grader.classroom.earlier import BEST, keep, put
+from grader.classroom.files import UntrustedFolder, read_regular
 from grader.classroom.hand_in import answers_in, lesson_of
-from grader.classroom.results_log import folder_of
 from grader.classroom.roster import Roster
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
@@ -42,9 +41,7 @@ GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
 MAX_ENTRIES = 50_000
 # Of all files of one zip together, unpacked: a class of 300 hands in some 30 MB.
 MAX_BYTES = 4 << 30
-COUNTS = ("last", "last-in-time", "first")
-EARLIER = "earlier"
-FORMAT = "%Y-%m-%d %H:%M:%S UTC"
+_AFTER_GRADING = "the one with the best mark, when they are graded"
 
 
 @dataclass(frozen=True)
@@ -79,8 +76,8 @@ class Collected:
 def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last") -> Collected:
     """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
 
-    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date, if there is one), or
-    the "first".
+    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date, if there is one), the
+    "first", or the "best", which is put in place when they are graded.
     """
     roster = Roster.of(course.root)
     if not len(roster):
@@ -103,14 +100,6 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.missing = sorted(set(roster.people) - handed_in)
     return outcome
-
-
-def setting(course: ClassDirectory) -> str:
-    """Which of several counts, by `c.CourseCollect.counts` in nbgrader_config.py."""
-    found = str(course.config.CourseCollect.get("counts", COUNTS[0]))
-    if found not in COUNTS:
-        raise CourseError(f"c.CourseCollect.counts: got {found!r}, expected one of {', '.join(COUNTS)}.")
-    return found
 
 
 def _due(course: ClassDirectory) -> datetime | None:
@@ -317,43 +306,30 @@ def _take(
     candidates = sorted(_of_lesson([*here, *there], course, outcome), key=lambda one: one.time)
     chosen = _counting(candidates, due, counts)
     if len({one.data for one in candidates}) > 1:
-        outcome.twice[student] = chosen.path or "the one that was there"
-    for other in (*here, *there):
-        if other.data != chosen.data:
-            _keep(course, student, notebook, other)
+        outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
+    new = [keep(course, student, other.time, other.data) for other in (*here, *there) if other.data != chosen.data]
     if there and there[0].data == chosen.data:
-        (outcome.unchanged if any(one.data == chosen.data for one in here) else outcome.earlier).append(student)
+        if counts == BEST and any(new):
+            outcome.taken.append(student)
+        else:
+            known = counts == BEST or any(one.data == chosen.data for one in here)
+            (outcome.unchanged if known else outcome.earlier).append(student)
     else:
-        if target.is_symlink():
-            target.unlink()
-        target.mkdir(parents=True, exist_ok=True)
-        write_atomically(target / notebook, chosen.data)
-        write_atomically(target / TIMESTAMP, chosen.time.strftime(FORMAT))
+        put(course, student, chosen.time, chosen.data)
         outcome.taken.append(student)
     if chosen.late or (due is not None and chosen.time > due):
         outcome.late.append(student)
 
 
 def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:
-    """The one that counts, of candidates in the order of their times."""
+    """The one that counts, of candidates in the order of their times. Which has the best mark is known when all are
+    graded: until then the one that is there stays."""
+    if counts == BEST:
+        return next((one for one in candidates if not one.path), candidates[-1])
     if counts == "first":
         return candidates[0]
     in_time = [one for one in candidates if due is None or one.time <= due]
     return (in_time or candidates)[-1] if counts == "last-in-time" else candidates[-1]
-
-
-def _keep(course: ClassDirectory, student: str, notebook: str, one: _Candidate) -> None:
-    """Keep a notebook that doesn't count, by its time. The same one is kept once."""
-    base = folder_of(course.root) / EARLIER / course.lesson / student
-    for number in range(1000):
-        place = base / (one.time.strftime("%Y-%m-%d %H.%M.%S") + (f" {number + 1}" if number else ""))
-        kept = place / notebook
-        if not kept.exists():
-            place.mkdir(parents=True, exist_ok=True)
-            write_atomically(kept, one.data)
-            return
-        if kept.read_bytes() == one.data:
-            return
 
 
 def as_text(outcome: Collected) -> str:

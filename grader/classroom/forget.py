@@ -21,7 +21,7 @@ from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import course_layout
-from grader.classroom.collect import EARLIER
+from grader.classroom.earlier import EARLIER
 from grader.classroom.files import SECRET_FILE, read_regular
 from grader.classroom.results_log import FOLDER, mode_in
 from grader.classroom.roster import FILE, Person, Roster, save

@@ -90,14 +90,19 @@ def exercise_of(grade_id: str) -> str:
 
 
 def late_penalty(submitted: Any, config: Any) -> float | None:
-    """Of one submission, an `api.SubmittedNotebook`, by nbgrader's own plug-in or the course's."""
-    late = submitted.assignment.total_seconds_late
+    """Of one submission, an `api.SubmittedNotebook`."""
+    assignment = submitted.assignment
+    return _penalty(assignment.student_id, submitted.score, assignment.total_seconds_late, config)
+
+
+def _penalty(student: str, score: float, late: float, config: Any) -> float | None:
+    """What so many seconds cost, by nbgrader's own plug-in or the course's."""
     if late <= 0:
         return None
     assign = AssignLatePenalties(config=config)
     assign.init_plugin()
-    penalty = assign.plugin_inst.late_submission_penalty(submitted.assignment.student_id, submitted.score, late)
-    return None if penalty is None else min(max(penalty, 0), submitted.score)
+    penalty = assign.plugin_inst.late_submission_penalty(student, score, late)
+    return None if penalty is None else min(max(penalty, 0), score)
 
 
 def release_of(notebook: Any) -> Release:
@@ -240,6 +245,19 @@ class LessonGradebook:
         found = {student: _mark(every, penalties[student]) for student, every in grades.items()}
         self._book.db.rollback()
         return found
+
+    def earns(self, student: str, result: SubmissionResult, handed_in: datetime | None) -> float:
+        """What a hand-in of that time earns by the judge, less its late penalty, whether it is stored or not."""
+        points = {name: cell["points"] for name, cell in self.release.cells.items() if cell["points"] is not None}
+        score = result.mark_in({exercise_of(name): (0.0, float(most)) for name, most in points.items()})
+        assignment = self._notebook().assignment
+        due = assignment.duedate
+        own = next((one for one in assignment.submissions if one.student_id == student), None)
+        if due is not None and own is not None and own.extension is not None:
+            due += own.extension
+        late = 0.0 if due is None or handed_in is None else (handed_in - due).total_seconds()
+        self._book.db.rollback()
+        return round(score - (_penalty(student, score, late, self._config) or 0.0), 2)
 
     def shown(self) -> dict[str, str]:
         """What the gradebook puts into feedback, as one text for each student."""

@@ -192,7 +192,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.option(
     "--counts",
     type=click.Choice(["last", "last-in-time", "first"]),
-    help="Which of several counts.  [default: c.CourseCollect.counts, or the last]",
+    help="Which of several counts.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | None, as_document: bool) -> None:
@@ -205,9 +205,10 @@ def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | No
     with _teachers_packages():
         from grader.classroom import collect as taking
         from grader.classroom.class_directory import ClassDirectory
+        from grader.classroom.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
-        outcome = taking.collect(directory, files, counts or taking.setting(directory))
+        outcome = taking.collect(directory, files, counts or setting(directory))
     click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
     if outcome.unknown or outcome.odd:
         raise SystemExit(1)

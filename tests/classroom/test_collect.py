@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.classroom import collect as collecting
+from grader.classroom import earlier as earlier_ones
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.collect import collect
 from grader.classroom.create import create
@@ -67,7 +68,7 @@ def zipped(folder, files, name="moodle.zip"):
 
 
 def utc(local) -> str:
-    return datetime(*local).astimezone(UTC).strftime(collecting.FORMAT)
+    return datetime(*local).astimezone(UTC).strftime(earlier_ones.FORMAT)
 
 
 def handed_in(course, student) -> bytes:
@@ -166,7 +167,8 @@ def test_nothing_is_overwritten_and_the_last_counts(course, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("counts", "kept", "late"), [("last", "two", ["ann"]), ("last-in-time", "one", []), ("first", "one", [])]
+    ("counts", "kept", "late"),
+    [("last", "two", ["ann"]), ("last-in-time", "one", []), ("first", "one", []), ("best", "two", ["ann"])],
 )
 def test_which_one_counts_is_a_setting(course, tmp_path, counts, kept, late):
     with (course.root / "nbgrader_config.py").open("a") as file:
@@ -177,7 +179,7 @@ def test_which_one_counts_is_a_setting(course, tmp_path, counts, kept, late):
         gradebook.add_assignment(LESSON, duedate=due)
     first, second = f"{MOODLE}/{LESSON}.ipynb", f"{MOODLE}/{LESSON} (1).ipynb"
     outcome = collect(
-        course, [zipped(tmp_path, {first: book("one"), second: (book("two"), ONE)})], collecting.setting(course)
+        course, [zipped(tmp_path, {first: book("one"), second: (book("two"), ONE)})], earlier_ones.counts(course)
     )
     assert (handed_in(course, "ann"), outcome.late) == (book(kept), late)
     assert list(outcome.twice) == ["ann"]
@@ -189,7 +191,7 @@ def test_a_wrong_setting_is_told(course):
     with pytest.raises(
         CourseError, match=r"c\.CourseCollect\.counts: got 'newest', expected one of last, last-in-time"
     ):
-        collecting.setting(ClassDirectory(course.root, LESSON))
+        earlier_ones.counts(ClassDirectory(course.root, LESSON))
 
 
 def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
