@@ -1,13 +1,5 @@
 """Takes in what a learning platform gives: zip files and folders, whose names say who handed in what.
-
-| from | a file's name |
-| --- | --- |
-| Moodle | `Full Name_12345_assignsubmission_file_/01_self_attention.ipynb` |
-| Canvas | `lastfirst_LATE_12345_67890_01_self_attention-1.ipynb` |
-| Gradescope | `submission_12345/01_self_attention.ipynb`, with `submission_metadata.yml` beside the folders |
-| nbgrader's exchange | `ann+01_self_attention+2026-11-22 18:00:00 UTC+abc/01_self_attention.ipynb` |
-| GitHub Classroom, a folder | a folder, or how a file's name begins, is an id, an address or a name of the roster |
-"""
+docs/grading.md has the table of the names."""
 
 from __future__ import annotations
 

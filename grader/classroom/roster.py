@@ -6,8 +6,6 @@ calls them: collecting and exporting go by these.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -20,12 +18,11 @@ from nbgrader.api import Gradebook
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import can_be_a_student
 from grader.classroom.settings import programs_on_path
+from grader.classroom.tables import as_csv, rows_of
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
 FILE = "roster.csv"
-ENCODINGS = ("utf-8-sig", "cp1252")
-SIGNS = ",;\t"
 # What no file's name may hold: a student's id is the name of a folder.
 NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 
@@ -81,7 +78,7 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
 
     `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
     """
-    rows = _rows(path)
+    rows = rows_of(path)
     heads = [head.strip().casefold() for head in rows[0]] if rows else []
     platform = _platform(heads)
     wanted = {kind: heading.strip().casefold() for kind, heading in (columns or {}).items()}
@@ -101,30 +98,6 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
         people.append(person)
     _require(path, problems, people)
     return people
-
-
-def _rows(path: Path) -> list[list[str]]:
-    """The rows of a file of values, whatever its encoding and the sign between them."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CourseError(f"{path}: {error.strerror}.") from None
-    for encoding in ENCODINGS if data[:2] not in (b"\xff\xfe", b"\xfe\xff") else ("utf-16",):
-        try:
-            text = data.decode(encoding)
-            break
-        except UnicodeDecodeError:
-            continue
-    else:
-        raise CourseError(
-            f"{path}: this is no text: neither UTF-8 nor UTF-16 nor Windows-1252. Export the list as CSV."
-        )
-    first = text.partition("\n")[0]
-    sign = max(SIGNS, key=first.count)
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
-    except csv.Error as error:
-        raise CourseError(f"{path}: this is no CSV file: {error}.") from None
 
 
 def _platform(heads: Sequence[str]) -> str:
@@ -266,11 +239,8 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 
 def save(course: Path, people: Collection[Person]) -> None:
     """Write `roster.csv` with these people in it; without any, there is none."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(astuple(person) for person in sorted(people, key=lambda person: person.id))
     if people:
-        write_atomically(course / FILE, text.getvalue(), 0o600)
+        rows = [COLUMNS, *(astuple(person) for person in sorted(people, key=lambda person: person.id))]
+        write_atomically(course / FILE, as_csv(rows), 0o600)
     else:
         (course / FILE).unlink(missing_ok=True)

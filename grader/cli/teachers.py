@@ -241,14 +241,15 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
     with _teachers_packages():
         from grader.atomic import write_atomically
-        from grader.classroom import marks as files
+        from grader.classroom import export as files
         from grader.classroom.class_directory import course_layout, secret_of
+        from grader.classroom.marks import marks_of, pseudonymous
 
         layout = course_layout(folder)
-        marks = files.marks_of(folder, layout, layout.config)
+        marks = marks_of(folder, layout, layout.config)
         if pseudonyms:
-            marks = files.pseudonymous(marks, secret_of(folder, layout.config))
-    writers = {"moodle": files.as_moodle, "csv": files.as_csv, "json": files.as_json}
+            marks = pseudonymous(marks, secret_of(folder, layout.config))
+    writers = {"moodle": files.as_moodle, "csv": files.as_table, "json": files.as_json}
     left_out: list[str] = []
     if exported is not None and kind == "canvas":
         text, left_out = files.as_canvas(marks, exported)

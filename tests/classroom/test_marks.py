@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from grader.classroom import marks as files
+from grader.classroom import export as files
 from grader.classroom.class_directory import course_layout
 from grader.classroom.marks import EXCUSED, MARKED, MISSING, OPEN, Mark, Rules, marks_of, total
 from grader.classroom.roster import Person, update
@@ -84,7 +84,7 @@ def test_a_mark_is_the_gradebooks_less_the_penalty_and_blanks_are_told_apart(cou
 
 
 def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
-    points, ann, bo, cy, _di = imported(files.as_csv(found(course)))
+    points, ann, bo, cy, _di = imported(files.as_table(found(course)))
     assert (points["id"], points[ONE], points[TWO]) == ("Points Possible", "10", "5")
     assert (ann[ONE], ann["total_percent"], ann["notes"]) == ("6", "80", "")
     assert (bo[ONE], bo["last_name"]) == ("", "'=1+1")
@@ -185,3 +185,14 @@ def test_the_command_writes_each_kind(course, tmp_path):
     refused = CliRunner().invoke(main, ["export", str(course), "--to", "canvas"])
     assert refused.exit_code == 2
     assert "name it with --from FILE" in refused.output
+
+
+def test_nbgraders_own_table_has_the_same_marks(course):
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        files.ExportMarks(to=str(course / "grades.csv")).export(book)
+    rows = {(row["student_id"], row["assignment"]): row for row in imported((course / "grades.csv").read_text())}
+    assert len(rows) == 8
+    assert (rows["ann", ONE]["raw_score"], rows["ann", ONE]["score"]) == ("7.5", "6.0")
+    assert [rows[who, ONE]["needs_manual_grade"] for who in ("ann", "bo", "di")] == ["no", "yes", ""]
+    assert rows["bo", TWO]["last_name"] == "'=1+1"

@@ -1,0 +1,53 @@
+"""Files of comma-separated values: read as platforms export them, written so that spreadsheets run nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from grader.errors import CourseError
+
+ENCODINGS = ("utf-8-sig", "cp1252")
+SIGNS = ",;\t"
+# A spreadsheet takes a text that begins so for a formula, and runs it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    """The rows of a file of values, whatever its encoding and the sign between them."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CourseError(f"{path}: {error.strerror}.") from None
+    for encoding in ENCODINGS if data[:2] not in (b"\xff\xfe", b"\xfe\xff") else ("utf-16",):
+        try:
+            text = data.decode(encoding)
+            break
+        except UnicodeDecodeError:
+            continue
+    else:
+        raise CourseError(f"{path}: this is no text: neither UTF-8 nor UTF-16 nor Windows-1252. Export it as CSV.")
+    first = text.partition("\n")[0]
+    sign = max(SIGNS, key=first.count)
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True))
+    except csv.Error as error:
+        raise CourseError(f"{path}: this is no CSV file: {error}.") from None
+
+
+def as_csv(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as the text of a file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def harmless(text: str) -> str:
+    """A text that a spreadsheet doesn't take for a formula.
+
+    >>> harmless("=1+1"), harmless("Ann")
+    ("'=1+1", 'Ann')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
