@@ -5,6 +5,7 @@ teacher wrote. It is made from the notebook in `autograded/`, which has the judg
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -22,14 +23,20 @@ from grader.classroom.gradebook import Given, Shown, exercise_of
 from grader.classroom.preprocessors import HideFromStudents
 from grader.classroom.rebuild import CHECK, RESULT, dump
 from grader.classroom.safe_html import page_code, page_markdown
+from grader.errors import CourseError
 from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
 from grader.markup import inline
 from grader.report.words import NOT_JUDGED, first_fix, unwritten
 
 VERSION = 1  # of the page's form: a page of another one is made anew
 MOST = 200_000  # characters of cells on a page; the longest lesson's take 140,000
-LEFT_OUT = Markup("<p>A cell is left out here: the page would be too long. It is in the notebook that you handed in.</p>")
+LEFT_OUT = Markup(
+    "<p>A cell is left out here: the page would be too long. It is in the notebook that you handed in.</p>"
+)
+EMPTY = Markup("<p>This cell is empty.</p>")
 NOTE = "**Note.** "
+# HTML in a text cell of a notebook ends at a blank line, and its links within the page lead nowhere.
+BLANK_LINES, INSIDE = re.compile(r"\n\s*\n"), re.compile(r'<a href="#[^"]*">(.*?)</a>')
 
 
 @dataclass(frozen=True)
@@ -65,15 +72,19 @@ class Feedback:
     """What one student is told of one notebook. `data` is the notebook in `autograded/`."""
 
     def __init__(self, data: bytes, shown: Shown, title: str, student: str, config: Any = None) -> None:
-        self._notebook = nbformat.from_dict(json.loads(data))
-        for cell in self._notebook.cells:
-            cell.source = "".join(cell.source)
+        try:
+            self._notebook = nbformat.from_dict(json.loads(data))
+            for cell in self._notebook.cells:
+                cell.source = "".join(cell.source)
+            self._result = SubmissionResult.from_plain(self._notebook.metadata.pop(RESULT))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise CourseError(
+                f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
+            ) from None
         HideFromStudents(config=config).preprocess(self._notebook, {})
-        plain = self._notebook.metadata.pop(RESULT, None)
-        self._result = SubmissionResult((), ()) if plain is None else SubmissionResult.from_plain(plain)
         self._exercises = {one.name: one for one in self._result.exercises}
         self._tests = {one.grade_id: one for one in self._result.tests}
-        self._shown, self._title, self._student = shown, title, student
+        self._shown, self.title, self._student = shown, title, student
         self.notes = [Markup(inline(note)) for note in preface(self._result)]
         own = self._notebook.cells
         while own and len(self._notebook.cells) - len(own) < len(self.notes) and own[0].source.startswith(NOTE):
@@ -88,12 +99,12 @@ class Feedback:
     def notebook(self) -> bytes:
         """The same as a notebook: the summary and the teacher's words are text cells, the judge's words outputs."""
         template, values = _template(), self._values()
-        texts = {}
+        texts = []
         for name in ("summary", "teacher"):
             html = "".join(template.blocks[name](template.new_context(values)))
-            texts[name] = " ".join(html.split())  # a blank line would end the HTML of a text cell
-        made = {"cells": [], "metadata": {"kernelspec": dict(self._notebook.metadata.get("kernelspec", {}))}}
-        for i, cell in enumerate([texts["summary"], *self._cells, texts["teacher"]]):
+            texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
+        cells: list[dict[str, Any]] = []
+        for i, cell in enumerate([texts[0], *self._cells, *filter(None, texts[1:])]):
             text = isinstance(cell, str)
             kind = "markdown" if text or cell.cell_type == "markdown" else "code"
             outputs = [] if text else [dict(output) for output in cell.get("outputs", ())]
@@ -101,12 +112,13 @@ class Feedback:
             for output in outputs:
                 output["data"] = {mime: "".join(lines) for mime, lines in output["data"].items()}
             source = cell if text else cell.source
-            made["cells"].append({"cell_type": kind, "id": f"cell-{i}", "metadata": {}, "source": source, **more})
-        return dump(made | {"nbformat": 4, "nbformat_minor": 5})
+            cells.append({"cell_type": kind, "id": f"cell-{i}", "metadata": {}, "source": source, **more})
+        metadata = {"kernelspec": dict(self._notebook.metadata.get("kernelspec", {}))}
+        return dump({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
     def _values(self) -> dict[str, Any]:
         return {
-            "title": self._title,
+            "title": self.title,
             "student": self._student,
             "shown": self._shown,
             "total": max(0.0, round(self._shown.score - self._shown.penalty, 2)),
@@ -115,8 +127,6 @@ class Feedback:
             "waiting": [row.name for row in self.rows if row.mark and row.mark.waits],
             "comments": [(row.name, Markup(page_markdown(row.comment))) for row in self.rows if row.comment],
         }
-
-    # --- the summary ---------------------------------------------------------------------------------------------------
 
     def _rows(self) -> Iterator[Row]:
         """In the order of the notebook, each exercise and each cell that a teacher marks."""
@@ -155,8 +165,6 @@ class Feedback:
             return round(mark.points * exercise.score, 2)
         return None if test is None else test.mark(mark.points)
 
-    # --- the notebook --------------------------------------------------------------------------------------------------
-
     def _blocks(self) -> Iterator[Block]:
         rows, seen, left = {row.name: row for row in self.rows}, set(), MOST
         for cell in self._cells:
@@ -167,10 +175,11 @@ class Feedback:
                 left, html = left + len(html), LEFT_OUT
             if row is None:
                 yield Block(html)
-                continue
-            first = row.name not in seen
-            seen.add(row.name)
-            yield Block(html + self._judged(cell, row), _label(cell), row, first, _is_marked(cell))
+            else:
+                yield Block(
+                    (html or EMPTY) + self._judged(cell, row), _label(cell), row, row.name not in seen, _is_marked(cell)
+                )
+                seen.add(row.name)
 
     def _judged(self, cell: Any, row: Row) -> Markup:
         """What the judge says of a cell."""
@@ -199,7 +208,8 @@ def _grade_id(cell: Any) -> str:
 
 
 def _code(source: str) -> Markup:
-    return Markup(f'<pre class="code"><code>{page_code(source)}</code></pre>' if source else "")
+    source = source.strip("\n").rstrip()
+    return Markup(f"<pre><code>{page_code(source)}</code></pre>" if source else "")
 
 
 def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
@@ -234,9 +244,19 @@ def _parts(result: ExerciseResult) -> str:
     return said
 
 
+def _number(number: float) -> str:
+    return f"{round(number, 2):g}"
+
+
+def _points(mark: Given | None) -> Markup:
+    shown = "" if mark is None else f"{_number(mark.score)} of {_number(mark.points)} points"
+    return Markup(f'<span class="points">{shown}</span>')
+
+
 @cache
 def _template() -> jinja2.Template:
     source = resources.files("grader.classroom").joinpath("feedback.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["number"] = lambda number: f"{round(number, 2):g}"
+    environment.filters["number"] = _number
+    environment.globals["points"] = _points
     return environment.from_string(source)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory
@@ -33,7 +33,9 @@ class Packed:
         """For a terminal."""
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
-            lines.append(f"Not packed, since `grader collect` took nothing of theirs from there: {', '.join(self.left_out)}")
+            lines.append(
+                f"Not packed, since `grader collect` took nothing of theirs from there: {', '.join(self.left_out)}"
+            )
         return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ from nbgrader.converters.base import NbGraderException
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, course_layout
 from grader.classroom.feedback_page import VERSION, Feedback
-from grader.classroom.files import UntrustedFolder
+from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.classroom.gradebook import LessonGradebook, Shown, Unavailable
 from grader.classroom.results_log import folder_of, mode_in
 from grader.errors import CommandFailed, CourseError
@@ -30,19 +30,19 @@ from grader.judge.reader import Unreadable
 
 @dataclass
 class Made:
-    """What became of whose feedback: students' ids. `lost` has files that could not be copied beside a page."""
+    """What became of whose feedback: students' ids. `problems` are sentences."""
 
     lesson: str
     made: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     not_graded: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
     def as_text(self) -> str:
         """For a terminal."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
         lines += [f"Not graded yet: {', '.join(self.not_graded)}"] if self.not_graded else []
-        return "\n".join([*lines, *(f"Not copied: {printable(one)}" for one in self.lost)])
+        return "\n".join([*lines, *map(printable, self.problems)])
 
 
 def make(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> Made:
@@ -54,18 +54,23 @@ def make(course: ClassDirectory, students: Collection[str] = (), force: bool = F
         raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
     outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
-    for student in sorted(students or shown.keys() - set(excluded)):
+    for student in sorted(set(students) or shown.keys() - set(excluded)):
         source = course.folder(course.layout.autograded_directory, student)
         target = course.folder(course.layout.feedback_directory, student)
-        notebooks = {path.stem: path.read_bytes() for path in sorted(source.glob("*.ipynb")) if path.stem in shown[student]}
+        notebooks = _notebooks(source, shown[student])
         if not notebooks:
             outcome.not_graded.append(student)
             continue
-        digest = _digest(shown[student], notebooks)
+        digest = _digest(source, shown[student], notebooks)
         if not force and notes.made.get(student) == digest and all((target / f"{n}.html").is_file() for n in notebooks):
             outcome.unchanged.append(student)
             continue
-        _write(course, student, shown[student], notebooks, outcome)
+        try:
+            told = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
+        except CourseError as error:
+            outcome.problems.append(str(error))
+            continue
+        outcome.problems += _write(course, student, {one.title: one.page() for one in told})
         notes.made[student] = digest
         outcome.made.append(student)
     notes.save()
@@ -83,38 +88,48 @@ def graded_lessons(course: Path) -> list[str]:
     return lessons
 
 
-def _write(
-    course: ClassDirectory, student: str, shown: Mapping[str, Shown], notebooks: Mapping[str, bytes], outcome: Made
-) -> None:
-    """A student's folder: the other files of `autograded/`, which nbgrader needs to release it, and the pages."""
+def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> list[str]:
+    """A student's folder: the other files of `autograded/`, which nbgrader needs to release it, and the pages. What
+    could not be copied, in sentences."""
+    problems: list[str] = []
     layout: Any = course.layout
     target = course.folder(layout.feedback_directory, student)
     mode = int(str(course.config.GenerateFeedback.get("permissions", 664 if layout.groupshared else 644)), 8)
     target.mkdir(parents=True, exist_ok=True)
     others = UntrustedFolder(course.folder(layout.autograded_directory, student))
-    for name, data in others.contents(1000 * int(layout.max_dir_size), lambda name: name.endswith(".ipynb")):
+    for path, data in others.contents(1000 * int(layout.max_dir_size), lambda name: name.endswith(".ipynb")):
         if isinstance(data, Unreadable):
-            outcome.lost.append(f"{student}/{name}: {data}")
+            problems.append(f"{student}/{path} is not copied: {data}")
             continue
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target / name, data, mode, durable=False)
-    for name, data in notebooks.items():
-        page = Feedback(data, shown[name], name, student, course.config).page()
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target / path, data, mode, durable=False)
+    for name, page in pages.items():
         write_atomically(target / f"{name}.html", page.encode("utf-8", "replace"), mode, durable=False)
+    return problems
 
 
 def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown]]:
     """What the gradebook says to each student, with the late penalties of today."""
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
-        book.refresh_lateness({})
+        try:
+            book.refresh_lateness({})
+        except Unavailable as error:
+            raise CommandFailed(f"The gradebook can't be written now: {error}. Run it again.") from error
         return book.shown()
 
 
-def _digest(shown: Mapping[str, Shown], notebooks: Mapping[str, bytes]) -> str:
-    """Of all that a student's pages are made from."""
+def _notebooks(folder: Path, shown: Mapping[str, Shown]) -> dict[str, bytes]:
+    """The notebooks in `autograded/` that the gradebook knows."""
+    return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
+
+
+def _digest(folder: Path, shown: Mapping[str, Shown], notebooks: Mapping[str, bytes]) -> str:
+    """Of all that a student's pages are made from, and by what they are released."""
     digest = hashlib.sha256(f"{VERSION}".encode())
-    for name in sorted(notebooks):
-        digest.update(f"{name} {shown[name]}".encode("utf-8", "surrogatepass") + notebooks[name])
+    for name, data in notebooks.items():
+        digest.update(f"{name} {shown[name]}".encode("utf-8", "surrogatepass") + data)
+    for path in (folder / TIMESTAMP, folder / SECRET_FILE):
+        digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()
 
 
@@ -144,7 +159,7 @@ class FeedbackExporter(Exporter):
         if getattr(self.parent, "assignments", None):
             try:
                 self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])
-            except (CourseError, CommandFailed, Unavailable, OSError) as error:
+            except (CourseError, CommandFailed, OSError) as error:
                 self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
                 raise NbGraderException(str(error)) from None
 
@@ -158,8 +173,8 @@ class FeedbackExporter(Exporter):
             folder = layout.format_path(layout.autograded_directory, student, lesson)
             if folder not in folders:
                 continue
-            found = {path.stem: path.read_bytes() for path in Path(folder).glob("*.ipynb") if path.stem in shown}
-            page, digest = Path(layout.format_path(layout.feedback_directory, student, lesson)), _digest(shown, found)
+            page = Path(layout.format_path(layout.feedback_directory, student, lesson))
+            digest = _digest(Path(folder), shown, _notebooks(Path(folder), shown))
             if notes.made.get(student) != digest and page.is_dir():
                 self.log.info("What is in %s has changed since: it is made anew", page)
                 shutil.rmtree(page)

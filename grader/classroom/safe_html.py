@@ -24,13 +24,22 @@ ATTRIBUTES = {tag: names - {"class"} for tag, names in nh3.ALLOWED_ATTRIBUTES.it
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
 ADDRESS = re.compile(r"https?://|mailto:", re.IGNORECASE)
 # Formulas on a page, without anything that moves, covers or addresses something.
-MATH = set("math mrow mi mn mo ms mtext mspace msup msub msubsup mfrac msqrt mroot mover munder munderover".split())
-MATH |= set("mtable mtr mtd mstyle mmultiscripts mprescripts none".split())
-MATH_ATTRIBUTES = set("accent columnalign display displaystyle fence form largeop linethickness".split())
-MATH_ATTRIBUTES |= set("mathvariant movablelimits scriptlevel separator stretchy".split())
+MATH = {"math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot"}
+MATH |= {"mover", "munder", "munderover", "mtable", "mtr", "mtd", "mstyle", "mmultiscripts", "mprescripts", "none"}
+MATH_ATTRIBUTES = {"accent", "columnalign", "display", "displaystyle", "fence", "form", "largeop", "linethickness"}
+MATH_ATTRIBUTES |= {"mathvariant", "movablelimits", "scriptlevel", "separator", "stretchy"}
+GAP = re.compile(r"-?0\.\d+em$|[0-3](\.\d+)?em$")
 MOST_TEX = 2_000
 # Which tokens of Python get a class of their own, and which: a page has a colour for each.
-COLOURED = {Comment: "c", String: "s", Number: "m", Keyword: "k", Operator.Word: "k", Name.Builtin: "b", Name.Decorator: "b"}
+COLOURED = {
+    Comment: "c",
+    String: "s",
+    Number: "m",
+    Keyword: "k",
+    Operator.Word: "k",
+    Name.Builtin: "b",
+    Name.Decorator: "b",
+}
 CACHED = 4_000  # cells; a class has most of them in common
 # The colours of code take a time that grows with the square of a stretch of blank lines.
 BLANK = re.compile(r"\s{200,}")
@@ -53,7 +62,9 @@ def page_markdown(source: str) -> str:
     >>> page_markdown("# Sum of $x_1$").startswith("<h3>Sum of <math")
     True
     """
-    return _rendered(source, _PageRenderer, TAGS | MATH, ATTRIBUTES | dict.fromkeys(MATH, MATH_ATTRIBUTES))
+    return _rendered(
+        source, _PageRenderer, TAGS | MATH, ATTRIBUTES | dict.fromkeys(MATH, MATH_ATTRIBUTES) | {"mspace": {"width"}}
+    )
 
 
 def _rendered(source: str, renderer: type[IPythonRenderer], tags: set[str], attributes: dict[str, set[str]]) -> str:
@@ -98,9 +109,9 @@ def _mathml(tex: str, display: str) -> str:
     return f"<code>{escape(tex)}</code>"
 
 
-def _attribute(_tag: str, name: str, value: str) -> str | None:
+def _attribute(tag: str, name: str, value: str) -> str | None:
     """What is left of an attribute's value; None takes the attribute away."""
-    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS}.get(name)
+    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS}.get(name, GAP if tag == "mspace" else None)
     return value if allowed is None or allowed.match(value) else None
 
 
@@ -114,10 +125,12 @@ def page_code(source: str) -> str:
     """The same for a feedback page, with few classes, so that the page stays small.
 
     >>> page_code("return 1 < x")
-    '<span class="k">return</span> <span class="m">1</span> &lt; x'
+    '<span class="k">return </span><span class="m">1 </span>&lt; x'
     """
     pieces: list[tuple[str, str]] = []
-    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(BLANK.sub(lambda run: run[0][:200], source)):
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(
+        BLANK.sub(lambda run: run[0][:200], source)
+    ):
         kind = next((name for group, name in COLOURED.items() if token in group), "")
         if pieces and (kind == pieces[-1][0] or text.isspace()):
             pieces[-1] = pieces[-1][0], pieces[-1][1] + text

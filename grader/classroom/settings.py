@@ -40,7 +40,6 @@ AUTOGRADE = [
 ]
 
 
-
 def configure(c: Any, root: str, course_id: str) -> None:
     """Plug the judge into nbgrader. Anything set afterwards in nbgrader_config.py wins."""
     programs_on_path()

@@ -29,8 +29,8 @@ def feedback(
     """Write the feedback of LESSON, or of all lessons that are graded, in the course directory DIR.
 
     Only those whose mark, comment or notebook has changed get a new page. The pages lie where `nbgrader
-    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; exit code 1 if the platform
-    doesn't say by which name it knows somebody: they are listed.
+    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; exit code 1 if
+    something is odd, or if it isn't known by which name the platform knows somebody: the list says so.
     """
     with _teachers_packages():
         from grader.batch.run import locked
@@ -52,5 +52,5 @@ def feedback(
         click.echo(made.as_text())
         if packed:
             click.echo(packed.as_text())
-    if any(packed and packed.left_out for _made, packed in told):
+    if any(made.problems or (packed and packed.left_out) for made, packed in told):
         raise SystemExit(1)
