@@ -17,16 +17,18 @@ from pathlib import Path, PurePosixPath
 import yaml
 from nbgrader.utils import parse_utc
 
+from grader.atomic import write_atomically
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.earlier import BEST, keep, put
 from grader.classroom.files import UntrustedFolder, read_regular
 from grader.classroom.hand_in import answers_in, lesson_of
+from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
-MOODLE = re.compile(r"(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?.*", re.DOTALL)
+MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
 CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
 EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
 GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
@@ -34,14 +36,17 @@ MAX_ENTRIES = 50_000
 # Of all files of one zip together, unpacked: a class of 300 hands in some 30 MB.
 MAX_BYTES = 4 << 30
 _AFTER_GRADING = "the one with the best mark, when they are graded"
+CAME_FROM = "came-from"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A notebook in what was given. `path` is its place there, `keys` by what its author may be known, the best first;
-    `time` is when it was handed in (UTC, as far as known), `late` says whether the platform says so."""
+    """A notebook in what was given. `path` names it, `inside` is its path in the zip or folder; `keys` by what its
+    author may be known, the best first; `time` is when it was handed in (UTC, as far as known), `late` says whether the
+    platform says so."""
 
     path: str
+    inside: str
     keys: tuple[str, ...]
     time: datetime
     late: bool
@@ -117,7 +122,7 @@ def _notebooks(source: Path, outcome: Collected, most: int) -> Iterator[Found]:
             continue
         keys, told = _author(path, submitters)
         late = bool((match := CANVAS.fullmatch(path.name)) and match["late"])
-        yield Found(f"{source.name}: {path}", keys, told or time, late, read)
+        yield Found(f"{source.name}: {path}", str(path), keys, told or time, late, read)
 
 
 Entry = tuple[PurePosixPath, datetime, Callable[[], bytes]]
@@ -289,6 +294,7 @@ def _take(
             outcome.odd[one.path] = str(error)
     if not here:
         return
+    _note_origin(course, student, max(found, key=lambda one: one.time).inside)
     target = course.folder(course.layout.submitted_directory, student)
     folder, notebook = UntrustedFolder(target), f"{course.lesson}.ipynb"
     there: list[_Candidate] = []
@@ -311,6 +317,19 @@ def _take(
         outcome.taken.append(student)
     if chosen.late or (due is not None and chosen.time > due):
         outcome.late.append(student)
+
+
+def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
+    """Keep the name that the platform gave to the last notebook of somebody: feedback goes back under it."""
+    folder = folder_of(course.root, CAME_FROM) / course.lesson
+    folder.mkdir(exist_ok=True)
+    write_atomically(folder / student, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
+
+
+def came_from(course: ClassDirectory, student: str) -> str:
+    """The path that the last notebook of somebody had in what a platform gave; empty if nothing came from one."""
+    path = folder_of(course.root) / CAME_FROM / course.lesson / student
+    return path.read_text("utf-8", "surrogateescape") if path.is_file() else ""
 
 
 def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -> _Candidate:

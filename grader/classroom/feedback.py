@@ -47,7 +47,13 @@ def as_text(result: ExerciseResult) -> str:
 
 def as_html(result: ExerciseResult) -> str:
     """One exercise as HTML that holds nothing active, whatever the student's code said."""
-    parts = [f"<section><h3>{escape(result.name)}: {result.mark:g} of {result.points:g} points</h3>"]
+    head = f"<h3>{escape(result.name)}: {result.mark:g} of {result.points:g} points</h3>"
+    return f"<section>{head}{findings(result)}</section>"
+
+
+def findings(result: ExerciseResult) -> str:
+    """The same without its head."""
+    parts = []
     if result.broken:
         parts.append(f"<p><strong>{escape(BROKEN)}</strong></p>")
     nothing = unwritten(result.parts)
@@ -58,11 +64,10 @@ def as_html(result: ExerciseResult) -> str:
         parts.append(f"<p>{inline(carried(result))}</p>")
     if result.symptom:
         parts.append(f"<p>It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}</p>")
-    # Not folded, as in the notebook: the work is handed in, and nbconvert's style sheet hides that something unfolds.
+    # Not folded, as in the notebook: the work is handed in, and paper doesn't unfold.
     parts += [f"<p><strong>Hint.</strong> {inline(hint)}</p>" for hint in result.hints]
     if result.output:
         parts.append(f"<p>What your code printed:</p><pre>{escape(result.output)}</pre>")
-    parts.append("</section>")
     return nh3.clean("".join(parts), tags=TAGS, attributes={})
 
 
@@ -75,10 +80,14 @@ def carried(result: ExerciseResult) -> str:
 
 def test_as_html(test: TestResult, points: float) -> str:
     """A test cell of the teacher's own, as HTML that holds nothing active."""
-    said = "The tests passed" if test.passed else "The tests did not pass"
-    shown = f"<section><h3>{escape(said)}: {test.mark(points):g} of {points:g} points</h3>"
+    head = f"<h3>{said_of(test)}: {test.mark(points):g} of {points:g} points</h3>"
     why = f"<pre>{escape(test.message)}</pre>" if test.message else ""
-    return nh3.clean(f"{shown}{why}</section>", tags=TAGS, attributes={})
+    return nh3.clean(f"<section>{head}{why}</section>", tags=TAGS, attributes={})
+
+
+def said_of(test: TestResult) -> str:
+    """Whether a teacher's own tests passed."""
+    return "The tests passed" if test.passed else "The tests did not pass"
 
 
 def _rows(result: ExerciseResult) -> str:

@@ -21,6 +21,7 @@ from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import course_layout
+from grader.classroom.collect import CAME_FROM
 from grader.classroom.earlier import EARLIER
 from grader.classroom.files import SECRET_FILE, read_regular
 from grader.classroom.results_log import FOLDER, mode_in
@@ -29,7 +30,7 @@ from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
-MADE_AGAIN = ("marks-*.csv", "marks-*.json", "insights.html", f"{FOLDER}/feedback/*.json")
+MADE_AGAIN = ("marks-*.csv", "marks-*.json", "feedback-*.zip", "insights.html", f"{FOLDER}/feedback/*.json")
 # The lessons' own: nobody's name gets there.
 NOT_SEARCHED = (".git", "source", "release")
 
@@ -92,7 +93,8 @@ def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
     for step in steps:
         pattern = layout.format_path(escape(step), escape(student), "*")
         yield from (Path(found) for found in sorted(glob(pattern)))
-    yield from sorted((course / FOLDER / EARLIER).glob(f"*/{escape(student)}"))
+    for kept in (EARLIER, CAME_FROM):
+        yield from sorted((course / FOLDER / kept).glob(f"*/{escape(student)}"))
 
 
 def _inbound(exchange: Path, student: str) -> Iterator[Path]:

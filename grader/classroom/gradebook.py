@@ -134,6 +134,47 @@ class Entry:
     timestamp: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Given:
+    """A mark of one cell. `by_hand`: a teacher gave it. `waits`: a teacher is still to look at it."""
+
+    score: float
+    points: float
+    extra: float
+    by_hand: bool
+    waits: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's)."""
+
+    marks: dict[str, Given]
+    comments: dict[str, tuple[str, str]]
+    penalty: float
+
+    def take(self, row: Any) -> None:
+        """A row of the gradebook."""
+        if isinstance(row, api.Comment):
+            self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
+            return
+        by_hand, waits = row.manual_score is not None, bool(row.needs_manual_grade)
+        self.marks[row.name] = Given(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
+
+    @property
+    def score(self) -> float:
+        """Without the late penalty, as `nbgrader` has it too."""
+        return round(sum(mark.score for mark in self.marks.values()), 2)
+
+    @property
+    def points(self) -> float:
+        return sum(mark.points for mark in self.marks.values())
+
+    def __str__(self) -> str:
+        """The same text for the same marks, comments and penalty."""
+        return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty))
+
+
 class LessonGradebook:
     """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction."""
 
@@ -259,16 +300,21 @@ class LessonGradebook:
         self._book.db.rollback()
         return round(score - (_penalty(student, score, late, self._config) or 0.0), 2)
 
-    def shown(self) -> dict[str, str]:
-        """What the gradebook puts into feedback, as one text for each student."""
-        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+    def shown(self) -> dict[str, dict[str, Shown]]:
+        """What feedback shows of the gradebook, by student and notebook."""
+        one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
         query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
-        found = {}
-        for student, submitted in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)):
-            grades = sorted((grade.name, grade.score, grade.max_score) for grade in submitted.grades)
-            comments = sorted((comment.name, comment.comment or "") for comment in submitted.comments)
-            found[student] = repr((grades, comments, submitted.late_submission_penalty or 0))
-        self._book.db.rollback()
+        mine = assignment.assignment_id == self._notebook().assignment.id
+        found: dict[str, dict[str, Shown]] = {}
+        by_id = {}
+        for student, submitted in session.execute(query.where(mine)):
+            shown = Shown({}, {}, submitted.late_submission_penalty or 0.0)
+            by_id[submitted.id] = found.setdefault(student, {})[submitted.notebook.name] = shown
+        for kind in (api.Grade, api.Comment):
+            rows = select(kind).join(one, kind.notebook_id == one.id)
+            for row in session.scalars(rows.join(assignment, one.assignment_id == assignment.id).where(mine)):
+                by_id[row.notebook_id].take(row)
+        session.rollback()
         return found
 
     def _submitted(self, notebook: Any, students: set[str]) -> dict[str, Any]:

@@ -1,13 +1,19 @@
-"""The filters of feedback pages and Formgrader: what students wrote is rendered and sanitised, in a bounded time."""
+"""What students wrote, for Formgrader (as filters of nbconvert) and for feedback pages: rendered and sanitised, in a
+bounded time."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import escape
+from typing import Any
 
 import nh3
+from latex2mathml.converter import convert
 from nbconvert.filters import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments.lexers import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 # Characters of a text cell; a lesson's have at most 3,000. The time that Markdown takes grows with the square.
 MOST = 20_000
@@ -17,6 +23,24 @@ ATTRIBUTES = {tag: names - {"class"} for tag, names in nh3.ALLOWED_ATTRIBUTES.it
 # A page that is open in a browser acts for its reader wherever a picture or a relative address leads.
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
 ADDRESS = re.compile(r"https?://|mailto:", re.IGNORECASE)
+# Formulas on a page, without anything that moves, covers or addresses something.
+MATH = {"math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub", "msubsup", "mfrac", "msqrt", "mroot"}
+MATH |= {"mover", "munder", "munderover", "mtable", "mtr", "mtd", "mstyle", "mmultiscripts", "mprescripts", "none"}
+MATH_ATTRIBUTES = {"accent", "columnalign", "display", "displaystyle", "fence", "form", "largeop", "linethickness"}
+MATH_ATTRIBUTES |= {"mathvariant", "movablelimits", "scriptlevel", "separator", "stretchy"}
+GAP = re.compile(r"-?0\.\d+em$|[0-3](\.\d+)?em$")
+MOST_TEX = 2_000
+# Which tokens of Python get a class of their own, and which: a page has a colour for each.
+COLOURED = {
+    Comment: "c",
+    String: "s",
+    Number: "m",
+    Keyword: "k",
+    Operator.Word: "k",
+    Name.Builtin: "b",
+    Name.Decorator: "b",
+}
+CACHED = 4_000  # cells; a class has most of them in common
 # The colours of code take a time that grows with the square of a stretch of blank lines.
 BLANK = re.compile(r"\s{200,}")
 
@@ -28,11 +52,27 @@ def markdown2html(source: str) -> str:
     >>> markdown2html("<img src=/logout onerror=alert(1)> *hello* <b class='navbar-fixed-top'>all</b>").strip()
     '<p><img> <em>hello</em> <b>all</b></p>'
     """
+    return _rendered(source, _Renderer, TAGS, ATTRIBUTES)
+
+
+@lru_cache(CACHED)
+def page_markdown(source: str) -> str:
+    """The same for a feedback page: formulas as MathML, which a browser shows by itself, and headings below the page's.
+
+    >>> page_markdown("# Sum of $x_1$").startswith("<h3>Sum of <math")
+    True
+    """
+    return _rendered(
+        source, _PageRenderer, TAGS | MATH, ATTRIBUTES | dict.fromkeys(MATH, MATH_ATTRIBUTES) | {"mspace": {"width"}}
+    )
+
+
+def _rendered(source: str, renderer: type[IPythonRenderer], tags: set[str], attributes: dict[str, set[str]]) -> str:
     if len(source) > MOST:
         return f"<pre>{escape(source)}</pre>"
-    rendered = MarkdownWithMath(renderer=_Renderer(escape=False, exclude_anchor_links=True)).render(source)
+    rendered = MarkdownWithMath(renderer=renderer(escape=False, exclude_anchor_links=True)).render(source)
     schemes = {"http", "https", "mailto", "data"}
-    return nh3.clean(rendered, tags=TAGS, attributes=ATTRIBUTES, attribute_filter=_attribute, url_schemes=schemes)
+    return nh3.clean(rendered, tags=tags, attributes=attributes, attribute_filter=_attribute, url_schemes=schemes)
 
 
 class _Renderer(IPythonRenderer):
@@ -45,12 +85,55 @@ class _Renderer(IPythonRenderer):
         return f"<pre><code>{escape(code)}</code></pre>\n"
 
 
-def _attribute(_tag: str, name: str, value: str) -> str | None:
+class _PageRenderer(_Renderer):
+    def heading(self, text: str, level: int, **attrs: Any) -> str:
+        return str(super().heading(text, min(level + 2, 6), **attrs))
+
+    def block_math(self, body: str) -> str:
+        return _mathml(body, "block")
+
+    def inline_math(self, body: str) -> str:
+        return _mathml(body, "inline")
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return _mathml(f"\\begin{{{name}}}{body}\\end{{{name}}}", "block")
+
+
+def _mathml(tex: str, display: str) -> str:
+    """A formula as MathML; one that isn't understood stays as it was written. Nothing in it is taken for a tag."""
+    try:
+        if len(tex) <= MOST_TEX:
+            return str(convert(tex.replace("<", r"\lt ").replace(">", r"\gt "), display=display))
+    except (Exception, RecursionError):  # whatever a student wrote between two dollar signs
+        pass
+    return f"<code>{escape(tex)}</code>"
+
+
+def _attribute(tag: str, name: str, value: str) -> str | None:
     """What is left of an attribute's value; None takes the attribute away."""
-    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS}.get(name)
+    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS}.get(name, GAP if tag == "mspace" else None)
     return value if allowed is None or allowed.match(value) else None
 
 
 def highlight_code(source: str, metadata: object = None) -> str:
     """A code cell with the colours of Python; `metadata` is nbconvert's word for the cell's own and chooses nothing."""
     return str(Highlight2HTML(pygments_lexer="python")(BLANK.sub(lambda run: run[0][:200], source)))
+
+
+@lru_cache(CACHED)
+def page_code(source: str) -> str:
+    """The same for a feedback page, with few classes, so that the page stays small.
+
+    >>> page_code("return 1 < x")
+    '<span class="k">return </span><span class="m">1 </span>&lt; x'
+    """
+    pieces: list[tuple[str, str]] = []
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(
+        BLANK.sub(lambda run: run[0][:200], source)
+    ):
+        kind = next((name for group, name in COLOURED.items() if token in group), "")
+        if pieces and (kind == pieces[-1][0] or text.isspace()):
+            pieces[-1] = pieces[-1][0], pieces[-1][1] + text
+        else:
+            pieces.append((kind, text))
+    return "".join(f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text) for kind, text in pieces)

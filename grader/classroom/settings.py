@@ -40,13 +40,6 @@ AUTOGRADE = [
 ]
 
 
-FEEDBACK = [
-    f"{NBGRADER}.GetGrades",
-    f"{HERE}.preprocessors.HideFromStudents",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-]
-
-
 def configure(c: Any, root: str, course_id: str) -> None:
     """Plug the judge into nbgrader. Anything set afterwards in nbgrader_config.py wins."""
     programs_on_path()
@@ -59,8 +52,8 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE
-    c.GenerateFeedback.exporter_class = f"{HERE}.fresh_feedback.FreshFeedback"
-    c.GenerateFeedback.preprocessors = FEEDBACK
+    c.GenerateFeedback.exporter_class = f"{HERE}.fresh_feedback.FeedbackExporter"
+    c.GenerateFeedback.preprocessors = []  # the exporter reads the gradebook, and hides what is hidden
     c.ExportApp.plugin_class = f"{HERE}.export.ExportMarks"
     c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
     c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"

@@ -1,0 +1,56 @@
+"""`grader feedback`: the pages that students read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from grader.cli.teachers import FOLDER, _teachers_packages
+
+
+@click.command()
+@FOLDER
+@click.argument("lesson", metavar="[LESSON]", default="")
+@click.argument("students", metavar="[STUDENT...]", nargs=-1)
+@click.option("--force", is_flag=True, help="Make every page anew.")
+@click.option(
+    "--zip",
+    "platform",
+    type=click.Choice(["moodle", "canvas"]),
+    help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
+)
+@click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+def feedback(
+    folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
+) -> None:
+    """Write the feedback of LESSON, or of all lessons that are graded, in the course directory DIR.
+
+    Only those whose mark, comment or notebook has changed get a new page. The pages lie where `nbgrader
+    release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; exit code 1 if
+    something is odd, or if it isn't known by which name the platform knows somebody: the list says so.
+    """
+    with _teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom import feedback_zip
+        from grader.classroom.class_directory import ClassDirectory
+        from grader.classroom.fresh_feedback import graded_lessons, make
+
+        told = []
+        with locked(folder.resolve()):
+            for name in [lesson] if lesson else graded_lessons(folder):
+                course = ClassDirectory(folder, name)
+                course.share()
+                outcome = make(course, students, force)
+                packed = feedback_zip.pack(course, platform, outcome) if platform else None
+                told.append((outcome, packed))
+    if as_document:
+        click.echo(json.dumps([asdict(made) | (asdict(packed) if packed else {}) for made, packed in told], indent=1))
+    for made, packed in () if as_document else told:
+        click.echo(made.as_text())
+        if packed:
+            click.echo(packed.as_text())
+    if any(made.problems or (packed and packed.left_out) for made, packed in told):
+        raise SystemExit(1)
