@@ -32,7 +32,7 @@ from grader.judge.reader import Unreadable
 # Made from the gradebook and the log, and made again in a moment.
 MADE_AGAIN = ("marks-*.csv", "marks-*.json", "feedback-*.zip", "insights.html", f"{FOLDER}/feedback/*.json")
 # The lessons' own: nobody's name gets there.
-NOT_SEARCHED = (".git", "source", "release")
+NOT_SEARCHED = (".git", "source", "release", "base")
 
 
 @dataclass

@@ -8,6 +8,7 @@ import sys
 import click
 
 from grader import __version__
+from grader.cli import lessons_of_course  # noqa: F401  (commands of `course`)
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.feedback import feedback
 from grader.cli.learners import doctor, progress

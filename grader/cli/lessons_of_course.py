@@ -1,0 +1,128 @@
+"""What a teacher does with the lessons of a course: `grader course check`, `leave-out`, `add-question`, `update`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from grader.cli.teachers import FOLDER, NO_SOLUTIONS, course, teachers_packages
+from grader.errors import CourseError
+
+LESSON = click.argument("lesson")
+
+
+@course.command()
+@FOLDER
+@click.option("--run", is_flag=True, help="Judge the course's own solutions too: they have to earn full marks.")
+def check(folder: Path, run: bool) -> None:
+    """Say what in DIR/source doesn't fit together.
+
+    For example a cell that needs an exercise which is left out, a check without its exercise, points that don't agree,
+    a broken notebook, two cells with one id, or a name that nbgrader refuses. Exit code 1 if there is anything; what is
+    only to be read, such as a text that speaks of an exercise that is left out, is a note.
+    """
+    with teachers_packages():
+        from grader.classroom.class_directory import course_layout
+        from grader.classroom.source.check import check as checked_course
+        from grader.exercises.registry import exercises
+
+        found = checked_course(course_layout(folder), exercises(), run)
+    for problem in found.problems:
+        click.echo(f"{'note: ' if problem.note else ''}{problem}")
+    worth = [points for lesson in found.lessons.values() for points in lesson.values()]
+    click.echo(f"{len(found.lessons)} lessons, {len(worth)} of the course's exercises, {sum(worth):g} points.")
+    if found.left_out:
+        click.echo(f"Left out: {', '.join(found.left_out)}")
+    if any(not problem.note for problem in found.problems):
+        raise SystemExit(1)
+
+
+@course.command("leave-out")
+@FOLDER
+@LESSON
+@click.argument("exercise")
+@click.option("--give", is_flag=True, help="Students get its solution as read-only code.")
+def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
+    """Leave EXERCISE out of LESSON: its answer, its check, its text, and the cells that try it out.
+
+    Where other cells need it, it says which, and changes nothing (exit code 1).
+    """
+    with teachers_packages():
+        from grader.classroom.class_directory import ClassDirectory
+        from grader.classroom.source.edit import leave_out as cut
+        from grader.classroom.source.notebook import load, replace
+
+        directory = ClassDirectory(folder, lesson)
+        path = directory.folder("source") / f"{directory.lesson}.ipynb"
+        notebook = load(path)
+        done = cut(directory.lesson, notebook, exercise, give)
+        kept = replace(directory.root, path, notebook)
+    click.echo("\n".join(done))
+    click.echo(f"The notebook as it was: {kept}")
+    click.echo(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
+
+
+@course.command("add-question")
+@FOLDER
+@LESSON
+@click.option("--points", type=click.FloatRange(min=0), default=2.0, show_default=True)
+@click.option("--id", "name", default="question-1", show_default=True, help="The cell's id in nbgrader.")
+@click.option("--after", default="", metavar="EXERCISE", help="Behind this exercise's check.  [default: at the end]")
+def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
+    """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
+    with teachers_packages():
+        from grader.classroom.class_directory import ClassDirectory
+        from grader.classroom.source.edit import add_question as add
+        from grader.classroom.source.notebook import load, replace
+
+        directory = ClassDirectory(folder, lesson)
+        path = directory.folder("source") / f"{directory.lesson}.ipynb"
+        notebook = load(path)
+        place = add(notebook, points, name, after)
+        replace(directory.root, path, notebook)
+    click.echo(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab.")
+
+
+@course.command()
+@FOLDER
+@click.option("--preview", is_flag=True, help="Say what would happen, and write nothing.")
+@click.option("--also", metavar="LESSON", multiple=True, help="Take over this lesson although students have it.")
+@click.option(
+    "--solutions",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The release's notebooks.  [default: those that are installed, or this repository's]",
+)
+def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path | None) -> None:
+    """Bring the installed release's lessons into the course directory DIR.
+
+    What you changed stays: where the release changed the same cell, it is listed. A lesson that has been handed out,
+    handed in or graded is left as it is, unless --also names it.
+    """
+    with teachers_packages():
+        from grader.batch.run import locked
+        from grader.classroom.class_directory import course_layout
+        from grader.classroom.source import update as updating
+        from grader.classroom.source.base import Base
+        from grader.classroom.source.check import check as checked_course
+        from grader.exercises.registry import exercises
+        from grader.learner.starter_code import solutions_folder
+        from grader.lesson_names import choose
+
+        solutions = solutions or solutions_folder()
+        if solutions is None:
+            raise CourseError(NO_SOLUTIONS)
+        layout = course_layout(folder)
+        names = [path.name for path in updating.source_of(layout).glob("*")]
+        with locked(folder.resolve()):
+            planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also])
+            news = updating.news(solutions, Base.of(Path(layout.root)).version)
+            kept = [] if preview else updating.apply(layout, planned)
+        found = [] if preview else checked_course(layout, exercises()).problems
+    click.echo(f"{news}\n" if news else "The changelog has nothing newer.\n")
+    click.echo(updating.as_text(planned, preview))
+    click.echo("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
+    wrong = [problem for problem in found if not problem.note]
+    if wrong:
+        click.echo("\n" + "\n".join(map(str, wrong)))
+        raise SystemExit(1)
