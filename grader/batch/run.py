@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 import click
 from filelock import FileLock, Timeout
@@ -29,6 +29,7 @@ from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
+from grader.judge.fingerprint import changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import Mark, SubmissionResult
@@ -53,14 +54,18 @@ class Options:
 @dataclass
 class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
-    `marks` what the gradebook says of them; `best` which one counts, of those who handed in more than one; `missing`
-    are those of the roster who handed in nothing; `problems` has what was odd, or could not be graded or stored, and
-    why; `stopped` is why the run ended before its end."""
+    `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
+    of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
+    `changed` says what has changed since; `missing` are those of the roster who handed in nothing; `problems` has what
+    was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
     best: dict[str, str] = field(default_factory=dict)
+    before: dict[str, Mark] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
@@ -74,7 +79,7 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
     course = ClassDirectory(root, lesson)
     course.share()
     with locked(course.root), ResultsLog(course.root, course.lesson) as log:
-        outcome = _Run(course, log, options, tell).run()
+        outcome = ClassRun(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
     return outcome
 
@@ -94,7 +99,15 @@ def locked(course: Path) -> Iterator[None]:
         raise CommandFailed(f"{course} is being graded by {name}.") from None
 
 
-class _Run:
+class Takes(Protocol):
+    """Takes results that have just come in."""
+
+    def add_new(self, items: Sequence[Item], /) -> None: ...
+
+
+class ClassRun:
+    """What one run knows, and its steps."""
+
     def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
         self.course, self.log, self.options, self.tell = course, log, options, tell
         self.settings = course.settings()
@@ -115,7 +128,9 @@ class _Run:
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
             book.require(self.exercises)
-            submissions = self._submissions(book)
+            submissions = self.submissions(book)
+            marked = book.complete()
+            self.outcome.before = {who: mark for who, mark in book.marks().items() if who in marked}
             if counts(self.course) == BEST:
                 self._put_best_in_place(submissions, book)
             new = [submission for submission in submissions.values() if not self._known(submission)]
@@ -123,14 +138,15 @@ class _Run:
             store = Store(self.log, files, book, self._say)
             self._store_again(submissions, files, store, book)
             if new and not self.outcome.stopped:
-                self._grade(new, store, book)
+                self.log.add_basis(self.settings.version, self.settings.basis)
+                self.grade(new, store, book)
             store.end({student: timestamp(one.folder) for student, one in submissions.items()})
             marks = book.marks()
         self.outcome.marks = {student: marks[student] for student in self.outcome.records if student in marks}
         self.outcome.problems |= store.problems
         return self._complete(submissions)
 
-    def _submissions(self, book: LessonGradebook) -> dict[str, Submission]:
+    def submissions(self, book: LessonGradebook) -> dict[str, Submission]:
         """Whose work is graded. Who isn't in the roster is left, who is in it and handed in nothing is noted."""
         found, self.outcome.problems = self.course.submissions()
         roster = book.roster()
@@ -150,27 +166,57 @@ class _Run:
         text = "\0".join((chosen.unreadable or digest, *chosen.remarks))
         return chosen, digest, self.settings.key(submission.student, text)
 
-    def _read(self, submission: Submission) -> HandIn:
+    def read(self, submission: Submission) -> HandIn:
         """The notebook that counts. What was odd about it is noted, and what its result is filed under."""
         student = submission.student
         chosen, self.digests[student], self.keys[student] = self._filed(submission)
         self.remarks[student] = chosen.remarks
         return chosen
 
-    def _logged(self, key: str) -> LoggedResult | None:
-        """A result that the log has. One with a fault of ours is tried again: it may have been the machine's."""
+    def _of_attempt(self, attempt: Attempt, digest: str, key: str) -> LoggedResult | None:
+        """The log's result of one of several hand-ins: as things are now, or of a version that waits for a regrade."""
         record = self.log.records.get(key)
-        return None if self.options.force or record is None or not self._is_whole(record) else record
+        if record is None:
+            author = attempt.submission.student
+            same = [one for one in self.log.records.values() if (one.student, one.submission) == (author, digest)]
+            record = next((one for one in reversed(same) if waits_for_regrade(self.changed_since(one))), None)
+        return None if self.options.force or record is None or not self.is_whole(record) else record
 
     def _known(self, submission: Submission) -> bool:
-        """Whether the log has the result."""
-        self._read(submission)
-        record = self._logged(self.keys[submission.student])
-        if record is not None:
-            self.outcome.records[submission.student] = record
-        return record is not None
+        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's. Of
+        the same work what was last stored counts: a result of an earlier version stays until `grader regrade`, one that
+        was taken back doesn't come back by itself."""
+        chosen, student = self.read(submission), submission.student
+        record = self.log.records.get(self.log.stored.get(student, ""))
+        if record is None or not self.is_of(record, student, chosen):
+            record = self.log.records.get(self.keys[student])
+        elif record.key != self.keys[student]:
+            pieces = self.changed_since(record)
+            if waits_for_regrade(pieces) and not self.options.force and self.is_whole(record):
+                self.outcome.earlier += (student,)
+                self.outcome.changed = tuple(dict.fromkeys((*self.outcome.changed, *pieces)))
+            else:
+                record = self.log.records.get(self.keys[student])
+        if self.options.force or record is None or not self.is_whole(record):
+            return False
+        self.outcome.records[student] = record
+        return True
 
-    def _is_whole(self, record: LoggedResult) -> bool:
+    def is_of(self, record: LoggedResult, student: str, chosen: HandIn) -> bool:
+        """Whether a result is of the notebook that counts now."""
+        said = record.result.notes[: len(chosen.remarks)]
+        return (record.submission, record.result.unreadable, said) == (
+            self.digests[student],
+            chosen.unreadable,
+            chosen.remarks,
+        )
+
+    def changed_since(self, record: LoggedResult) -> list[str]:
+        """What a mark depends on that is another one since; nothing where that isn't known."""
+        before = self.log.bases.get(record.version)
+        return changed(before, self.settings.basis) if before else []
+
+    def is_whole(self, record: LoggedResult) -> bool:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
         results, tests = record.result.exercises, record.result.tests
         names = {one.name for one in results} | {one.grade_id for one in tests}
@@ -188,7 +234,7 @@ class _Run:
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 continue
-            data = self._read(submission).data
+            data = self.read(submission).data
             notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
             store.add(Item(submission, record, dump(notebook)))
 
@@ -197,7 +243,7 @@ class _Run:
         several = {who: tries for who, one in submissions.items() if len(tries := attempts(self.course, one)) > 1}
         every = [one for tries in several.values() for one in tries]
         filed = {id(one): self._filed(one.submission)[1:] for one in every}
-        results = {id(one): record for one in every if (record := self._logged(filed[id(one)][1]))}
+        results = {id(one): record for one in every if (record := self._of_attempt(one, *filed[id(one)]))}
         new = [one for one in every if id(one) not in results]
         waiting: dict[int, Attempt] = {}
 
@@ -208,12 +254,13 @@ class _Run:
                 yield task
 
         if new:
+            self.log.add_basis(self.settings.version, self.settings.basis)
             with self._judging(len(new), book, "Several hand-ins") as (judges, progress):
                 for batch in judges.grade(tasks(), len(new)):
                     for task, graded in batch:
                         one = waiting.pop(id(task))
                         if graded.result is not None:
-                            results[id(one)] = self._record(task.student, *filed[id(one)], graded.result)
+                            results[id(one)] = self._new_record(task.student, *filed[id(one)], graded.result)
                     progress.update(len(batch))
             self.log.add(results[id(one)] for one in new if id(one) in results)
         for student, tries in several.items():
@@ -242,7 +289,8 @@ class _Run:
         except KeyboardInterrupt:
             self.outcome.stopped = STOPPED
 
-    def _grade(self, new: Sequence[Submission], store: Store, book: LessonGradebook) -> None:
+    def grade(self, new: Sequence[Submission], store: Takes, book: LessonGradebook) -> None:
+        """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
         with self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade(self._tasks(new), len(new)):
@@ -255,7 +303,7 @@ class _Run:
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
         for submission in submissions:
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            yield self._task(submission.student, self._read(submission))
+            yield self._task(submission.student, self.read(submission))
 
     def _task(self, student: str, chosen: HandIn) -> Task:
         data, limits = chosen.data, self.settings.limits
@@ -264,8 +312,9 @@ class _Run:
                 data = small_form(data, limits.notebook_bytes, limits.cells)
         return Task(student, data, chosen.unreadable, chosen.remarks)
 
-    def _record(self, student: str, digest: str, key: str, result: dict[str, Any]) -> LoggedResult:
-        return LoggedResult.now(key, student, self.course.lesson, digest, SubmissionResult.from_plain(result))
+    def _new_record(self, student: str, digest: str, key: str, plain: dict[str, Any]) -> LoggedResult:
+        result, version = SubmissionResult.from_plain(plain), self.settings.version
+        return LoggedResult.now(key, student, self.course.lesson, digest, result, version)
 
     def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
         """What is stored of a graded submission; None if there is no result."""
@@ -273,7 +322,7 @@ class _Run:
         if graded.result is None:
             self.outcome.problems[student] = graded.failed
             return None
-        record = self._record(student, self.digests[student], self.keys[student], graded.result)
+        record = self._new_record(student, self.digests[student], self.keys[student], graded.result)
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.notebook)
 
