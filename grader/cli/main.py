@@ -10,6 +10,7 @@ import click
 from grader import __version__
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.learners import doctor, progress
+from grader.cli.own import exercise
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 
 
@@ -27,3 +28,4 @@ for command in (
     *(mutants, new, progress, release, roster),
 ):
     main.add_command(command)
+course.add_command(exercise)

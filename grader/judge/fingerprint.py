@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
+from grader.exercises.own import OwnFiles, imports_of
 from grader.judge.limits import Limits
 from grader.judge.outline import outline_of
 
@@ -51,19 +52,21 @@ class GradingSettings:
 def version_for(instructor: bytes) -> str:
     """The version of the code here that grades an instructor's notebook. Not kept with the settings: these travel to
     workers, whose own version is asked for."""
-    return code_version(outline_of(instructor).exercises)
+    outline = outline_of(instructor)
+    return code_version(outline.exercises, outline.own)
 
 
-def code_version(names: Iterable[str]) -> str:
-    """A hash of torch's version and of the files that the marks of these exercises depend on."""
+def code_version(names: Iterable[str], own: OwnFiles = ()) -> str:
+    """A hash of torch's version and of the files that the marks of these exercises depend on. The `own` files among
+    them are part of the instructor's notebook; what they import counts here."""
     digest = hashlib.sha256(metadata.version("torch").partition("+")[0].encode())
-    for path in files_that_decide(names):
+    for path in files_that_decide(names, own):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def files_that_decide(names: Iterable[str]) -> list[Path]:
+def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
     """The files of this package that the marks of these exercises depend on.
 
     These are the modules that specify the exercises and the modules that grade, with all that they import, and the data
@@ -71,6 +74,7 @@ def files_that_decide(names: Iterable[str]) -> list[Path]:
     """
     specified = [path for name in names for path in PACKAGE.glob(f"exercises/lesson_*/{name}.py")]
     waiting = [*GRADING, *(f"grader.exercises.{path.parent.name}.{path.stem}" for path in specified)]
+    waiting += [name for tree in imports_of(own) for name in _imported(tree)]
     sources: set[Path] = set()
     while waiting:
         source = _source(waiting.pop())
