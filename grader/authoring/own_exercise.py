@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ from grader.subject.local import LocalSubject
 ANSWERS = f"{FOLDER}/answers"
 EQUIVALENT = Path(ANSWERS, "equivalent_mutants.toml")
 SEEDS = (("practice", False), (b"a secret", True))  # a learner's check, and a judge's
-HEADING = "### Exercise: `{name}`\n\nTODO what it takes and what it returns, and a small example with numbers.\n"
+TEXT = "TODO what it takes and what it returns, and a small example with numbers."
 Tell = Callable[[str], object]
 
 
@@ -43,11 +44,11 @@ def write_skeleton(root: Path, name: str) -> list[str]:
     if not (FUNCTION.fullmatch(name) or MODULE.fullmatch(name)) or keyword.iskeyword(name):
         raise CourseError(
             f"{name!r} can't be the name of an exercise: a function's is in snake_case (row_sums), a module's in "
-            "CamelCase (RowSums)."
+            "CamelCase (RowSums), a quiz's begins with quiz_."
         )
     if is_taken(name):
         raise CourseError(f"The course has an exercise {name} already. Give yours another name.")
-    kind = "function" if FUNCTION.fullmatch(name) else "module"
+    kind = "module" if MODULE.fullmatch(name) else "quiz" if name.startswith("quiz_") else "function"
     fields = {"name": name, "shared": "", "lesson": '"own"'}
     files = {file_of(name): filled(kind, **fields), answers_of(name): filled(f"{kind}_samples", **fields)}
     files = {path: text for path, text in files.items() if not (root / path).exists()}
@@ -85,9 +86,13 @@ def _cells(exercise: Exercise) -> list[Any]:
     name, points = exercise.name, exercise.points
     graded = {"grade": True, "locked": True, "points": int(points) if points == int(points) else points}
     flags = {"solution": nbgrader_metadata(name, solution=True), "check": nbgrader_metadata(f"{name}-check", **graded)}
-    sources = [text.partition("\n")[2].strip() for text in filled(f"{exercise.kind}_cells", name=name).split("# %% ")]
-    cells = [nbformat.v4.new_markdown_cell(HEADING.format(name=name), id=f"{name}-heading")]
-    for (role, nbgrader), source in zip(flags.items(), sources[1:], strict=True):
+    template = "quiz_cells" if exercise.kind == "answers" else f"{exercise.kind}_cells"
+    filled_in = filled(template, name=name, section="", exercise_number="")
+    *above, solution, check = [text.partition("\n")[2].strip() for text in filled_in.split("# %% ")[1:]]
+    text = re.sub("(?m)^# ?", "", above[0]).partition("of 5\n\n")[2] if above else TEXT  # a quiz has its questions
+    heading = f"### Exercise: `{name}`\n\n{text}"
+    cells = [nbformat.v4.new_markdown_cell(heading, id=f"{name}-heading")]
+    for (role, nbgrader), source in zip(flags.items(), (solution, check), strict=True):
         about = {"role": role, "exercise": name, "kind": exercise.kind}
         metadata = nbformat.from_dict({"course": about, "nbgrader": nbgrader})
         cells.append(nbformat.v4.new_code_cell(source, id=f"{name}-{role}", metadata=metadata))

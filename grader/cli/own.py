@@ -21,8 +21,9 @@ from grader.cli.teachers import FOLDER, teachers_packages
 def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
     """Write an exercise of your own, NAME, in the course directory DIR.
 
-    A function's NAME is in snake_case, a module's in CamelCase. Its specification is exercises/NAME.py, its right and
-    wrong answers are exercises/answers/NAME.py, with TODO at every place to fill in. What is there already stays.
+    A function's NAME is in snake_case, a module's in CamelCase, a quiz's begins with quiz_. Its specification is
+    exercises/NAME.py, its right and wrong answers are exercises/answers/NAME.py, with TODO at every place to fill in.
+    What is there already stays.
     """
     with teachers_packages():
         from grader.authoring import own_exercise
@@ -30,16 +31,14 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
         from grader.exercises.own import file_of
 
         course_layout(folder)  # says if it is no course
+        lesson = None if into is None else ClassDirectory(folder, into)
         if not (folder / file_of(name)).exists() and not is_test:
             for path in own_exercise.write_skeleton(folder, name):
                 click.echo(path)
             click.echo(f"Fill in every TODO. What is still missing: grader course exercise {folder} {name} --test")
-        if into is not None:
-            lesson = ClassDirectory(folder, into)
+        if lesson is not None:
             notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
             number = own_exercise.put_into(folder, notebook, name)
-            click.echo(
-                f"{notebook}: its cells begin with number {number}. Write the text and the model solution there."
-            )
+            click.echo(f"{notebook}: cells {number} to {number + 2}. Write the text and the model solution there.")
         if is_test and not own_exercise.try_out(folder, name, jobs, click.echo):
             raise SystemExit(1)
