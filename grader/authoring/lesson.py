@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import yaml
 
 from grader.authoring.regions import is_mark
@@ -163,6 +162,8 @@ def read_lesson(name: str, text: str, earlier: Sequence[Lesson] = ()) -> Lesson:
     position = next((i for i in range(header, len(lines)) if lines[i].strip()), len(lines))
     if position == len(lines) or not lines[position].startswith(MARKER):
         return Lesson(name, path, text, (), (Problem(path, position + 1, "", f'a lesson begins with "{MARKER}"'),))
+    import jupytext  # of the `dev` extra: a teacher's own exercises need the rest of this module
+
     # Without the header: the build gives every notebook the same metadata.
     for found in jupytext.reads("\n".join(lines[position:]), fmt="py:percent").cells:
         marker = next(i for i in range(position, len(lines)) if lines[i].startswith(MARKER))

@@ -15,10 +15,11 @@ import queue
 import threading
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ import torch
 from grader.authoring.model_solutions import solution_in_context
 from grader.authoring.samples import FOLDER, ROOT
 from grader.errors import CourseError
+from grader.exercises.own import OwnFiles
 from grader.exercises.registry import exercises
 from grader.spec.draw import Draw
 from grader.spec.evaluate import GENERAL_FINDINGS, evaluate
@@ -43,11 +45,13 @@ PATIENCE = 30.0  # for a worker, whose check should have stopped by itself long 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A model solution with one change. `change` is unique within its exercise: the lines before and after."""
+    """A model solution with one change. `change` is unique within its exercise: the lines before and after. `own`: the
+    files of exercises that aren't the course's."""
 
     exercise: str
     change: str
     source: str
+    own: OwnFiles = ()
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,12 @@ class Result:
 # --- deriving ---------------------------------------------------------------------------------------------------------
 
 
-def derive(exercise: Exercise) -> list[Mutant]:
-    """Every mutant of an exercise's model solution, in the order of its lines; none of a quiz."""
+def derive(exercise: Exercise, context: tuple[str, str] | None = None) -> list[Mutant]:
+    """Every mutant of an exercise's model solution, in the order of its lines; none of a quiz. `context`: another right
+    answer, what stands before it first."""
     if exercise.kind == "answers":
         return []
-    before, solution = solution_in_context(exercise)
+    before, solution = context or solution_in_context(exercise)
     case = next(iter(exercise.cases(Draw(f"practice{exercise.name}"))), Case("none", {}))
     given = dict(case.args)
     state = case.setup.state if case.setup else {}
@@ -553,7 +558,8 @@ class _AskedForGradients(LocalSubject):
 def run(mutant: Mutant) -> Result | None:
     """The check of one mutant, with the practice inputs, in this process. None if it cuts a gradient where there is
     none: at a mask, a size, a new tensor."""
-    exercise = exercises()[mutant.exercise]
+    known = exercises(mutant.own)
+    exercise = known[mutant.exercise]
     cut: set[str] = set()
 
     def cut_gradient(value: Any) -> Any:
@@ -569,7 +575,7 @@ def run(mutant: Mutant) -> Result | None:
     except Exception:  # the cell itself raises: its learner sees Python's message
         return Result(mutant, "general")
     subject = _AskedForGradients(namespace)
-    found = evaluate(exercise, subject, seconds=SECONDS, earlier=exercises())
+    found = evaluate(exercise, subject, seconds=SECONDS, earlier=known)
     # A check that asks for no gradients gives none to cut.
     if cut and "gradient" not in cut and (subject.asked or "tensor" not in cut):
         return None
@@ -657,23 +663,29 @@ def _work(pipe: Connection) -> None:
 # --- equivalent mutants -----------------------------------------------------------------------------------------------
 
 
+Listed = Mapping[str, Mapping[str, str]]
+
+
 @cache
-def equivalent() -> dict[str, dict[str, str]]:
+def equivalent() -> Listed:
     """The mutants that are right answers: by exercise, the change and why it makes no difference."""
     return tomllib.loads((ROOT / EQUIVALENT).read_text("utf-8"))
 
 
-def stale(names: Iterable[str], results: Iterable[Result]) -> list[str]:
+def stale(
+    names: Iterable[str], results: Iterable[Result], listed: Listed | None = None, path: Path = EQUIVALENT
+) -> list[str]:
     """What is wrong with the list of equivalent mutants of these exercises: entries that no longer exist or that the
     check does not pass."""
+    listed = equivalent() if listed is None else listed
     verdicts = {(r.mutant.exercise, r.mutant.change): r.verdict for r in results}
     problems = []
-    for name, change in itertools.chain.from_iterable(((n, c) for c in equivalent().get(n, {})) for n in names):
+    for name, change in itertools.chain.from_iterable(((n, c) for c in listed.get(n, {})) for n in names):
         verdict = verdicts.get((name, change))
         if verdict is None:
-            problems.append(f"{EQUIVALENT}: {name} has no such mutant any more: {change}")
+            problems.append(f"{path}: {name} has no such mutant any more: {change}")
         elif verdict != "survived":
-            problems.append(f"{EQUIVALENT}: the check of {name} does not pass it ({verdict}): {change}")
+            problems.append(f"{path}: the check of {name} does not pass it ({verdict}): {change}")
     return problems
 
 
@@ -696,12 +708,12 @@ def report(names: Sequence[str], jobs: int, tell: Callable[[str], object], show_
     return not problems
 
 
-def unsettled(results: Iterable[Result]) -> list[str]:
+def unsettled(results: Iterable[Result], listed: Listed | None = None) -> list[str]:
     """A line for every mutant that passes its check and is not listed as equivalent, or that breaks its check."""
     return [
         f"{r.verdict}: {r.mutant.exercise}: {r.mutant.change}"
         for r in results
-        if r.verdict == "broken" or (r.verdict == "survived" and not _is_equivalent(r.mutant))
+        if r.verdict == "broken" or (r.verdict == "survived" and not _is_equivalent(r.mutant, listed))
     ]
 
 
@@ -710,19 +722,19 @@ def without_help(results: Iterable[Result]) -> list[str]:
     return [f"no name, no hint: {r.mutant.exercise}: {r.mutant.change}" for r in results if not r.helped]
 
 
-def _is_equivalent(mutant: Mutant) -> bool:
-    return mutant.change in equivalent().get(mutant.exercise, {})
+def _is_equivalent(mutant: Mutant, listed: Listed | None) -> bool:
+    return mutant.change in (equivalent() if listed is None else listed).get(mutant.exercise, {})
 
 
 COLUMNS = ("mutants", "killed", "named", "general", "unnamed", "no help", "equivalent", "survived", "broken")
 
 
-def table(results: Sequence[Result]) -> str:
+def table(results: Sequence[Result], listed: Listed | None = None) -> str:
     """A line for every exercise and one for the sum. Of those killed: named by a listed mistake, by a general finding,
     unnamed; of the unnamed, those without a hint ("no help")."""
     counts: dict[str, Counter[str]] = {}
     for result in results:
-        settled = result.verdict == "survived" and _is_equivalent(result.mutant)
+        settled = result.verdict == "survived" and _is_equivalent(result.mutant, listed)
         verdict = "equivalent" if settled else result.verdict
         count = counts.setdefault(result.mutant.exercise, Counter())
         count.update(["mutants", verdict, *([] if verdict in ("equivalent", "survived", "broken") else ["killed"])])

@@ -55,10 +55,10 @@ def new_lesson(repository: Repository, number: str, name: str) -> list[Path]:
         raise CourseError(f"There is a lesson {number} already: {taken[0]}.")
     lesson = Lesson(f"{number}_{name}", f"lessons/{number}_{name}.py", "", ())
     quiz = f"quiz_{number}"
-    cells = _filled("quiz_cells", name=quiz, number=number, exercise_number="1", section="2")
+    cells = filled("quiz_cells", name=quiz, number=number, exercise_number="1", section="2")
     files = {
-        Path(lesson.path): _filled("lesson", number=number, quiz=cells),
-        SPECIFICATIONS / f"lesson_{number}" / "__init__.py": _filled("lesson_init", number=number),
+        Path(lesson.path): filled("lesson", number=number, quiz=cells),
+        SPECIFICATIONS / f"lesson_{number}" / "__init__.py": filled("lesson_init", number=number),
         **_exercise_files(repository, lesson, quiz),
     }
     _refuse_existing(repository, files)
@@ -95,7 +95,7 @@ def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[P
     samples = SAMPLES / place / f"{name}.py"
     tests = {SAMPLES / f"test_{name}.py": "quiz_test"} if kind == "quiz" else {samples: f"{kind}_samples"}
     templates = {SPECIFICATIONS / place / f"{name}.py": kind, **tests}
-    return {path: _filled(template, **fields) for path, template in templates.items()}
+    return {path: filled(template, **fields) for path, template in templates.items()}
 
 
 def _kind(name: str) -> str:
@@ -127,7 +127,7 @@ def with_cells(lesson: Lesson, name: str) -> str:
     fields = {"name": name, "number": "1", "exercise_number": "1", "section": str(max(sections, default=0) + 1)}
     kind = _kind(name)
     cells = "".join(
-        _filled(part, **fields) for part in (["quiz_cells"] if kind == "quiz" else ["heading", f"{kind}_cells"])
+        filled(part, **fields) for part in (["quiz_cells"] if kind == "quiz" else ["heading", f"{kind}_cells"])
     )
     text = f"{before.rstrip()}\n\n{cells}{after}".rstrip() + "\n"
     numbers = iter(range(1, len(lines)))
@@ -146,7 +146,8 @@ def _place(lesson: Lesson) -> int:
     return cells[last + 1].line if last + 1 < len(cells) else len(lesson.text.splitlines()) + 1
 
 
-def _filled(template: str, **fields: str) -> str:
+def filled(template: str, **fields: str) -> str:
+    """A template with its fields."""
     return Template((TEMPLATES / f"{template}.txt").read_text("utf-8")).substitute(fields)
 
 

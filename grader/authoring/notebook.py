@@ -66,17 +66,18 @@ def _metadata(cell: LessonCell, exercises: Mapping[str, Exercise], givens: Itera
     if cell.timed:
         metadata["tags"] = ["nbval-ignore-output"]
     if cell.role == "solution":
-        metadata["nbgrader"] = _nbgrader(cell.exercise, solution=True)
+        metadata["nbgrader"] = nbgrader_metadata(cell.exercise, solution=True)
     elif cell.role == "check":
         points = exercises[cell.exercise].points
         graded = {"grade": True, "locked": True, "points": int(points) if points == int(points) else points}
-        metadata["nbgrader"] = _nbgrader(f"{cell.exercise}-check", **graded)
+        metadata["nbgrader"] = nbgrader_metadata(f"{cell.exercise}-check", **graded)
     elif cell.role == "given":
-        metadata["nbgrader"] = _nbgrader(next(givens), locked=True)
+        metadata["nbgrader"] = nbgrader_metadata(next(givens), locked=True)
     return metadata
 
 
-def _nbgrader(grade_id: str, **fields: Any) -> dict[str, Any]:
+def nbgrader_metadata(grade_id: str, **fields: Any) -> dict[str, Any]:
+    """nbgrader's own metadata of a cell."""
     plain = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
     return plain | {"grade_id": grade_id} | fields
 

@@ -24,6 +24,8 @@ FOLDER = "attention-course"
 STUDENT, TEACHER = "student", "teacher"
 # What a wheel is built from, besides the package.
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
+# Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
+TEACHERS_PAGES = ("grading.md", "own-exercises.md", "checks.md")
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
@@ -59,7 +61,8 @@ def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
             yield f"notebooks/{notebook.name}", notebook.read_bytes()
     else:
-        yield "grading.md", (root / "docs" / "grading.md").read_bytes()
+        for name in TEACHERS_PAGES:
+            yield name, (root / "docs" / name).read_bytes()
 
 
 def _torch_cpu_index(root: Path) -> str:

@@ -82,11 +82,12 @@ def missing(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
     if exercise.kind == "answers":
         return []
     path = FOLDER / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
-    lacks = _lacks(exercise, read(root / path)) if (root / path).exists() else ["no sample submissions: no such file"]
-    return [Problem(path.as_posix(), 1, exercise.name, message) for message in lacks]
+    lacking = lacks(exercise, read(root / path)) if (root / path).exists() else ["no sample submissions: no such file"]
+    return [Problem(path.as_posix(), 1, exercise.name, message) for message in lacking]
 
 
-def _lacks(exercise: Exercise, samples: Iterable[Submission]) -> Iterator[str]:
+def lacks(exercise: Exercise, samples: Iterable[Submission]) -> Iterator[str]:
+    """What some samples lack, in words."""
     count = Counter(sample.mistake for sample in samples)
     if count[""] < RIGHT_ANSWERS:
         yield f"{count['']} of {RIGHT_ANSWERS} right answers; write cells `# %% right: TITLE`"

@@ -20,13 +20,13 @@ def todo(repository: Repository, lesson: str) -> list[Problem]:
     """The places marked TODO in a lesson and in its specifications."""
     folder = repository.root / SPECIFICATIONS / f"lesson_{lesson[:2]}"
     paths = [repository.lessons / f"{lesson}.py", *sorted(folder.glob("*.py"))]
-    return [problem for path in paths for problem in _places(repository.root, path)]
+    return [problem for path in paths for problem in places(repository.root, path)]
 
 
 def todo_in_specification(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
     """The places marked TODO in one exercise's specification."""
     path = root / SPECIFICATIONS / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
-    return list(_places(root, path))
+    return list(places(root, path))
 
 
 def missing_samples(repository: Repository, lesson: str) -> list[Problem]:
@@ -35,7 +35,8 @@ def missing_samples(repository: Repository, lesson: str) -> list[Problem]:
     return [problem for exercise in exercises for problem in samples.missing(exercise, repository.root)]
 
 
-def _places(root: Path, path: Path) -> Iterator[Problem]:
+def places(root: Path, path: Path) -> Iterator[Problem]:
+    """The places marked TODO in a file."""
     shown = path.relative_to(root).as_posix()
     exercise = path.stem if SPECIFICATIONS in path.relative_to(root).parents and path.stem != "__init__" else ""
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):

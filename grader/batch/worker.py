@@ -11,6 +11,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.classroom.rebuild import Release, dump, rebuild
 from grader.judge.fingerprint import GradingSettings, version_for
+from grader.judge.outline import outline_of
 
 if TYPE_CHECKING:
     from grader.judge.judge import Judge
@@ -59,8 +60,11 @@ class JudgePlugin(WorkerPlugin):
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
         if version_for(self.settings.instructor) != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
-        from grader.judge.judge import Judge  # only a worker needs torch: the command that reads this file doesn't
+        # Only a worker needs torch: the command that reads this file doesn't.
+        from grader.exercises.registry import exercises
+        from grader.judge.judge import Judge
 
+        exercises(outline_of(self.settings.instructor).own)  # says what is wrong with a file
         self._alone = threading.Lock()
         self.judge = Judge(
             self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward

@@ -30,8 +30,10 @@ from grader.classroom.links import remove_links
 from grader.classroom.rebuild import RESULT, rebuild
 from grader.classroom.sharing import share
 from grader.errors import CommandFailed, CourseError
+from grader.exercises.registry import exercises
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
+from grader.judge.outline import outline_of
 from grader.judge.result import CARRY_FORWARD, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 
@@ -79,6 +81,7 @@ class JudgingExporter(NotebookExporter):
         lesson = layout.assignment_id
         if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
             raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
+        exercises(outline_of(self._instructor(lesson, lesson)).own)  # says what is wrong with a file
         submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
         for folder in submissions:
             others = [path for path in assignments.get(str(folder), ()) if self._is_known(lesson, path)]
@@ -143,7 +146,8 @@ class JudgingExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
 
     def _instructor(self, assignment: str, notebook: str) -> bytes:
-        return code_of((self._source(assignment) / f"{notebook}.ipynb").read_bytes())
+        path = self._source(assignment) / f"{notebook}.ipynb"
+        return code_of(path.read_bytes(), Path(self._coursedir().root), notebook)
 
 
 class RecordResult(NbGraderPreprocessor):

@@ -18,8 +18,10 @@ from traitlets.config import Application, Config
 from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
 from grader.classroom.sharing import share
 from grader.errors import CourseError
+from grader.exercises.own import own_files
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
+from grader.judge.outline import OWN_EXERCISES
 from grader.judge.reader import Unreadable, too_large
 from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
@@ -130,7 +132,7 @@ class ClassDirectory:
             raise CourseError(
                 f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
             )
-        return GradingSettings(code_of(self.instructor()), secret, self.limits(), unsafe, carry_forward)
+        return GradingSettings(self.code(), secret, self.limits(), unsafe, carry_forward)
 
     def limits(self) -> Limits:
         """What a submission may use."""
@@ -146,6 +148,10 @@ class ClassDirectory:
     def submission(self, student: str) -> Submission:
         """Where one student's work lies, or would."""
         return Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson)
+
+    def code(self) -> bytes:
+        """What the judge gets of it, with the course's own exercises."""
+        return code_of(self.instructor(), self.root, self.lesson)
 
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
@@ -171,14 +177,16 @@ def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str
     return found, misnamed
 
 
-def code_of(notebook: bytes) -> bytes:
+def code_of(notebook: bytes, root: Path, name: str) -> bytes:
     """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
-    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew."""
+    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew. The
+    files of the exercises that are the course's own (it lies in `root`) come with it."""
     document = json.loads(notebook)
     kept = ("cell_type", "id", "metadata", "source")
     cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
     document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
-    return json.dumps(document, sort_keys=True).encode()
+    own = own_files(notebook, root, f"{name}.ipynb")
+    return json.dumps({**document, **({OWN_EXERCISES: dict(own)} if own else {})}, sort_keys=True).encode()
 
 
 def _config(root: Path) -> Config:

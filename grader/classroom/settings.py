@@ -49,6 +49,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
         c.CourseDirectory.groupshared = True
         _open_gradebook(Path(root) / "gradebook.db")
     c.GenerateAssignment.preprocessors = GENERATE
+    c.GenerateAssignment.exporter_class = f"{HERE}.hand_out.WithOwnExercises"
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
     c.Autograde.sanitize_preprocessors = SANITIZE
     c.Autograde.autograde_preprocessors = AUTOGRADE

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def _repository() -> Repository:
     """The repository around the current folder. It needs the `dev` extra, which learners and teachers don't have."""
     try:
+        import jupytext  # noqa: F401
+
         from grader.authoring import Repository, find_root
     except ModuleNotFoundError as error:
         raise CourseError(f"{error.name} is not installed. Authors need: pip install -e '.[dev]'") from error

@@ -12,6 +12,7 @@ from grader.cli import lessons_of_course  # noqa: F401  (commands of `course`)
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.feedback import feedback
 from grader.cli.learners import doctor, progress
+from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 
@@ -30,3 +31,4 @@ for command in (
     *(feedback, mutants, new, override, progress, regrade, release, roster),
 ):
     main.add_command(command)
+course.add_command(exercise)

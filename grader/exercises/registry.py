@@ -1,21 +1,65 @@
-"""All exercises of the course, in its order: lesson by lesson, each lesson's in the order of its `NAMES`."""
+"""All exercises of the course, in its order: lesson by lesson, each lesson's in the order of its `NAMES`. Behind them
+stand a teacher's own, each from the text of a file `exercises/NAME.py` (docs/own-exercises.md)."""
 
 from __future__ import annotations
 
 import importlib
+import linecache
 import pkgutil
 import re
-from functools import cache
+import traceback
+from collections.abc import Callable
+from functools import lru_cache
 from types import ModuleType
 
 from grader import exercises as package
+from grader.errors import CourseError
+from grader.exercises.own import OwnFiles, file_of, refuse_taken
 from grader.spec.exercise import Exercise
 
 
-@cache
-def exercises() -> dict[str, Exercise]:
-    """Every exercise by name."""
-    return read_exercises(package)
+def exercises(own: OwnFiles = ()) -> dict[str, Exercise]:
+    """Every exercise by name, with a teacher's `own` ones."""
+    return _exercises(own)
+
+
+@lru_cache(maxsize=8)
+def _exercises(own: OwnFiles) -> dict[str, Exercise]:
+    if not own:
+        return read_exercises(package)
+    return {**exercises(), **{name: _own_exercise(name, text) for name, text in own}}
+
+
+def files_for(name: str, find: Callable[[str], str | None]) -> OwnFiles:
+    """The file of a teacher's own exercise and of those that it builds on; `find` gives the text of one, or None."""
+    text = find(name)
+    if text is None:
+        return ()
+    needed = exercises(((name, text),))[name].builds_on
+    more = ((one, find(one)) for one in needed if one not in exercises())
+    return ((name, text), *((one, found) for one, found in more if found is not None))
+
+
+def _own_exercise(name: str, text: str) -> Exercise:
+    """The `EXERCISE` of a teacher's own file. `CourseError` with its line where it doesn't load."""
+    refuse_taken(name, text)
+    path = file_of(name)
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)  # for tracebacks
+    module = ModuleType(f"own_exercise_{name}")
+    try:
+        exec(compile(text, path, "exec"), module.__dict__)
+    except SyntaxError as error:
+        raise CourseError(f"{path}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from None
+    except Exception as error:
+        here = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        raise CourseError(f"{path}:{(here or [1])[-1]}: {type(error).__name__}: {error}") from None
+    line = next((i for i, one in enumerate(text.splitlines(), 1) if re.match(r"EXERCISE\b", one)), 1)
+    exercise = getattr(module, "EXERCISE", None)
+    if not isinstance(exercise, Exercise):
+        raise CourseError(f"{path}:{line}: expected EXERCISE = Exercise(...), got {type(exercise).__name__}")
+    if exercise.name != name:
+        raise CourseError(f"{path}:{line}: the file of the exercise {exercise.name} is {file_of(exercise.name)}")
+    return exercise
 
 
 def read_exercises(package: ModuleType) -> dict[str, Exercise]:

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Container
 from pathlib import Path
 
-from grader.classroom.class_directory import ClassDirectory, code_of
+from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.gradebook import marks_in
 from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.results_log import latest, path_of
@@ -36,7 +36,7 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
 
 def _fingerprints(course: ClassDirectory, graded: Container[str]) -> dict[str, frozenset[int]]:
     """Of each graded student's own code."""
-    lesson, limits = lesson_of(code_of(course.instructor())), course.limits()
+    lesson, limits = lesson_of(course.code()), course.limits()
     prints = {}
     for submission in course.submissions()[0]:
         chosen = hand_in(submission, lesson, limits)

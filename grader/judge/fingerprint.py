@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 
+from grader.exercises.own import OwnFiles, imports_of
 from grader.judge.limits import Limits
 from grader.judge.outline import outline_of
 
@@ -55,10 +56,13 @@ class GradingSettings:
     @cached_property
     def basis(self) -> dict[str, str]:
         """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
-        judge = set(files_that_decide(()))
+        judge, outline = set(files_that_decide(())), outline_of(self.instructor)
+        own = dict(outline.own)
         pieces = {
-            f"{SPECIFICATION} of {name}": _digest_of(sorted(set(files_that_decide([name])) - judge))
-            for name in outline_of(self.instructor).exercises
+            f"{SPECIFICATION} of {name}": hashlib.sha256(own[name].encode()).hexdigest()[:16]
+            if name in own
+            else _digest_of(sorted(set(files_that_decide([name])) - judge))
+            for name in outline.exercises
         }
         return pieces | {
             "the judge": _digest_of(sorted(judge)),
@@ -92,13 +96,15 @@ def waits_for_regrade(pieces: Iterable[str]) -> bool:
 def version_for(instructor: bytes) -> str:
     """The version of the code here that grades an instructor's notebook. Not kept with the settings: these travel to
     workers, whose own version is asked for."""
-    return code_version(outline_of(instructor).exercises)
+    outline = outline_of(instructor)
+    return code_version(outline.exercises, outline.own)
 
 
-def code_version(names: Iterable[str]) -> str:
-    """A hash of torch's version and of the files that the marks of these exercises depend on."""
+def code_version(names: Iterable[str], own: OwnFiles = ()) -> str:
+    """A hash of torch's version and of the files that the marks of these exercises depend on. The `own` files among
+    them are part of the instructor's notebook; what they import counts here."""
     digest = hashlib.sha256(metadata.version("torch").partition("+")[0].encode())
-    _add_files(digest, files_that_decide(names))
+    _add_files(digest, files_that_decide(names, own))
     return digest.hexdigest()
 
 
@@ -114,7 +120,7 @@ def _add_files(digest: hashlib._Hash, paths: Iterable[Path]) -> None:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
 
 
-def files_that_decide(names: Iterable[str]) -> list[Path]:
+def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
     """The files of this package that the marks of these exercises depend on.
 
     These are the modules that specify the exercises and the modules that grade, with all that they import, and the data
@@ -122,6 +128,7 @@ def files_that_decide(names: Iterable[str]) -> list[Path]:
     """
     specified = [path for name in names for path in PACKAGE.glob(f"exercises/lesson_*/{name}.py")]
     waiting = [*GRADING, *(f"grader.exercises.{path.parent.name}.{path.stem}" for path in specified)]
+    waiting += [name for tree in imports_of(own) for name in _imported(tree)]
     sources: set[Path] = set()
     while waiting:
         source = _source(waiting.pop())

@@ -49,7 +49,7 @@ def grade(
     anew. `carry_forward` is a key of `CARRY_FORWARD`.
     """
     start = time.monotonic()
-    limits, known = limits or place.limits, known or exercises()
+    limits, known = limits or place.limits, known or exercises(outline.own)
     try:
         cells = read(submission, limits.notebook_bytes, limits.cells)
     except Unreadable as error:

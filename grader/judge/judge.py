@@ -32,8 +32,9 @@ class Judge:
         dies meanwhile, another one is started, once. Whatever else goes wrong, or takes longer than all limits together
         allow, is a fault of ours and gives a result too: no points, and marked as broken."""
         outline = outline_of(instructor)
+        known = exercises(outline.own)
         if unreadable:
-            return ungraded(unreadable, outline, exercises(), self.place.confinement)
+            return ungraded(unreadable, outline, known, self.place.confinement)
         for attempt in (1, 2):
             try:
                 with limit_in_thread(self._limits.submission_seconds + MARGIN):
@@ -43,12 +44,13 @@ class Judge:
                         secret=self._secret,
                         student=student,
                         place=self.place,
+                        known=known,
                         carry_forward=self._carry_forward,
                     )
             except (Exception, TimeLimit) as error:
                 self._restart()
                 if attempt == 2 or not isinstance(error, ZygoteGone):
-                    return failed(error, outline, exercises(), self.place.confinement)
+                    return failed(error, outline, known, self.place.confinement)
         raise AssertionError
 
     def _restart(self) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from grader.exercises.own import OwnFiles
 from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, read
 
+# Where the files of a course's own exercises stand in the notebook that the judge gets.
+OWN_EXERCISES = "own_exercises"
 MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
 # Nothing that a check needs comes from these: they draw, they train, or they call what the check calls anyway.
 SKIPPED = ("draw", "train", "try")
@@ -16,14 +20,17 @@ EXAMPLES = ("example", "", "answer", *SKIPPED)
 
 @dataclass(frozen=True)
 class Outline:
-    """The code cells of the instructor's notebook, and the text cells that nbgrader knows."""
+    """The code cells of the instructor's notebook, and the text cells that nbgrader knows. `own` are the files of the
+    course's own exercises among them."""
 
     cells: tuple[NotebookCell, ...]
+    own: OwnFiles = ()
 
     @classmethod
     def of(cls, notebook: bytes) -> Outline:
         """From the bytes of `solutions/NN_name.ipynb` (or of the students' own `notebooks/NN_name.ipynb`)."""
-        return cls(tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code" or cell.grade_id))
+        cells = tuple(cell for cell in read(notebook, MAX_BYTES, MAX_CELLS) if cell.kind == "code" or cell.grade_id)
+        return cls(cells, tuple(sorted(json.loads(notebook).get(OWN_EXERCISES, {}).items())))
 
     @property
     def exercises(self) -> tuple[str, ...]:

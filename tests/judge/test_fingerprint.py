@@ -77,3 +77,12 @@ def test_every_module_that_grading_loads_is_among_the_files(copy):
     counted = {str(path) for path in fingerprint.files_that_decide(LAST)}
     missing = {path for path in loaded if path and path not in counted}
     assert {Path(path).name for path in missing} <= {"__init__.py"}, missing
+
+
+def test_an_exercise_of_a_teachers_own_counts_with_what_it_imports(copy):
+    own = (("mine", "from grader.exercises.lesson_03.split_heads import reference"),)
+    before = fingerprint.code_version(["mine"], own), fingerprint.code_version(["mine"], (("mine", ""),))
+    with (copy / "exercises/lesson_03/split_heads.py").open("a", encoding="utf-8") as changed:
+        changed.write("\n# changed\n")
+    after = fingerprint.code_version(["mine"], own), fingerprint.code_version(["mine"], (("mine", ""),))
+    assert (before[0] != after[0], before[1] != after[1]) == (True, False)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader import __version__
+from grader.authoring.release import TEACHERS_PAGES
 from tests.release.test_release import ROOT, bases, released
 
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -47,7 +48,7 @@ def programs(unpacked) -> Path:
 def test_it_holds_the_wheel_and_what_installs_it(unpacked):
     names = {path.name for path in unpacked.iterdir() if path.name != ".venv"}
     (wheel,) = unpacked.glob("*.whl")
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock", "grading.md", wheel.name}
+    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock", *TEACHERS_PAGES, wheel.name}
     assert "teacher" in wheel.name  # the student's wheel has the same version
     assert f"pip install './{wheel.name}[teacher]' -c requirements.lock" in (unpacked / "README.md").read_text()
     assert f"- ./{wheel.name}[teacher]" in (unpacked / "environment.yml").read_text()
@@ -93,3 +94,20 @@ def test_solutions_and_original_cells_come_from_the_wheel(programs, unpacked):
     folder, *source = done.stdout.splitlines()
     assert Path(folder).is_relative_to(unpacked / ".venv")
     assert source[-1].strip() == "raise NotImplementedError()"
+
+
+def test_an_exercise_of_ones_own_needs_nothing_of_an_authors(programs, unpacked):
+    script = (
+        "import sys; sys.modules['jupytext'] = None; from grader.cli.main import main; "
+        "main(['course', 'exercise', 'attention', 'row_sums', *sys.argv[1:]])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    said = []
+    for option in (["--into", "00"], ["--test"]):
+        command = [str(programs / "python"), "-c", script, *option]
+        done = subprocess.run(command, cwd=unpacked, env=environment, capture_output=True, text=True, check=False)
+        said.append((done.returncode, done.stdout + done.stderr))
+    assert said[0][0] == 0, said
+    assert said[0][1].startswith("exercises/row_sums.py\nexercises/answers/row_sums.py\n")
+    assert said[1][0] == 1
+    assert "exercises/row_sums.py:23: TODO the points" in said[1][1]

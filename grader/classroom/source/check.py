@@ -14,7 +14,7 @@ from nbgrader.nbgraderformat import ValidationError
 from nbgrader.nbgraderformat.common import SchemaMismatchError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
-from grader.classroom.class_directory import ClassDirectory, code_of
+from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.rebuild import CHECK
 from grader.classroom.source.needs import undefined
 from grader.classroom.source.notebook import (
@@ -328,7 +328,7 @@ def _judged(lesson: Lesson, root: Path) -> None:
     settings = ClassDirectory(root, lesson.name).settings()
     data = lesson.path.read_bytes()
     with Judge(settings.secret, settings.limits, settings.unsafe) as judge:
-        result = judge.grade(data, code_of(data), "the course's own solutions")
+        result = judge.grade(data, settings.instructor, "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
     for one in result.exercises:
         if not one.passed:

@@ -77,7 +77,8 @@ def _step(layout: Any, path: Path, release: Path, base: Base, also: bool) -> Ste
         return Step(name, "as it was", held, merged, None, data, marks)
     if held and not also:
         return Step(name, "held back", held, merged, None, data, marks)
-    code = code_of(dumped(mine)) != code_of(dumped(notebook))
+    root = Path(layout.root)
+    code = code_of(dumped(mine), root, name) != code_of(dumped(notebook), root, name)
     return Step(name, "taken over", held, merged, notebook, data, marks or bool(held and code))
 
 

@@ -1,0 +1,44 @@
+"""The command `grader course exercise`: a teacher's own exercise."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from grader.cli.teachers import FOLDER, teachers_packages
+
+
+@click.command()
+@FOLDER
+@click.argument("name")
+@click.option("--into", metavar="LESSON", help="Put its cells into the lesson's notebook in source/.")
+@click.option("--test", "is_test", is_flag=True, help="Try its right and wrong answers and its mutants.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Mutants tried at once.  [default: cores]"
+)
+def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int) -> None:
+    """Write an exercise of your own, NAME, in the course directory DIR.
+
+    A function's NAME is in snake_case, a module's in CamelCase, a quiz's begins with quiz_. Its specification is
+    exercises/NAME.py, its right and wrong answers are exercises/answers/NAME.py, with TODO at every place to fill in.
+    What is there already stays.
+    """
+    with teachers_packages():
+        from grader.authoring import own_exercise
+        from grader.classroom.class_directory import ClassDirectory, course_layout
+        from grader.exercises.own import file_of
+
+        course_layout(folder)  # says if it is no course
+        lesson = None if into is None else ClassDirectory(folder, into)
+        if not (folder / file_of(name)).exists() and not is_test:
+            for path in own_exercise.write_skeleton(folder, name):
+                click.echo(path)
+            click.echo(f"Fill in every TODO. What is still missing: grader course exercise {folder} {name} --test")
+        if lesson is not None:
+            notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
+            number = own_exercise.put_into(folder, notebook, name)
+            click.echo(f"{notebook}: cells {number} to {number + 2}. Write the text and the model solution there.")
+        if is_test and not own_exercise.try_out(folder, name, jobs, click.echo):
+            raise SystemExit(1)

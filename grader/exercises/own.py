@@ -1,0 +1,108 @@
+"""A teacher's own exercises: files `exercises/NAME.py` of a course directory, and which of them a notebook needs.
+
+What is done with them otherwise, the registry does. Nothing here imports torch: commands that only look don't wait.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+from grader.errors import CourseError
+
+FOLDER = "exercises"
+PACKAGE = Path(__file__).parent
+# By name the text of each file. It goes along wherever the exercise is checked: to workers, into the sandbox's judge.
+OwnFiles = tuple[tuple[str, str], ...]
+KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
+NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
+_KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
+
+
+class NotReleased(Exception):
+    """Students don't have the check of this exercise."""
+
+
+def file_of(name: str) -> str:
+    """Where the file of an exercise lies in its course directory."""
+    return f"{FOLDER}/{name}.py"
+
+
+def is_taken(name: str) -> bool:
+    """Whether the course has an exercise of this name."""
+    return any(PACKAGE.glob(f"lesson_*/{name}.py"))
+
+
+def refuse_taken(name: str, text: str) -> None:
+    """`CourseError` for a file whose exercise the course has already."""
+    if is_taken(name):
+        line = next((i for i, one in enumerate(text.splitlines(), 1) if re.search(r"\bname\s*=", one)), 1)
+        raise CourseError(f"{file_of(name)}:{line}: the course has its own {name}. Give yours another name.")
+
+
+def text_in(root: Path, name: str) -> str | None:
+    """The text of an exercise's file in the course directory `root`."""
+    path = root / file_of(name)
+    return _read(path, name) if path.is_file() else None
+
+
+def own_files(notebook: bytes, root: Path, shown: str) -> OwnFiles:
+    """The files of a course's own exercises that an instructor's notebook checks. `root` is the course directory,
+    `shown` how messages call the notebook."""
+    found = {}
+    for number, cell in enumerate(json.loads(notebook)["cells"], 1):
+        about = cell["metadata"].get("course", {})
+        name = str(about.get("exercise", ""))
+        if about.get("role") != "check" or not name or name in found:
+            continue
+        text = text_in(root, name)
+        if text is None:
+            if is_taken(name):
+                continue
+            raise CourseError(
+                f"{shown}: cell {number}, `{_first_line(cell)}`: there is no exercise {name}, and no "
+                f"{file_of(name)} in the course directory. This writes one: grader course exercise {root} {name}"
+            )
+        refuse_taken(name, text)
+        found[name] = text
+    return tuple(found.items())
+
+
+def _read(path: Path, name: str) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{file_of(name)}:1: it can't be read: {error}") from None
+
+
+def _first_line(cell: dict[str, object]) -> str:
+    source = cell["source"]
+    text = "".join(source) if isinstance(source, list) else str(source)
+    return text.strip().partition("\n")[0][:60]
+
+
+def for_students(text: str) -> str:
+    """What students get of a file: the file, or where the teacher keeps it, a line that says so."""
+    kept = any(line.partition("#")[0].strip() == KEPT for line in text.splitlines())
+    return _KEPT_TEXT if kept else text
+
+
+def beside_notebook(name: str, folder: Path) -> str | None:
+    """The text of an exercise's file, for a notebook in `folder`: beside it, where students have it, or in the course
+    directory around `source/LESSON/`. `NotReleased` where the teacher keeps it."""
+    places = [folder / file_of(name), folder.parents[1] / file_of(name)] if len(folder.parents) > 1 else []
+    path = next((place for place in places if place.is_file()), None) if name.isidentifier() else None
+    text = None if path is None else _read(path, name)
+    if text == _KEPT_TEXT:
+        raise NotReleased(NOT_RELEASED)
+    return text
+
+
+def imports_of(own: OwnFiles) -> list[ast.Module]:
+    """The files as syntax trees, to see what they import."""
+    try:
+        return [ast.parse(text) for _name, text in own]
+    except SyntaxError:  # whoever loads it says so with its line
+        return []
