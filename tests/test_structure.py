@@ -16,6 +16,8 @@ ORDER = (
     "atomic",
     "markup",
     "plain",
+    "server",
+    "nbgrader_settings",
     "tolerance",
     "subject",
     "report",

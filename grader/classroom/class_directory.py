@@ -11,9 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from jupyter_core.paths import jupyter_config_path
 from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Application, Config
+from traitlets.config import Config
 
 from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
 from grader.classroom.sharing import share
@@ -25,8 +24,8 @@ from grader.judge.outline import OWN_EXERCISES
 from grader.judge.reader import Unreadable, too_large
 from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
+from grader.nbgrader_settings import CONFIG, settings
 
-CONFIG = "nbgrader_config"
 MAX_NAME = 128  # of a student, in nbgrader's tables
 
 
@@ -191,12 +190,7 @@ def code_of(notebook: bytes, root: Path, name: str) -> bytes:
 
 def _config(root: Path) -> Config:
     """nbgrader's settings: the machine's, the user's, and above them the course's."""
-    config = Config()
     try:
-        for loaded, _name in Application._load_config_files(
-            CONFIG, path=[str(root), *jupyter_config_path()], raise_config_file_errors=True
-        ):
-            config.merge(loaded)
+        return settings([str(root)])
     except Exception as error:
         raise CourseError(f"{CONFIG}.py can't be loaded: {type(error).__name__}: {error}") from error
-    return config

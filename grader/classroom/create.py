@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from grader.classroom.sharing import group_number, shared_with
 from grader.classroom.source.base import Base
 from grader.errors import CourseError
 
@@ -26,8 +27,9 @@ configure(c, root=str(Path(__file__).resolve().parent), course_id={course_id!r})
 '''
 
 
-def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "") -> list[str]:
-    """Make the course directory `folder`; the names of its assignments. Refuses to change one that is there."""
+def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "", group: str = "") -> list[str]:
+    """Make the course directory `folder`; the names of its assignments. Refuses to change one that is there. The
+    teachers of `group` share it, if one is named; else it is its owner's alone."""
     notebooks = sorted(solutions.glob("*.ipynb"))
     if not notebooks:
         raise CourseError(f"{solutions} holds no notebooks. `grader build` makes them.")
@@ -36,8 +38,19 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
         raise CourseError(f"{course_id!r} can't be a course's id: letters, digits, '_', '.' and '-' only (--id).")
     if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is not empty. A course directory is made in an empty folder or a new one.")
+    number = group_number(group) if group else None
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # submissions, marks and solutions are nobody else's business
+    if number is None:
+        _fill(folder, notebooks, course_id, exchange)
+    else:
+        with shared_with(folder, number):
+            _fill(folder, notebooks, course_id, exchange)
+        (folder / SECRET).chmod(0o640)
+    return [notebook.stem for notebook in notebooks]
+
+
+def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str) -> None:
     _write_secret(folder / SECRET)
     base = Base(folder)
     for notebook in notebooks:
@@ -49,7 +62,6 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
     (folder / "nbgrader_config.py").write_text(CONFIG.format(course_id=course_id, exchange=line))
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")
-    return [notebook.stem for notebook in notebooks]
 
 
 def _write_secret(path: Path) -> None:

@@ -14,7 +14,8 @@ from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
-from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.exchange.default.exchange import Exchange
 
 from grader.classroom.class_directory import can_be_a_student, submitted_folder
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
@@ -107,7 +108,23 @@ def _user(uid: int) -> str:
         return f"user {uid}"
 
 
-class ReleaseAllFeedback(ExchangeReleaseFeedback):
+class GroupsFolders(Exchange):
+    """What a shared course makes in the exchange belongs to the group that shares it, as nbgrader's modes suppose."""
+
+    def ensure_directory(self, path: str, mode: int) -> None:
+        """As nbgrader ensures a folder, with the course's group."""
+        super().ensure_directory(path, mode)
+        about, group = Path(path).stat(), Path(self.coursedir.root).stat().st_gid
+        if self.coursedir.groupshared and about.st_uid == os.geteuid() and about.st_gid != group:
+            os.chown(path, -1, group)
+            os.chmod(path, mode)
+
+
+class ReleaseToGroup(GroupsFolders, ExchangeReleaseAssignment):
+    """As nbgrader releases an assignment, so that every teacher of a shared course can collect."""
+
+
+class ReleaseAllFeedback(GroupsFolders, ExchangeReleaseFeedback):
     """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones
     beside them, stops nobody's."""
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sysconfig
 from pathlib import Path
 from typing import Any
 
 from grader.classroom.sharing import is_shared
+from grader.nbgrader_settings import machine_has_its_own_exchange
 
 NBGRADER, HERE = "nbgrader.preprocessors", "grader.classroom"
 
@@ -45,9 +47,11 @@ def configure(c: Any, root: str, course_id: str) -> None:
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
-    if is_shared(Path(root)):  # by `chgrp` and `chmod 2770`, docs/grading.md: A second marker
+    shared = is_shared(Path(root))  # docs/grading.md: A second marker
+    if shared:
         c.CourseDirectory.groupshared = True
-        _open_gradebook(Path(root) / "gradebook.db")
+        os.umask(0o007)  # nbgrader opens to the group what it makes, but not the folder of a student around it
+    _make_gradebook(Path(root) / "gradebook.db", shared)
     c.GenerateAssignment.preprocessors = GENERATE
     c.GenerateAssignment.exporter_class = f"{HERE}.hand_out.WithOwnExercises"
     c.Autograde.exporter_class = f"{HERE}.autograde.JudgingExporter"
@@ -56,18 +60,25 @@ def configure(c: Any, root: str, course_id: str) -> None:
     c.GenerateFeedback.exporter_class = f"{HERE}.fresh_feedback.FeedbackExporter"
     c.GenerateFeedback.preprocessors = []  # the exporter reads the gradebook, and hides what is hidden
     c.ExportApp.plugin_class = f"{HERE}.export.ExportMarks"
-    c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
-    c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
+    if not machine_has_its_own_exchange():  # as ngshare's, which works as a whole only
+        c.ExchangeFactory.collect = f"{HERE}.exchange.CollectRegularFiles"
+        c.ExchangeFactory.release_assignment = f"{HERE}.exchange.ReleaseToGroup"
+        c.ExchangeFactory.release_feedback = f"{HERE}.exchange.ReleaseAllFeedback"
     # Commands print the names that students gave to files, in which a terminal's own sequences may stand.
     c.Application.logging_config = {"formatters": {"console": {"class": f"{HERE}.log.PrintableFormatter"}}}
     c.HTMLExporter.filters = {name: f"{HERE}.safe_html.{name}" for name in ("markdown2html", "highlight_code")}
 
 
-def _open_gradebook(path: Path) -> None:
-    """SQLite makes a file that the group can't write to, but takes one that is there."""
-    with contextlib.suppress(PermissionError, FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o660))
-        path.chmod(0o660)
+def _make_gradebook(path: Path, shared: bool) -> None:
+    """SQLite makes a file that everybody can read and the group can't write to, but takes one that is there. One that is
+    there isn't opened: closing it would drop SQLite's locks."""
+    mode = 0o660 if shared else 0o600
+    with contextlib.suppress(OSError):  # another's course, or no room: whoever writes to the gradebook says so
+        if path.exists():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o007)
+        else:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+            path.chmod(mode)
 
 
 def programs_on_path() -> None:

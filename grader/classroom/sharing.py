@@ -9,6 +9,7 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,36 @@ FOLDER, FILE = 0o2770, 0o660
 def is_shared(root: Path) -> bool:
     """Whether a folder's mode gives it to its group, as `chmod 2770` does."""
     return root.stat().st_mode & 0o2020 == 0o2020
+
+
+def group_number(name: str) -> int:
+    """The number of a group of this machine, to which whoever runs this belongs."""
+    try:
+        group = grp.getgrnam(name)
+    except KeyError:
+        raise CourseError(
+            f"--group {name}: this machine has no such group. An administrator makes it (`groupadd {name}`) and adds "
+            f"its teachers (`usermod -aG {name} USER`)."
+        ) from None
+    if os.geteuid() != 0 and group.gr_gid not in (os.getegid(), *os.getgroups()):
+        user = _owner(os.geteuid())
+        raise CourseError(
+            f"--group {name}: {user} isn't in this group, or wasn't at the time of logging in. An administrator adds "
+            f"them (`usermod -aG {name} {user}`); then log in again."
+        )
+    return group.gr_gid
+
+
+@contextmanager
+def shared_with(root: Path, group: int) -> Iterator[None]:
+    """Give a course directory to a group, and what is made in it meanwhile too."""
+    os.chown(root, -1, group)
+    root.chmod(FOLDER)  # with the bit by which the group of what is made in it is the same
+    before = os.umask(0o007)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def share(layout: Any, secret_file: str) -> None:

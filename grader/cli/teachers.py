@@ -40,11 +40,14 @@ def course() -> None:
 @click.option("--id", "course_id", default="", help="The course's id in nbgrader.  [default: the name of DIR]")
 @click.option("--exchange", default="", help="The exchange folder.  [default: nbgrader's own]")
 @click.option(
+    "--group", default="", help="A group of this machine whose teachers share the course.  [default: you alone]"
+)
+@click.option(
     "--solutions",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The instructor's notebooks.  [default: those that are installed, or this repository's]",
 )
-def create(folder: Path, course_id: str, exchange: str, solutions: Path | None) -> None:
+def create(folder: Path, course_id: str, exchange: str, group: str, solutions: Path | None) -> None:
     """Make a course directory in DIR: nbgrader's layout, the instructor's notebooks, a secret of its own."""
     from grader.classroom.create import create as make
     from grader.learner.starter_code import solutions_folder
@@ -52,7 +55,7 @@ def create(folder: Path, course_id: str, exchange: str, solutions: Path | None) 
     solutions = solutions or solutions_folder()
     if solutions is None:
         raise CourseError(NO_SOLUTIONS)
-    lessons = make(folder, solutions, course_id, exchange)
+    lessons = make(folder, solutions, course_id, exchange, group)
     click.echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 

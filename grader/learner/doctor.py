@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
+
 OLDEST = (3, 11)
-EXTENSIONS = {"@jupyter/nbgrader": "the Validate button", "anywidget": "interactive pictures"}
+EXTENSIONS = {VALIDATE: "the Validate button", WIDGETS: "interactive pictures"}
 INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
+# Where the kernel's environment isn't the server's, and nobody sees from here which one that is.
+INSTALL_THERE = (
+    "Whoever looks after the server installs these into the server's environment, in the versions that the kernel has "
+    "(`pip install anywidget==VERSION nbgrader`), and starts it again. Until then views are pictures without buttons."
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,8 @@ def _item(finding: Observation) -> str:
 
 
 def doctor() -> Diagnosis:
-    """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel and the progress file."""
+    """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel, the progress file and, where
+    there is one, nbgrader's exchange."""
     looks: list[Callable[[], Iterator[Observation]]] = [
         _python,
         _packages,
@@ -87,6 +95,7 @@ def doctor() -> Diagnosis:
         _extensions,
         _kernel,
         _progress,
+        _exchange,
     ]
     findings: list[Observation] = []
     for look in looks:
@@ -134,13 +143,20 @@ def _check() -> Iterator[Observation]:
 
 
 def _extensions() -> Iterator[Observation]:
+    """Asked in a notebook, its server is what counts: it may be another environment than the kernel's."""
+    import anywidget
     from jupyter_core.paths import jupyter_path
 
+    server = this_server()
+    title = f"JupyterLab {server.lab}, the server's" if server else "JupyterLab"
     for name, purpose in EXTENSIONS.items():
-        if any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions")):
-            yield Observation("JupyterLab", f"has {name}, {purpose}")
+        there = server.extensions.get(name, "") if server else ""
+        if there or (not server and any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions"))):
+            yield Observation(title, f"has {' '.join([name, there]).strip()}, {purpose}")
         else:
-            yield Observation("JupyterLab", f"{name} is missing, {purpose}", INSTALL)
+            yield Observation(title, f"{name} is missing, {purpose}", INSTALL_THERE if server else INSTALL)
+    if server and WIDGETS in server.extensions and (reason := missing_widgets(anywidget.__version__)):
+        yield Observation("Interactive pictures", reason, INSTALL_THERE)
 
 
 def _kernel() -> Iterator[Observation]:
@@ -184,6 +200,20 @@ def _progress() -> Iterator[Observation]:
         )
     else:
         yield Observation("Progress", f"{'is' if path.is_file() else 'will be'} kept in {_home(path)}", advice)
+
+
+def _exchange() -> Iterator[Observation]:
+    from grader.learner.exchange_modes import exchange, faults
+
+    found = exchange()
+    if isinstance(found, str):
+        yield Observation("Exchange", found)
+    elif found is not None:
+        wrong = list(faults(found))
+        for detail, command in wrong:
+            yield Observation("Exchange", detail, f"Whoever looks after the exchange runs: `{command}`.")
+        if not wrong:
+            yield Observation("Exchange", f"{found} is open as it should be")
 
 
 def _home(path: str | Path) -> str:

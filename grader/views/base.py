@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.server import missing_widgets
 from grader.views.picture import drawing
 
 if TYPE_CHECKING:
@@ -36,13 +38,24 @@ class View(anywidget.AnyWidget):
         return None
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The view and its summary, with the picture for whoever shows no widgets."""
-        bundle = super()._repr_mimebundle_(**options)
+        """The view and its summary, with the picture for whoever shows no widgets. Where the server can't draw widgets,
+        an error would stand in their place: there it is the picture alone, and a sentence."""
         drawn = drawing(self.picture)
+        reason = missing_widgets(anywidget.__version__)
+        if reason:
+            return {"text/plain": self.summary, "text/html": _still(reason, drawn, self.summary)}, {}
+        bundle = super()._repr_mimebundle_(**options)
         if bundle is None or drawn is None:
             return bundle
         data, metadata = bundle
         return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.summary}}
+
+
+def _still(reason: str, drawn: str | None, summary: str) -> str:
+    """A view that can't be operated here, as HTML."""
+    picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
+    advice = "<code>grader doctor</code> says what to do."
+    return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
 
 
 def module(name: str) -> str:

@@ -111,3 +111,52 @@ def test_it_draws_itself():
     assert "1 thing to fix" in html
     assert "3.11 &lt;tag&gt;" in html
     assert "<code>this</code>" in html
+
+
+@pytest.fixture
+def shared_folder(tmp_path, monkeypatch):
+    """An exchange as `nbgrader release_assignment` and `release_feedback` make it, set for the whole machine."""
+    root = tmp_path / "exchange"
+    for name, mode in {"": 0o1777, "math": 0o755, "math/inbound": 0o2733, "math/outbound": 0o755}.items():
+        (root / name).mkdir()
+        (root / name).chmod(mode)
+    (root / "math" / "feedback").mkdir()
+    (root / "math" / "feedback").chmod(0o711)
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\nc.Exchange.root = {str(root)!r}\n")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    return root
+
+
+def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
+    assert [(f.word, f.detail) for f in titled("Exchange")] == [("ok", f"{shared_folder} is open as it should be")]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "said", "command"),
+    [
+        ("", 0o755, "isn't open to all", "chmod 1777"),
+        ("", 0o777, "every user can rename or remove a course", "chmod 1777"),
+        ("math/inbound", 0o2755, "students can't hand in", "chmod 2733"),
+        ("math/inbound", 0o2777, "students see each other's submissions", "chmod 2733"),
+        ("math/outbound", 0o700, "students can't fetch assignments", "chmod 755"),
+        ("math/feedback", 0o755, "students can see each other's feedback", "chmod 711"),
+    ],
+)
+def test_an_exchange_with_wrong_modes_is_told_with_the_command(shared_folder, name, mode, said, command):
+    (shared_folder / name).chmod(mode)
+    (finding,) = titled("Exchange")
+    assert finding.word == "fix"
+    assert said in finding.detail
+    assert f"sudo {command} {shared_folder / name}".rstrip("/") in finding.advice
+
+
+def test_an_exchange_that_is_not_there_is_told(shared_folder):
+    shared_folder.rename(shared_folder.with_name("elsewhere"))
+    assert "isn't there" in titled("Exchange")[0].detail
+
+
+def test_another_systems_exchange_is_not_looked_at(shared_folder, tmp_path):
+    shared_folder.chmod(0o700)
+    with (tmp_path / "nbgrader_config.py").open("a") as file:
+        file.write("c.ExchangeFactory.submit = 'ngshare_exchange.submit.ExchangeSubmit'\n")
+    assert [finding.word for finding in titled("Exchange")] == ["ok"]

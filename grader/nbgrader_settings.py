@@ -1,0 +1,48 @@
+"""nbgrader's settings as its `nbgrader_config.py` files give them: the machine's, the user's and a course's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jupyter_core.paths import jupyter_config_path
+from traitlets.config import Application, Config
+
+CONFIG = "nbgrader_config"
+_loading = False
+
+
+def settings(first: Iterable[str] = ()) -> Config:
+    """What the machine and the user have set, and above them the folders that are named. Raises what a file raises."""
+    config = Config()
+    for loaded, _name in Application._load_config_files(
+        CONFIG, path=[*first, *jupyter_config_path()], raise_config_file_errors=True
+    ):
+        config.merge(loaded)
+    return config
+
+
+def foreign_exchange(config: Config) -> list[str]:
+    """The parts of nbgrader's exchange that these settings replace by others than nbgrader's or this course's, as
+    ngshare's do."""
+    own = ("nbgrader.exchange.default", "grader.classroom")
+    return [f"c.ExchangeFactory.{name}" for name, part in _parts(config) if not part.startswith(own)]
+
+
+def _parts(config: Config) -> Iterable[tuple[str, str]]:
+    for name, part in config.get("ExchangeFactory", {}).items():
+        yield name, part if isinstance(part, str) else f"{part.__module__}.{part.__name__}"
+
+
+def machine_has_its_own_exchange() -> bool:
+    """Whether the machine or the user has set another exchange, for every course. For a file of settings to ask: one
+    that asks while it is being read for the answer gets no."""
+    global _loading
+    if _loading:
+        return False
+    _loading = True
+    try:
+        return bool(foreign_exchange(settings()))
+    except Exception:  # nbgrader reads these files too, and says what is wrong with them
+        return False
+    finally:
+        _loading = False

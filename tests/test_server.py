@@ -1,0 +1,107 @@
+"""Where the kernel's environment isn't the server's: what the browser can draw is asked of the server, a view that it
+can't draw is a picture with a sentence, and the doctor says why."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import anywidget
+import pytest
+import torch
+
+from grader import server
+from grader.learner.doctor import doctor
+from grader.views import ShapeTracer
+from grader.views.attention_explorer import AttentionExplorer
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+BOTH = {"anywidget": anywidget.__version__, "@jupyter/nbgrader": "0.9.6"}
+
+
+@pytest.fixture
+def served(tmp_path, monkeypatch) -> Iterator[dict[str, str]]:
+    """A server as JupyterLab's: its extensions may be changed. It answers only who has the token."""
+    extensions = dict(BOTH)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            names = [{"name": name, "load": "static/entry.js"} for name in extensions]
+            config = json.dumps({"appVersion": "4.6.6", "federated_extensions": names})
+            page = f'<script id="jupyter-config-data" type="application/json">{config}</script>'
+            name = self.path.removeprefix("/user/ann/lab/extensions/").removesuffix("/package.json")
+            text = page if self.path == "/user/ann/lab" else json.dumps({"version": extensions.get(name)})
+            self.send_response(200 if self.headers["Authorization"] == "token hub's" else 403)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_words: object) -> None: ...
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    about = {"url": f"http://127.0.0.1:{running.server_port}/user/ann/", "token": ""}
+    (tmp_path / "jpserver-4242.json").write_text(json.dumps(about))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("JPY_PARENT_PID", "4242")
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "hub's")
+    server.this_server.cache_clear()
+    yield extensions
+    running.shutdown()
+    running.server_close()
+    server.this_server.cache_clear()
+
+
+def bundle() -> dict[str, str]:
+    view = AttentionExplorer(*[torch.eye(2)] * 4)
+    data, _metadata = view._repr_mimebundle_()
+    return data
+
+
+def lines() -> list[str]:
+    return [f"{f.word} {f.title}: {f.detail}" for f in doctor().findings if "Jupyter" in f.title or "pict" in f.title]
+
+
+def test_a_server_with_the_same_widgets_draws_the_view(served):
+    assert {WIDGET, "image/png"} <= set(bundle())
+    found = lines()
+    assert f"ok JupyterLab 4.6.6, the server's: has anywidget {anywidget.__version__}, interactive pictures" in found
+    assert all(line.startswith("ok") for line in found)
+
+
+def test_without_them_there_is_the_picture_and_a_sentence(served):
+    del served["anywidget"]
+    data = bundle()
+    assert WIDGET not in data
+    assert "can't be operated here: the server&#x27;s JupyterLab 4.6.6 has no anywidget." in data["text/html"]
+    assert 'src="data:image/png;base64,' in data["text/html"]
+    assert "fix JupyterLab 4.6.6, the server's: anywidget is missing, interactive pictures" in lines()
+
+
+def test_another_version_of_them_is_told(served):
+    served["anywidget"] = "0.1.2"
+    assert WIDGET not in bundle()
+    said = f"has anywidget 0.1.2, and this kernel {anywidget.__version__}"
+    assert f"fix Interactive pictures: the server's JupyterLab 4.6.6 {said}" in lines()
+
+
+@pytest.mark.parametrize("token", ["", "another"])
+def test_a_server_that_does_not_answer_changes_nothing(served, monkeypatch, token):
+    del served["anywidget"]
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", token)
+    assert WIDGET in bundle()
+    assert any(line.startswith("ok JupyterLab: has anywidget") for line in lines())
+
+
+def test_outside_a_notebook_nobody_is_asked(monkeypatch):
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    server.this_server.cache_clear()
+    assert server.this_server() is None
+
+
+def test_a_view_without_a_picture_says_its_sentence(served):
+    del served["anywidget"]
+    view = ShapeTracer()
+    view.picture = lambda: None
+    assert view.summary in view._repr_mimebundle_()[0]["text/html"]
