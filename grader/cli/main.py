@@ -9,6 +9,7 @@ import click
 
 from grader import __version__
 from grader.cli.authors import build, digest, mutants, new, release
+from grader.cli.elsewhere import grade
 from grader.cli.learners import doctor, progress
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 
@@ -23,7 +24,7 @@ def main() -> None:
 
 
 for command in (
-    *(autograde, build, collect, course, digest, doctor, export, insights),
+    *(autograde, build, collect, course, digest, doctor, export, grade, insights),
     *(mutants, new, progress, release, roster),
 ):
     main.add_command(command)
