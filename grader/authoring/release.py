@@ -1,27 +1,32 @@
 """The packages to hand out, each a zip. The student's has the notebooks and a wheel without any model solution; the
-teacher's has a wheel with the instructor's notebooks in it."""
+teacher's has a wheel with the instructor's notebooks in it; Gradescope's and PrairieLearn's grade one lesson there."""
 
 from __future__ import annotations
 
 import calendar
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from grader.authoring.repository import Repository
 from grader.authoring.verify import verify
 from grader.errors import CourseError
 from grader.learner.starter_code import starter_code
+from grader.lesson_names import choose
 
 FOLDER = "attention-course"
 STUDENT, TEACHER = "student", "teacher"
+# Where each platform wants what grades a lesson: the instructor's notebook and the secret.
+PLATFORMS = {"gradescope": "", "prairielearn": "questions/LESSON/tests/"}
 # What a wheel is built from, besides the package.
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
 # Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
@@ -36,24 +41,53 @@ TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
 def release(repository: Repository, out: Path, kind: str = STUDENT) -> Path:
     """Write the zip into `out`. The notebooks have to be what a build would make."""
     verify(repository, ())
-    out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), kind)
-        version = wheel.name.split("-")[1]
-        path = out / f"{FOLDER}-{version}-{kind}.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in _contents(repository, wheel, kind):
-                entry = zipfile.ZipInfo(f"{FOLDER}/{name}", EPOCH)
-                entry.external_attr = 0o644 << 16
-                archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+        entries = {f"{FOLDER}/{name}": content for name, content in _contents(repository, wheel, kind)}
+        return _zip(out / f"{FOLDER}-{_version(wheel)}-{kind}.zip", entries)
+
+
+def platform_release(repository: Repository, out: Path, platform: str, wanted: str, visibility: str = "") -> Path:
+    """Write the zip that grades one lesson on a platform into `out`. Its secret is its own."""
+    lessons = {notebook.stem: notebook for notebook in repository.solutions.glob("*.ipynb")}
+    lesson = choose(wanted, sorted(lessons))
+    if lesson is None:
+        raise CourseError(f"release: {wanted!r} is none of the lessons: {', '.join(sorted(lessons))}")
+    verify(repository, (lesson,))
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = _wheel(repository, Path(scratch), STUDENT)
+        known = {"lesson": lesson, "visibility": visibility, "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, lesson))}
+        place = PLATFORMS[platform]
+        installer = "" if platform == "gradescope" else "image/"
+        entries = {
+            **_templates(repository.root, platform, wheel, known),
+            f"{installer}{wheel.name}": wheel.read_bytes(),
+            f"{installer}requirements.lock": (repository.root / "requirements.lock").read_bytes(),
+            f"{place}solutions/{lesson}.ipynb": lessons[lesson].read_bytes(),
+            f"{place}judge_secret": f"{secrets.token_hex(32)}\n".encode(),
+        }
+        entries = {name.replace("LESSON", lesson): content for name, content in entries.items()}
+        return _zip(out / f"{FOLDER}-{_version(wheel)}-{platform}-{lesson}.zip", entries)
+
+
+def _zip(path: Path, entries: Mapping[str, bytes]) -> Path:
+    """Write a zip. What begins as a script does can be run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.external_attr = (0o755 if content.startswith(b"#!") else 0o644) << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return path
+
+
+def _version(wheel: Path) -> str:
+    return wheel.name.split("-")[1]
 
 
 def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[str, bytes]]:
     root = repository.root
-    for template in sorted((root / "release" / kind).iterdir()):
-        text = template.read_text(encoding="utf-8")
-        yield template.name, text.replace("{wheel}", wheel.name).replace("{index}", _torch_cpu_index(root)).encode()
+    yield from _templates(root, kind, wheel, {}).items()
     for name in SHARED_FILES:
         yield name, (root / name).read_bytes()
     yield wheel.name, wheel.read_bytes()
@@ -63,6 +97,17 @@ def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[
     else:
         for name in TEACHERS_PAGES:
             yield name, (root / "docs" / name).read_bytes()
+
+
+def _templates(root: Path, kind: str, wheel: Path, known: Mapping[str, str]) -> dict[str, bytes]:
+    """The files of a package that are written by hand, with what is filled in."""
+    folder, found = root / "release" / kind, {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        text = path.read_text(encoding="utf-8")
+        for name, value in {"wheel": wheel.name, "index": _torch_cpu_index(root), **known}.items():
+            text = text.replace(f"{{{name}}}", value)
+        found[path.relative_to(folder).as_posix()] = text.encode()
+    return found
 
 
 def _torch_cpu_index(root: Path) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from grader.cli.elsewhere import VISIBILITY
 from grader.errors import CourseError
 
 if TYPE_CHECKING:
@@ -119,11 +120,21 @@ def digest(key: str, answer: str) -> None:
 
 @click.command()
 @click.option("--teacher", is_flag=True, help="The teacher's package instead: its wheel holds the model solutions.")
+@click.option("--gradescope", metavar="LESSON", help="Instead, what grades LESSON on Gradescope.")
+@click.option("--prairielearn", metavar="LESSON", help="Instead, what grades LESSON on PrairieLearn.")
+@click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
-def release(teacher: bool, out: Path) -> None:
+def release(teacher: bool, gradescope: str | None, prairielearn: str | None, visibility: str, out: Path) -> None:
     """Write the student's package: notebooks, wheel, set-up files, in one zip."""
+    if sum(map(bool, (teacher, gradescope, prairielearn))) > 1:
+        raise CourseError("One package at a time: --teacher, --gradescope or --prairielearn.")
     repository = _repository()
-    from grader.authoring.release import STUDENT, TEACHER
+    from grader.authoring.release import STUDENT, TEACHER, platform_release
     from grader.authoring.release import release as pack
 
-    click.echo(pack(repository, out, TEACHER if teacher else STUDENT))
+    if gradescope:
+        click.echo(platform_release(repository, out, "gradescope", gradescope, visibility))
+    elif prairielearn:
+        click.echo(platform_release(repository, out, "prairielearn", prairielearn))
+    else:
+        click.echo(pack(repository, out, TEACHER if teacher else STUDENT))

@@ -10,6 +10,7 @@ import click
 from grader import __version__
 from grader.cli import lessons_of_course  # noqa: F401  (commands of `course`)
 from grader.cli.authors import build, digest, mutants, new, release
+from grader.cli.elsewhere import grade
 from grader.cli.feedback import feedback
 from grader.cli.learners import doctor, progress
 from grader.cli.own import exercise
@@ -27,8 +28,8 @@ def main() -> None:
 
 
 for command in (
-    *(autograde, build, collect, course, digest, doctor, export, insights),
-    *(feedback, mutants, new, override, progress, regrade, release, roster),
+    *(autograde, build, collect, course, digest, doctor, export, feedback, grade, insights),
+    *(mutants, new, override, progress, regrade, release, roster),
 ):
     main.add_command(command)
 course.add_command(exercise)

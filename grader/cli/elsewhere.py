@@ -1,0 +1,81 @@
+"""`grader grade`: one submission without a course, for whoever has a system of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from grader.cli.teachers import _teachers_packages
+from grader.errors import CommandFailed, CourseError
+
+VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
+FORMS = ("text", "json", "gradescope", "prairielearn")
+
+
+@click.command()
+@click.argument("path", metavar="NOTEBOOK", type=click.Path(path_type=Path, exists=True))
+@click.option("--lesson", default="", help="Its name or number.  [default: told by the exercises in NOTEBOOK]")
+@click.option("--json", "as_document", is_flag=True, help="The same as --as json.")
+@click.option("--as", "form", type=click.Choice(FORMS), default="text", show_default=True, help="What to print.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it there instead.")
+@click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows it.")
+@click.option("--limit", "limits", metavar="NAME=NUMBER", multiple=True, help="For example check_seconds=20.")
+@click.option("--carry-forward", type=click.Choice(["none", "half", "full"]), default="none", show_default=True)
+@click.option(
+    "--solutions",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The instructor's notebooks.  [default: those that are installed, or this repository's]",
+)
+@click.option(
+    "--secret",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The file from which the inputs are drawn.  [default: other inputs each time]",
+)
+@click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Where there is no sandbox. The result says so.")
+def grade(
+    path: Path,
+    lesson: str,
+    as_document: bool,
+    form: str,
+    output: Path | None,
+    visibility: str,
+    limits: tuple[str, ...],
+    carry_forward: str,
+    solutions: Path | None,
+    secret: Path | None,
+    unsafe: bool,
+) -> None:
+    """Grade one NOTEBOOK as `grader autograde` does, without a course.
+
+    NOTEBOOK may be a folder that somebody handed in; then say which lesson it is. Exit code 1 if the notebook can't be
+    read or the judge failed at an exercise, 2 if nothing was graded.
+    """
+    with _teachers_packages():
+        from grader.atomic import write_atomically
+        from grader.classroom.files import read_secret
+        from grader.classroom.single import Settings, grade_one, limits_of
+        from grader.learner.starter_code import solutions_folder
+
+        solutions = solutions or solutions_folder()
+        if solutions is None:
+            raise CourseError(
+                "The instructor's notebooks are not installed here. Name their folder: --solutions FOLDER"
+            )
+        seed = read_secret(secret.parent, secret.name) if secret else b""
+        one = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
+    if form == "gradescope":
+        document = one.as_gradescope(visibility)
+    else:
+        document = one.as_prairielearn() if form == "prairielearn" else one.as_json()
+    text = one.as_text() if form == "text" and not as_document else json.dumps(document, indent=1)
+    if output is None:
+        click.echo(text)
+    else:
+        try:
+            write_atomically(output, text + "\n")
+        except OSError as error:
+            raise CourseError(f"{output} can't be written: {error.strerror}.") from None
+    if one.problem:
+        raise CommandFailed(one.problem)
