@@ -219,7 +219,9 @@ print("first sequence unchanged:", torch.equal((batch @ w_query)[0], queries))
 
 
 # %% exercise="project_qkv" role="solution"
-def project_qkv(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Project tokens to queries, keys and values, each as x @ w.
 
     x: (..., T, E); w_query and w_key: (E, d_k); w_value: (E, d_v).
@@ -352,7 +354,8 @@ print("exponentials", exponentials)
 print("their sum   ", exponentials.sum())
 print("softmax     ", exponentials / exponentials.sum())
 
-print(f"second weight over first: {exponentials[1] / exponentials[0]:.4f}, exp(4 - 2) = {math.exp(4 - 2):.4f}")
+ratio = exponentials[1] / exponentials[0]
+print(f"second weight over first: {ratio:.4f}, exp(4 - 2) = {math.exp(4 - 2):.4f}")
 
 # %% [markdown]
 # ### Spot the slip
@@ -371,14 +374,19 @@ print(f"second weight over first: {exponentials[1] / exponentials[0]:.4f}, exp(4
 predict(
     "01_softmax_lines",
     "What is wrong with the printed weights?",
-    ["nothing: the ratios fit", "the first weight should be larger", "the first weight should be smaller"],
+    [
+        "nothing: the ratios fit",
+        "the first weight should be larger",
+        "the first weight should be smaller",
+    ],
 )
 
 # %% role="answer"
 print(f"[10, 1, 1]:  printed ratio {0.99 / 0.005:.0f}, true ratio exp(9) = {math.exp(9):.0f}")
 print(f"[100, 1, 1]: printed ratio {0.99999 / 0.00001:.0f}, true ratio exp(99) = {math.exp(99):.1e}")
 
-ten, hundred = torch.tensor([[10.0, 1.0, 1.0], [100.0, 1.0, 1.0]], dtype=torch.float64).softmax(-1).tolist()
+both = torch.tensor([[10.0, 1.0, 1.0], [100.0, 1.0, 1.0]], dtype=torch.float64)
+ten, hundred = both.softmax(-1).tolist()
 print("[10, 1, 1]  ->", ", ".join(f"{weight:.5f}" for weight in ten))
 print("[100, 1, 1] ->", ", ".join(f"{weight:.1g}" for weight in hundred))
 
@@ -387,7 +395,9 @@ print(f"1e-43 in float32: {tiny:.2e}; its smallest normal number: {torch.finfo(t
 print("above zero:", bool(tiny > 0), " and 1 plus it is still 1:", bool(1 + tiny == 1))
 
 larger = ten[0] > 0.99 and hundred[0] > 0.99999
-compare_guess("01_softmax_lines", "the first weight should be larger" if larger else "nothing: the ratios fit")
+compare_guess(
+    "01_softmax_lines", "the first weight should be larger" if larger else "nothing: the ratios fit"
+)
 
 # %% [markdown]
 # Both lines are far too mild. At a difference of 9 the largest weight is almost one; at 99 the others are so
@@ -672,8 +682,8 @@ print((my_weights - weights).abs().max().round(decimals=4))
 #
 # Difficulty 1 of 5
 #
-# *Self*-attention: queries, keys and values all come from the same tokens. Join what you have. If an earlier
-# piece of yours is still wrong, the check names it.
+# Easier than the last one, since you have all its parts. *Self*-attention: queries, keys and values all come
+# from the same tokens. Join what you have. If an earlier piece of yours is still wrong, the check names it.
 #
 # <details><summary>The last axis of my output has length E</summary>
 #
@@ -718,7 +728,9 @@ print(my_output)
 # softmax", attention weights. Here are its three tables:
 
 # %%
-x_cat = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]], dtype=torch.float64)
+x_cat = torch.tensor(
+    [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 1.0, 1.1, 1.2]], dtype=torch.float64
+)
 words = ["The", "cat", "sat"]
 tutorial_scores = torch.tensor([[2.0, 1.5, 0.8], [1.5, 3.0, 2.1], [0.8, 2.1, 2.5]])
 tutorial_weights = torch.tensor([[0.50, 0.30, 0.20], [0.20, 0.60, 0.20], [0.15, 0.35, 0.50]])
@@ -966,8 +978,8 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 def validate_attention(weights: Tensor) -> None:
     """Raise ValueError for the first rule that attention weights (..., Tq, Tk) break, in this order.
 
-    "finite": no NaN, no infinity; "within": entries in [0, 1]; "sum": rows sum to one. The message holds that
-    word. Tolerance 1e-4 for "within" and "sum". Returns None if all is well.
+    "finite": no NaN, no infinity; "within": entries in [0, 1]; "sum": rows sum to one. The message
+    holds that word. Tolerance 1e-4 for "within" and "sum". Returns None if all is well.
     """
     ### BEGIN SOLUTION
     if not torch.isfinite(weights).all():

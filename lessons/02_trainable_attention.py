@@ -142,7 +142,8 @@ torch.set_printoptions(precision=4)
 def pairwise_dot_products(x: Tensor) -> Tensor:
     """Dot product of every token with every token, not scaled.
 
-    x: (..., T, E). Returns (..., T, T): entry [i, j] is token i against token j. No Python loop over tokens.
+    x: (..., T, E). Returns (..., T, T): entry [i, j] is token i against token j. No Python loop over
+    tokens.
     """
     ### BEGIN SOLUTION
     return x @ x.transpose(-2, -1)
@@ -210,7 +211,8 @@ predict(
 # %% role="answer"
 for word, weight in zip(words, attention_weights[1], strict=True):
     print(f"you takes {weight:.4f} from {word}")
-print(f"largest difference of the context vector from you itself: {(context_vec_2 - x_2).abs().max():.4f}")
+changed = (context_vec_2 - x_2).abs().max()
+print(f"largest difference of the context vector from you itself: {changed:.4f}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.2), layout="constrained")
 shown = left.imshow(omega, cmap="cividis")
@@ -298,7 +300,11 @@ print(torch.allclose(omega_mat, omega))
 print(torch.allclose(all_contexts, all_contexts))
 
 # %%
-predict("02_which_test", "Which of the two tests can fail?", ["the first only", "the second only", "both", "neither"])
+predict(
+    "02_which_test",
+    "Which of the two tests can fail?",
+    ["the first only", "the second only", "both", "neither"],
+)
 
 # %% [markdown]
 # A test is worth something if a wrong answer makes it fail, so try one: a table of features in place of tokens,
@@ -510,7 +516,9 @@ print("output", output, sep="\n")
 
 
 # %% exercise="trainable_self_attention" role="solution"
-def trainable_self_attention(x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor) -> tuple[Tensor, Tensor]:
+def trainable_self_attention(
+    x: Tensor, u_query: Tensor, u_key: Tensor, u_value: Tensor
+) -> tuple[Tensor, Tensor]:
     """Scaled dot-product self-attention with weight matrices stored (d_out, d_in), as in nn.Linear.
 
     x: (..., T, E); u_query and u_key: (d_k, E); u_value: (d_v, E).
@@ -531,7 +539,8 @@ check(trainable_self_attention)
 # Try it: chapter and tutorial in one call each. All differences should be zero, up to rounding.
 my_output, my_weights = trainable_self_attention(embedded_sentence, U_query, U_key, U_value)
 gap = (my_weights - my_weights.T).argmax().item()
-print("the two directions differ most:", words[gap // 8], "looks at", words[gap % 8], "and not the other way")
+looks, seen = words[gap // 8], words[gap % 8]
+print("the two directions differ most:", looks, "looks at", seen, "and not the other way")
 print((my_weights[1] - attention_weights_2).abs().max().round(decimals=4))
 print((my_output[1] - context_vector_2).abs().max().round(decimals=4))
 my_output, my_weights = trainable_self_attention(x, W_q.weight, W_k.weight, W_v.weight)
@@ -556,7 +565,8 @@ rows = {
 for name, row in rows.items():
     terms = [-w * math.log(w) for w in row if w > 0]
     spread = sum(terms)
-    print(f"{name:12s} {' + '.join(f'{t:.4f}' for t in terms):37s} = {spread:.4f}   exp: {math.exp(spread):.2f}")
+    added_up = " + ".join(f"{t:.4f}" for t in terms)
+    print(f"{name:12s} {added_up:37s} = {spread:.4f}   exp: {math.exp(spread):.2f}")
 
 # %% [markdown]
 # Read the last column as "this row attends to about so many tokens". Equal weights on n tokens have the
@@ -604,8 +614,8 @@ for exponent in (1, 3, 6, 12):
 def attention_entropy(weights: Tensor) -> Tensor:
     """Entropy of every row of attention weights, in nats: -sum of w ln w over the keys (Shannon 1948).
 
-    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN, and neither is
-    the gradient.
+    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN, and
+    neither is the gradient.
     """
     ### BEGIN SOLUTION
     safe = torch.where(weights > 0, weights, torch.ones_like(weights))
@@ -659,8 +669,13 @@ def random_rows(width, scale):
 
 
 widths = (1, 4, 16, 64, 256, 1024)
-rows_of = {"unscaled": [random_rows(n, 1.0) for n in widths], "scaled": [random_rows(n, n**-0.5) for n in widths]}
-entropies = {name: [torch.special.entr(w).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()}
+rows_of = {
+    "unscaled": [random_rows(n, 1.0) for n in widths],
+    "scaled": [random_rows(n, n**-0.5) for n in widths],
+}
+entropies = {
+    name: [torch.special.entr(w).sum(-1).mean() for w in all_rows] for name, all_rows in rows_of.items()
+}
 
 print(" d_k   largest weight: unscaled  scaled   entropy: unscaled  scaled")
 for i, width in enumerate(widths):
@@ -680,7 +695,8 @@ for lead in (0.0, 1.0, 2.0, 5.0, 10.0, 20.0):
     score = torch.tensor([lead, 0.0], dtype=torch.float64, requires_grad=True)
     weight = score.softmax(-1)[0]
     (gradient,) = torch.autograd.grad(weight, score)
-    print(f"lead {lead:4.0f}: weight {weight:.6f}, w (1 - w) {weight * (1 - weight):.1e}, slope {gradient[0]:.1e}")
+    by_hand = weight * (1 - weight)
+    print(f"lead {lead:4.0f}: weight {weight:.6f}, w (1 - w) {by_hand:.1e}, slope {gradient[0]:.1e}")
 
 # %% [markdown]
 # At a lead of 20 the slope is 2e-09. Almost nothing is left of a gradient that passes through here, so the
@@ -733,7 +749,8 @@ plt.show()
 
 # %% role="train"
 def train(scale, steps=200, rate=0.1, width=64, seed=7):
-    """Learn to fetch the token before; returns the mean squared error at every step, and the last weights."""
+    """Learn to fetch the token before; returns the mean squared error at every step, and the last
+    weights."""
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.randn(8, width, generator=generator, dtype=torch.float64)
     u = torch.randn(2, width, width, generator=generator, dtype=torch.float64) / math.sqrt(width)
@@ -749,7 +766,7 @@ def train(scale, steps=200, rate=0.1, width=64, seed=7):
 
 runs = {"unscaled": train(1.0), "scaled": train(64**-0.5)}
 for name, (error, w) in runs.items():
-    print(f"{name:9s} error: first {error[0]:.2f}, after 50 steps {error[50]:.2f}, after 200 {error[-1]:.2f}")
+    print(f"{name:9s} error: first {error[0]:.2f}, after 50 {error[50]:.2f}, after 200 {error[-1]:.2f}")
     found = (w.argmax(-1) == torch.arange(8).roll(1)).sum()
     print(f"{'':9s} {found} of 8 tokens found, slope {(w * (1 - w)).sum(-1).mean():.2f}")
 
@@ -770,13 +787,18 @@ plt.show()
 #
 # Is the comparison fair? The same step size is not the same step. Without the scale each score is 8 times as
 # large, and so is its gradient for the matrices; one step then moves the scores 64 times as far. Perhaps the
-# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time.
+# unscaled run only jumped too far. So give both sides many step sizes, four seeds each, and more time. (The rows
+# of the next table come one by one, over some seconds.)
 
 # %%
 predict(
     "02_step_sizes",
     "With the best of five step sizes, does the unscaled run find all eight tokens?",
-    ["yes, as the scaled run does", "no, but more than with the others", "no, the step size makes no difference"],
+    [
+        "yes, as the scaled run does",
+        "no, but more than with the others",
+        "no, the step size makes no difference",
+    ],
 )
 
 # %% role="answer"
@@ -814,7 +836,8 @@ fair_query, fair_key = torch.randn(2, 16, 16, generator=generator) / math.sqrt(1
 for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fair_key)):
     scaled_scores = (embedded_sentence @ u_q.T) @ (embedded_sentence @ u_k.T).T / math.sqrt(16)
     entropy = torch.special.entr(scaled_scores.softmax(-1)).sum(-1).mean()
-    print(f"{name:10s}  typical size of a scaled score {scaled_scores.std():.1f}, mean entropy {entropy:.2f} nats")
+    spread = scaled_scores.std()
+    print(f"{name:10s}  typical size of a scaled score {spread:.1f}, mean entropy {entropy:.2f} nats")
 
 # %% [markdown]
 # The scale and the starting values belong together: √d_k keeps scores in range only while queries and keys have

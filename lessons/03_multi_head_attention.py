@@ -66,7 +66,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # weights, one for each half of the columns, fetch both exactly.
 
 # %%
-told = torch.tensor([[0.0, 0.0, 0.0, 0.0], [5.0, 6.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 8.0, 9.0]])
+told = torch.tensor(
+    [[0.0, 0.0, 0.0, 0.0], [5.0, 6.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 8.0, 9.0]]
+)
 
 one_row = torch.tensor([0.0, 0.5, 0.0, 0.5])
 print("one head: ", one_row @ told)
@@ -91,10 +93,18 @@ print("two heads:", torch.cat([subject_row @ told[:, :2], place_row @ told[:, 2:
 # %%
 x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
 
-w_q = torch.tensor([[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-w_k = torch.tensor([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
-w_v = torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
-w_o = torch.tensor([[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 0.5], [0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0]])
+w_q = torch.tensor(
+    [[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+)
+w_k = torch.tensor(
+    [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]
+)
+w_v = torch.tensor(
+    [[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
+)
+w_o = torch.tensor(
+    [[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 0.5], [0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0]]
+)
 
 queries, keys, values = x @ w_q, x @ w_k, x @ w_v
 print("queries", queries, sep="\n")
@@ -184,7 +194,7 @@ from grader.views import HeadSplitter
 HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
 
 # %% [markdown]
-# Only with one head or with one token, where there is nothing to swap.
+# The short cut is right only with one head or with one token, where there is nothing to swap.
 #
 # With `view` alone, head 0 has token 0 twice and never sees token 2. Nothing complains: the shape is right, and
 # the softmax will sum to one. Only the numbers reveal it.
@@ -231,8 +241,8 @@ print("cut in two:", tuple(torch.zeros(7, 2, 3, 4).reshape(*leading, tokens_here
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     """Cut the last axis into heads and bring the heads in front of the tokens.
 
-    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to (h+1)*D - 1.
-    Raises ValueError, naming both numbers, if num_heads does not divide E.
+    x: (..., T, E). Returns (..., H, T, D) with H = num_heads and D = E / H; head h holds columns h*D to
+    (h+1)*D - 1. Raises ValueError, naming both numbers, if num_heads does not divide E.
     """
     ### BEGIN SOLUTION
     *leading, seq_len, d_model = x.shape
@@ -425,10 +435,14 @@ print("head 0 symmetric:", torch.equal(other_scores[0], other_scores[0].T))
 
 # %% role="draw"
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.3), layout="constrained")
-for panel_axes, table, title in zip((left, right), other_scores / math.sqrt(2), ("head 0", "head 1"), strict=True):
+for panel_axes, table, title in zip(
+    (left, right), other_scores / math.sqrt(2), ("head 0", "head 1"), strict=True
+):
     table = table.softmax(-1)
     picture = panel_axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
-    panel_axes.set(title=title, xlabel="key: looked at", ylabel="query: who looks", xticks=range(3), yticks=range(3))
+    panel_axes.set(
+        title=title, xlabel="key: looked at", ylabel="query: who looks", xticks=range(3), yticks=range(3)
+    )
     for i, j in [(i, j) for i in range(3) for j in range(3)]:
         ink = "black" if table[i, j] > 0.5 else "white"
         panel_axes.text(j, i, f"{table[i, j]:.2f}", ha="center", va="center", color=ink)
@@ -623,7 +637,9 @@ for name, width in (("head_dim", head_dim), ("d_model", num_heads * head_dim)):
     )
 print(f"entropy of ten equal weights: {math.log(10):.2f}")
 
-compare_guess("03_wrong_root", "they become too flat" if entropies[1] > entropies[0] else "they become too sharp")
+compare_guess(
+    "03_wrong_root", "they become too flat" if entropies[1] > entropies[0] else "they become too sharp"
+)
 
 # %% [markdown]
 # Inside a head the vectors are only `head_dim` wide, so √head_dim is what brings the spread back to one.
@@ -699,7 +715,8 @@ stacked = u.reshape(6, 4)  # (H * D, E): one matrix below the other
 together = x @ stacked.T  # (T, H * D)
 for h in range(2):
     alone = x @ u[h].T
-    print(f"head {h}:", tuple(alone.shape), "same columns:", torch.allclose(alone, together[:, 3 * h : 3 * h + 3]))
+    same = torch.allclose(alone, together[:, 3 * h : 3 * h + 3])
+    print(f"head {h}:", tuple(alone.shape), "same columns:", same)
 
 # %% [markdown]
 # ### Eight heads, from the first projection to the last
@@ -782,8 +799,8 @@ for word, total in zip(words, embedded.sum(-1).tolist(), strict=True):
 #
 # Difficulty 2 of 5
 #
-# All heads' projections at once: `x` (..., T, E) and `u` (H, D, E) to (..., H, T, D). The check takes sizes in
-# which D and E differ.
+# One product, easier than the last exercise. All heads' projections at once: `x` (..., T, E) and `u` (H, D, E)
+# to (..., H, T, D). The check takes sizes in which D and E differ.
 #
 # <details><summary>I get a size mismatch</summary>
 #
@@ -928,9 +945,9 @@ for size, meaning in (
 class MultiHeadAttention(nn.Module):
     """Multi-head attention with parameters of its own, for self- and cross-attention.
 
-    Has q_proj, k_proj, v_proj and out_proj, each nn.Linear(d_model, d_model). forward takes query (B, Tq, E), key and
-    value (B, Tk, E) and mask, bool, broadcastable to (B, H, Tq, Tk), True = may attend, or None.
-    It returns (output (B, Tq, E), weights (B, H, Tq, Tk)).
+    Has q_proj, k_proj, v_proj and out_proj, each nn.Linear(d_model, d_model). forward takes query
+    (B, Tq, E), key and value (B, Tk, E) and mask, bool, broadcastable to (B, H, Tq, Tk), True = may
+    attend, or None. It returns (output (B, Tq, E), weights (B, H, Tq, Tk)).
     """
 
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -943,7 +960,9 @@ class MultiHeadAttention(nn.Module):
         self.out_proj = nn.Linear(d_model, d_model)
         ### END SOLUTION
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         ### BEGIN SOLUTION
         q = split_heads(self.q_proj(query), self.num_heads)
         k = split_heads(self.k_proj(key), self.num_heads)
@@ -964,7 +983,9 @@ check(MultiHeadAttention)
 my_attention = MultiHeadAttention(12, 3)
 my_mask = torch.ones(2, 1, 1, 7, dtype=torch.bool)
 my_mask[1, :, :, 5:] = False
-my_output, my_weights = my_attention(torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12), my_mask)
+my_output, my_weights = my_attention(
+    torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12), my_mask
+)
 print("output", tuple(my_output.shape), " weights", tuple(my_weights.shape))
 print("weight of the hidden keys:", my_weights[1, :, :, 5:].sum().item())
 
@@ -1025,7 +1046,9 @@ with torch.no_grad():
     my_query, my_memory = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
     my_mask = torch.ones(5, 7, dtype=torch.bool).tril(2)
     mine = my_attention(my_query, my_memory, my_memory, my_mask)
-    theirs = torch_attention(my_query, my_memory, my_memory, attn_mask=~my_mask, average_attn_weights=False)
+    theirs = torch_attention(
+        my_query, my_memory, my_memory, attn_mask=~my_mask, average_attn_weights=False
+    )
 print("output: ", torch.allclose(mine[0], theirs[0], atol=1e-5))
 print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 
@@ -1038,19 +1061,26 @@ print("weights:", torch.allclose(mine[1], theirs[1], atol=1e-5))
 # right once in eight times.
 #
 # The model is one layer of attention: an embedding for the symbol, one for its place, two heads, and a linear
-# layer that answers both questions. `off` switches one head off, by setting its output to zero.
+# layer that answers both questions. It is trained in a few seconds. `off` switches one head off, by setting its
+# output to zero.
 
 # %%
 predict(
     "03_one_head_off",
     "After training, head 0 is switched off. What happens to the two answers?",
-    ["both get a little worse", "both are lost", "one is lost, the other stays right", "nothing: head 1 can do both"],
+    [
+        "both get a little worse",
+        "both are lost",
+        "one is lost, the other stays right",
+        "nothing: head 1 can do both",
+    ],
 )
 
 
 # %% role="answer"
 class Fetch(nn.Module):
-    """Answers two questions about each of 8 tokens: ids (B, 8) to logits (B, 8, 2, 8), and weights (B, H, 8, 8)."""
+    """Answers two questions about each of 8 tokens: ids (B, 8) to logits (B, 8, 2, 8), and weights
+    (B, H, 8, 8)."""
 
     def __init__(self, num_heads, width=32):
         super().__init__()
@@ -1060,10 +1090,13 @@ class Fetch(nn.Module):
 
     def forward(self, ids, off=None):
         x = self.symbol(ids) + self.place.weight
-        q, k, v = (t.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for t in self.to_qkv(x).chunk(3, dim=-1))
+        q, k, v = (
+            t.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for t in self.to_qkv(x).chunk(3, dim=-1)
+        )
         attention = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
         keep = torch.tensor([float(h != off) for h in range(self.num_heads)]).view(-1, 1, 1)
-        return self.answer((attention @ v * keep).transpose(1, 2).flatten(-2)).unflatten(-1, (2, 8)), attention
+        merged = (attention @ v * keep).transpose(1, 2).flatten(-2)
+        return self.answer(merged).unflatten(-1, (2, 8)), attention
 
 
 def draw_batch(size):
@@ -1090,7 +1123,8 @@ right = {}
 with torch.no_grad():
     for name, off in (("both heads", None), ("without head 0", 0), ("without head 1", 1)):
         right[off] = (model(ids, off)[0].argmax(-1) == answers).float().mean((0, 1)).tolist()
-        print(f"{name:15s} the one before: {right[off][0]:.1f} right   the first: {right[off][1]:.1f} right")
+        before, first = right[off]
+        print(f"{name:15s} the one before: {before:.1f} right   the first: {first:.1f} right")
     learnt = model(ids)[1].mean(0)
 
 worst, other = sorted(right[0])
@@ -1117,7 +1151,7 @@ plt.show()
 # Switch one off, and its question is answered about as badly as by a guess, while the other answer stays right.
 #
 # Such an **ablation** is how heads of real models are studied (lesson 10). Would one head have been enough? It
-# has twice the width, but only one row of weights for each token:
+# has twice the width, but only one row of weights for each token. Six more models, each a few seconds:
 
 # %% role="train"
 for num_heads in (1, 2):

@@ -247,11 +247,20 @@ print("one is the negation of the other:", torch.equal(may_attend, ~hide))
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(6.6, 3.2), layout="constrained")
-for axes, table, title in zip(panels, (may_attend, hide), ("True = may attend", "True = hide"), strict=True):
+for axes, table, title in zip(
+    panels, (may_attend, hide), ("True = may attend", "True = hide"), strict=True
+):
     axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
     axes.set(title=title, xlabel="key", ylabel="query", xticks=range(3), yticks=range(3))
     for i, j in [(i, j) for i in range(3) for j in range(3)]:
-        axes.text(j, i, str(table[i, j].item()), ha="center", va="center", color="black" if table[i, j] else "white")
+        axes.text(
+            j,
+            i,
+            str(table[i, j].item()),
+            ha="center",
+            va="center",
+            color="black" if table[i, j] else "white",
+        )
 plt.show()
 
 # %% [markdown]
@@ -276,7 +285,9 @@ print("to be added to the scores", added, sep="\n")
 print("from True = hide:      ", torch.equal(~hide, may_attend))
 print("from 0 and -inf:       ", torch.equal(added == 0, may_attend))
 print("from 1 and 0:          ", torch.equal(ones_and_zeros == 1, may_attend))
-print("and back to 0 and -inf:", torch.equal(torch.zeros(3, 3).masked_fill(~may_attend, -math.inf), added))
+print(
+    "and back to 0 and -inf:", torch.equal(torch.zeros(3, 3).masked_fill(~may_attend, -math.inf), added)
+)
 
 # %% [markdown]
 # What happens if you pass the wrong kind? PyTorch's own attention, once with each mask. A trick makes it return
@@ -305,10 +316,18 @@ for name, given_mask in (("True = may attend", may_attend), ("True = hide", hide
 # %%
 x = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
 
-w_q = torch.tensor([[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
-w_k = torch.tensor([[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
-w_v = torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
-w_o = torch.tensor([[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 0.5], [0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0]])
+w_q = torch.tensor(
+    [[1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+)
+w_k = torch.tensor(
+    [[0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]
+)
+w_v = torch.tensor(
+    [[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]]
+)
+w_o = torch.tensor(
+    [[1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 0.5], [0.5, 0.0, 1.0, 0.0], [0.0, 0.5, 0.0, 1.0]]
+)
 
 queries, keys, values = x @ w_q, x @ w_k, x @ w_v
 print("queries", queries, sep="\n")
@@ -338,7 +357,9 @@ print("masked scores", masked_scores, sep="\n")
 # weights is the exponential of the difference of their scores.
 
 # %%
-predict("04_second_weight", "How large is the second weight of row 1, in percent?", low=0, high=100, unit="%")
+predict(
+    "04_second_weight", "How large is the second weight of row 1, in percent?", low=0, high=100, unit="%"
+)
 
 # %% role="answer"
 ratio = math.exp((8 - 4) / math.sqrt(2))
@@ -400,9 +421,14 @@ v_query, v_key, v_value = (0.1 * torch.randn(8, 4, generator=generator) for _ in
 plain_scores = (tokens @ v_query) @ (tokens @ v_key).T / math.sqrt(4)
 future = torch.triu(torch.ones(4, 4), diagonal=1)  # 1 = hide
 its_weights = (plain_scores - future * 1e10).softmax(dim=-1)
-print("the mask as the tutorial draws it", torch.zeros(4, 4).masked_fill(future == 1, -math.inf), sep="\n")
+print(
+    "the mask as the tutorial draws it", torch.zeros(4, 4).masked_fill(future == 1, -math.inf), sep="\n"
+)
 print("its weights", its_weights, sep="\n")
-print("as with -inf:", torch.equal(its_weights, plain_scores.masked_fill(future == 1, -math.inf).softmax(dim=-1)))
+print(
+    "as with -inf:",
+    torch.equal(its_weights, plain_scores.masked_fill(future == 1, -math.inf).softmax(dim=-1)),
+)
 
 # %% [markdown]
 # Here 1e10 does what infinity does. Section 8 looks for a case where it doesn't.
@@ -508,7 +534,8 @@ print("its head 0, weights", batch_scores[1, 0].masked_fill(~one_row, -math.inf)
 def padding_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     """Which keys are tokens and not padding.
 
-    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for tokens.
+    tokens: integer ids (B, T); pad_idx: the id of the padding. Returns bool (B, 1, 1, T), True for
+    tokens.
     """
     ### BEGIN SOLUTION
     return (tokens != pad_idx)[:, None, None, :]
@@ -564,7 +591,11 @@ for ids, table in zip(targets, target_weights[:, 0], strict=True):
         kind = "padding" if ids[position] == pad else "token"
         print(f"{ids.tolist()}  query {position} ({kind:7}) gives padding {given:.2f}")
 
-told = {(True, True): "in both padded ones", (True, False): "in the one padded at the end", (False, False): "in none"}
+told = {
+    (True, True): "in both padded ones",
+    (True, False): "in the one padded at the end",
+    (False, False): "in none",
+}
 compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one padded at the front"))
 
 # %% [markdown]
@@ -604,7 +635,8 @@ compare_guess("04_padding_seen", told.get((wasted[1], wasted[2]), "in the one pa
 def decoder_mask(tokens: Tensor, pad_idx: int) -> Tensor:
     """Which keys each query may attend to: tokens that are not in the future.
 
-    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any other.
+    tokens: integer ids (B, T). Returns bool (B, 1, T, T); rows of padded queries are treated like any
+    other.
     """
     ### BEGIN SOLUTION
     return padding_mask(tokens, pad_idx) & causal_mask(tokens.shape[1]).to(tokens.device)
@@ -627,7 +659,11 @@ for line, sentence, place in zip(grid, real, ("end", "front"), strict=True):
     for axes, table, title in zip(line, tables, ("not future", "no padding", "both"), strict=True):
         axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
         axes.set(
-            title=f"{title}, padded at the {place}", xlabel="key", ylabel="query", xticks=range(4), yticks=range(4)
+            title=f"{title}, padded at the {place}",
+            xlabel="key",
+            ylabel="query",
+            xticks=range(4),
+            yticks=range(4),
         )
         axes.title.set_fontsize(9)
 plt.show()
@@ -734,10 +770,16 @@ for dtype in (torch.float16, torch.float32, torch.float64):
     lowered = torch.tensor([4.0, 8.0], dtype=dtype) - torch.tensor(1e10).to(dtype)
     name = str(dtype).removeprefix("torch.")
     difference = lowered[1] - lowered[0]
-    print(f"{name:8} largest number {torch.finfo(dtype).max:8.3g}   (8 - 1e10) - (4 - 1e10) = {difference:g}")
+    print(
+        f"{name:8} largest number {torch.finfo(dtype).max:8.3g}   (8 - 1e10) - (4 - 1e10) = "
+        f"{difference:g}"
+    )
 
 big = torch.tensor(1e10)
-print("from 1e10 to the next number in float32:", (torch.nextafter(big, torch.tensor(math.inf)) - big).item())
+print(
+    "from 1e10 to the next number in float32:",
+    (torch.nextafter(big, torch.tensor(math.inf)) - big).item(),
+)
 
 # %% [markdown]
 # A uniform row is harder to notice than NaN: the query attends to every masked key, its row sums to one, and the
@@ -852,8 +894,8 @@ print("gradient", two_rows.grad, sep="\n")
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Softmax over the visible keys of every row; a row with nothing visible becomes all zeros.
 
-    scores: (..., Tq, Tk); mask: bool, broadcastable to the scores, True = may attend. Returns (..., Tq, Tk).
-    Holds no NaN, and neither does the gradient of scores.
+    scores: (..., Tq, Tk); mask: bool, broadcastable to the scores, True = may attend. Returns
+    (..., Tq, Tk). Holds no NaN, and neither does the gradient of scores.
     """
     ### BEGIN SOLUTION
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
@@ -881,8 +923,9 @@ from lesson_03 import merge_heads, split_heads
 #
 # Difficulty 3 of 5
 #
-# Lesson 03's `multi_head_attention` with a causal mask: project, split, score, scale, hide, softmax, mix, merge,
-# project. Every head has the same mask. The result is a tuple, output and weights.
+# Easier than the last one: only one step is new. Lesson 03's `multi_head_attention` with a causal mask: project,
+# split, score, scale, hide, softmax, mix, merge, project. Every head has the same mask. The result is a tuple,
+# output and weights.
 #
 # <details><summary>Where does the mask go?</summary>
 #
@@ -1068,7 +1111,9 @@ candidates = {
 figure, panels = plt.subplots(1, 3, figsize=(9.4, 3.4), layout="constrained")
 for axes, (title, candidate) in zip(panels, candidates.items(), strict=True):
     axes.imshow(sensitivity(candidate, six) > 1e-6, cmap="cividis", vmin=0, vmax=1)
-    axes.set(title=title, xlabel="token that is changed", ylabel="output", xticks=range(6), yticks=range(6))
+    axes.set(
+        title=title, xlabel="token that is changed", ylabel="output", xticks=range(6), yticks=range(6)
+    )
 plt.show()
 
 # %% [markdown]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from grader.authoring import dependence, predictions
 from grader.authoring.lesson import Lesson, LessonCell, Problem
-from grader.authoring.prose import TIME_MARK
+from grader.authoring.prose import DIFFICULTY, TIME_MARK, unfolded
 from grader.authoring.regions import cut, has_region, region_errors
 from grader.authoring.statements import bound, parse, raises_when_defined
 from grader.spec.exercise import Exercise
@@ -19,6 +19,7 @@ Rule = Callable[[Lesson, Exercises], Iterator[Problem]]
 ROLES = ("solution", "check", "given", "try", "draw", "train", "answer")  # and none: a worked example
 OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
+CODE_WIDTH = 106  # characters that JupyterLab shows in a window of 1280 pixels, beside its file browser
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
 
@@ -160,6 +161,29 @@ def numbers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, f'"{heading[0]}" is exercise {number} of the lesson', line)
 
 
+def difficulties(lesson: Lesson, exercises: Exercises) -> Iterator[Problem]:
+    """Difficulty rises from exercise to exercise, the quiz left out, or the text says that it doesn't."""
+    before = 0
+    for cell in (cell for cell in lesson.cells if not cell.is_code):
+        for match in DIFFICULTY.finditer(cell.source):
+            _, name, level = match.groups()
+            if name in exercises and exercises[name].kind == "answers":
+                continue
+            if int(level) < before and "easier" not in unfolded(cell.source[match.end() :]).lower():
+                message = f'{name} (difficulty {level}) comes after difficulty {before}: say that it is "easier"'
+                yield lesson.problem(cell, message, cell.first + cell.source.count("\n", 0, match.end()))
+            before = int(level)
+
+
+def widths(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
+    """No line of code has to be scrolled to be read."""
+    for cell in (cell for cell in lesson.cells if cell.is_code):
+        for at, line in enumerate(cell.source.splitlines()):
+            if len(line) > CODE_WIDTH:
+                message = f"{len(line)} characters in a line of code: at most {CODE_WIDTH} are seen without scrolling"
+                yield lesson.problem(cell, message, cell.first + at)
+
+
 def times(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
     """No minutes are typed by hand."""
     for number, line in enumerate(lesson.text.splitlines(), 1):
@@ -196,6 +220,8 @@ RULES: tuple[Rule, ...] = (
     definitions,
     student_names,
     numbers,
+    difficulties,
+    widths,
     times,
     predictions.pairs,
 )

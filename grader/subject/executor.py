@@ -137,6 +137,8 @@ class Executor:
             return copy.requires_grad_() if differentiable and copy.is_floating_point() else copy
         if isinstance(arg, tuple | list):
             return type(arg)(self._prepare(item, differentiable) for item in arg)
+        if isinstance(arg, dict):
+            return {key: self._prepare(item, differentiable) for key, item in arg.items()}
         if isinstance(arg, Given):
             return self._given(arg)
         if isinstance(arg, Callback):

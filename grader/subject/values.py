@@ -75,6 +75,13 @@ def _same(_data: Mapping[str, Any]) -> Callable[..., Any]:
     return lambda x: x
 
 
+def _generator(data: Mapping[str, Any]) -> torch.Generator:
+    """A generator that `drawn` numbers were drawn from; without them it is fresh."""
+    generator = torch.Generator().manual_seed(data["seed"])
+    torch.rand(data.get("drawn", 0), generator=generator)
+    return generator
+
+
 # Stateless, for float32 and float64.
 GIVEN: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "linear": _linear,
@@ -85,7 +92,7 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "trainee": Trainee,
     "writer": Writer,
     "graded": Graded,
-    "generator": lambda data: torch.Generator().manual_seed(data["seed"]),
+    "generator": _generator,
 }
 
 

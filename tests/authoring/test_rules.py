@@ -122,6 +122,16 @@ MISTAKES = {
         "# ### Exercise 1: `double`\n# ### Exercise 3: `quiz`",
         r'9: "### Exercise 3: `quiz`" is exercise 2 of the lesson',
     ),
+    "a dip in difficulty that isn't told": (
+        "# # A lesson for the tests of the build",
+        "# ### Exercise 1: `double`\n#\n# Difficulty 3 of 5\n#\n# ### Exercise 2: `half`\n#\n# Difficulty 1 of 5",
+        r'14: half \(difficulty 1\) comes after difficulty 3: say that it is "easier"',
+    ),
+    "a line of code that is cut off": (
+        'print("the same")',
+        f'print("{98 * "x"}")',
+        r"\d+: 107 characters in a line of code: at most 106",
+    ),
     "a header that is no YAML": ("#   kernelspec:", "#   course: about: half", r"1: cannot read the header"),
     "a header with a number": ("#   kernelspec:", "#   course: {about: 3}\n#   kernelspec:", r"1: about and picture"),
     "a prediction without an answer": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader.subject import Given, Request
 from grader.subject.writer import Graded, Writer
 
 TOKENS = torch.tensor([[3, 1, 4, 1, 5], [2, 7, 1, 6, 0]])
@@ -62,3 +63,18 @@ def test_graded_shows_the_gradients_as_they_are_now():
     [first, _] = graded.parameters()
     first.grad.mul_(0.5)
     assert {name: gradient.tolist() for name, gradient in graded.named_buffers()} == {"of.0": [2.0, 2.0]}
+
+
+def test_a_dict_that_a_call_fills_is_told_as_a_change(subject_of):
+    subject = subject_of("def fill(x, cache): cache['x'] = x\ndef leave(x, cache): pass")
+    cache: dict[str, int] = {}
+    changed = [subject.ask(Request("call", name, (1, cache))).changed for name in ("fill", "leave")]
+    assert (changed, cache) == ([(1,), ()], {})
+
+
+def test_a_generator_may_have_been_drawn_from(subject_of):
+    subject = subject_of("import torch\ndef f(generator): return torch.rand(9, generator=generator)")
+    fresh, used = (
+        subject.ask(Request("call", "f", (Given("generator", {"seed": 5, "drawn": drawn}),))).value for drawn in (0, 7)
+    )
+    assert torch.equal(used[:2], fresh[7:])

@@ -28,8 +28,9 @@ from grader.exercises.lesson_07.variants import Layer
 from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
 from grader.spec.session import Session
+from grader.subject import Request
 
 
 def gpt_block(setup: Setup, x: Tensor) -> Tensor:
@@ -56,6 +57,17 @@ def _cases(draw: Draw) -> list[Case]:
         case(OTHER, others, SOME_DROPPED, double=True),
         case(TRAIN, sizes, ALL_DROPPED),
     ]
+
+
+def _hands_on(session: Session) -> Finding | None:
+    """An empty cache isn't empty after the call. A block that takes no `cache`, or returns a pair, is left alone."""
+    x = session.cases["two sequences"].args["x"]
+    session.build(first_setup(session), "cached")
+    by_name = session.ask(Request("call", "@cached", (x,), keywords={"cache": {}}))
+    outcome = session.ask(Request("call", "@cached", (x, {}))) if by_name.ok else by_name
+    if not outcome.ok or not isinstance(outcome.value, Tensor) or 1 in outcome.changed:
+        return None
+    return Finding("cache-unused", "It was called with an empty cache, and the cache was still empty after the call.")
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -110,6 +122,7 @@ EXERCISE = Exercise(
         parts.unchanged("two sequences", weight=0.5),
         parts.gradients("two sequences"),
         parts.defaults("two sequences"),
+        parts.after_values(Part("hands its cache on", 0.5, _hands_on, compares_values=False), "two sequences"),
     ),
     mistakes=(
         Mistake(
@@ -226,5 +239,14 @@ EXERCISE = Exercise(
         dropout_forgotten(_dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")),
         DROPOUT_IN_EVAL_MODE,
         DROPOUT_HARD_CODED,
+        Mistake(
+            "cache-not-handed-on",
+            "the block takes a cache and makes no use of it: the attention keeps no keys and values.",
+            (
+                "Call the block with `cache = {}`, and print `len(cache)` after the call.",
+                "Who keeps the keys and values, and how does it get the cache? An empty dict is a cache too.",
+            ),
+            recognise=lambda session: _hands_on(session) is not None,
+        ),
     ),
 )

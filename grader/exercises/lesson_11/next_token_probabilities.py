@@ -13,7 +13,7 @@ from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import parts
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
 from grader.spec.session import Session
 
 
@@ -146,7 +146,8 @@ def _times_stays(
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
-PLAIN, WARM, COLD, ALL = "one row", "a temperature", "temperature 0", "all three, batch and heads"
+PLAIN, WARM, ALL = "one row", "a temperature", "all three, batch and heads"
+COLD, COLD_SINGLE = "temperature 0, float64", "temperature 0"
 TOP_K, WIDE, TOP_P, ONE, WHOLE = "top-k", "top-k above V", "top-p", "a small top-p", "a large top-p"
 LITTLE, NEARLY_ALL = 0.02, 0.997  # reached by every token alone, only by all together
 HIDDEN, DOUBLE, LARGE = "logits of -inf", "float64", "entries up to 50"
@@ -169,6 +170,7 @@ def _cases(draw: Draw) -> list[Case]:
     return [
         case(PLAIN, ()),
         case(WARM, (batch,), cold),
+        case(COLD_SINGLE, (batch,), 0),
         case(COLD, (batch, 3), 0, logits=_clear(draw, (batch, 3, words), 0).double()),
         case(TOP_K, (batch,), hot, few),
         case(WIDE, (batch,), 1.0, words + draw.integer(2, 6)),
@@ -212,7 +214,13 @@ def _decided(row: Tensor, temperature: float | None, top_k: float | None, top_p:
     return limit is None or stay != int((TOGETHER(row, temperature, limit, top_p) > 0).sum())
 
 
-# --- recognised by one case -------------------------------------------------------------------------------------------
+# --- a part; what is recognised by one case ---------------------------------------------------------------------------
+
+
+def _cold(weight: float) -> Part:
+    """Temperature 0 in both dtypes: the smallest numbers of float64 are zero in float32."""
+    single, double = parts.values("", weight, COLD_SINGLE), parts.float64(COLD, COLD_SINGLE, weight)
+    return Part("temperature 0: all on the largest", weight, lambda s: single.judge(s) or double.judge(s))
 
 
 def _only(*names: str) -> Callable[[Session], bool]:
@@ -239,7 +247,7 @@ EXERCISE = Exercise(
         parts.shape(PLAIN),
         parts.values("a softmax of the logits", 0.5, PLAIN),
         parts.values("divides the logits by the temperature", 1, WARM),
-        replace(parts.float64(COLD, COLD), name="temperature 0: all on the largest"),
+        _cold(1),
         parts.values("top-k: only the most probable stay", 2, TOP_K, WIDE),
         parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
         parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL),
@@ -257,7 +265,16 @@ EXERCISE = Exercise(
                 "Print the result for temperature 0. Which numbers are in it?",
                 "You can't divide by 0. Which distribution do lower and lower temperatures come close to?",
             ),
-            recognise=_only(COLD),
+            recognise=_only(COLD, COLD_SINGLE),
+        ),
+        Mistake(
+            "divides-by-nearly-zero",
+            "at temperature 0 the logits are divided by a number so small that float32 can't hold it.",
+            (
+                "Print the result for temperature 0, once with float32 logits and once with `logits.double()`.",
+                "Which is the smallest positive number of float32? `torch.finfo` knows. Is a division needed at all?",
+            ),
+            recognise=_only(COLD_SINGLE),
         ),
         Mistake(
             "temperature-multiplied",

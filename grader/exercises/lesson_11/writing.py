@@ -33,7 +33,8 @@ Write = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Run:
-    """A model, a prompt and how the next tokens are drawn. `exact`: only one text can come out."""
+    """A model, a prompt and how the next tokens are drawn. `drawn`: how many numbers came out of the generator before.
+    `exact`: only one text can come out."""
 
     name: str
     table: Tensor
@@ -42,6 +43,7 @@ class Run:
     max_length: int = 64
     training: bool = False
     seed: int = 5
+    drawn: int = 0
     sampling: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -166,7 +168,7 @@ def observed(session: Session, name: str) -> Seen | Finding:
 def call(session: Session, run: Run, target: str, torch_seed: int = 11) -> Outcome:
     """The outcome of a student's function in one run, on a fresh model under "@writer"."""
     session.ask(Request("build", handle="writer", args=(Given("writer", run.data),)))
-    generator = Given("generator", {"seed": run.seed})
+    generator = Given("generator", {"seed": run.seed, "drawn": run.drawn})
     args = (Given("built", {"handle": "writer"}), run.prompt, run.new_tokens, generator)
     return session.ask(Request("call", target, args, keywords=dict(run.sampling), seed=torch_seed))
 
@@ -292,7 +294,7 @@ def leaves_prompt(weight: float) -> Part:
 
 def again(session: Session, run: Run, torch_seed: int) -> Tensor | None:
     """The text of a run once more, with another state of torch's own generator."""
-    seen = session.once(("again", run.seed, torch_seed), lambda: observe(session, run, torch_seed))
+    seen = session.once(("again", run.seed, run.drawn, torch_seed), lambda: observe(session, run, torch_seed))
     return seen.text if isinstance(seen, Seen) and isinstance(seen.text, Tensor) else None
 
 
@@ -301,19 +303,27 @@ def draws_by_generator(weight: float) -> Part:
 
     def judge(session: Session) -> Finding | None:
         finding = misshapen(session, DRAWN)
-        if finding is not None:
-            return finding
-        run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
-        assert first is not None
-        same, other = again(session, run, 12), again(session, replace(run, seed=run.seed + 1), 11)
-        if same is None or not torch.equal(first, same):
-            message = "Two generators with one seed gave different texts: not all draws come from `generator`."
-            return Finding("generator-not-used", message)
-        if other is not None and torch.equal(first, other):
-            return Finding("generator-not-used", "Generators with different seeds gave the same texts.")
-        return None
+        message = _not_by_generator(session) if finding is None else None
+        return Finding("generator-not-used", message) if message else finding
 
     return Part("draws with the generator", weight, judge)
+
+
+def _not_by_generator(session: Session) -> str | None:
+    """In words, why the draws don't come from the generator, or not from it alone."""
+    run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
+    assert first is not None
+    same, other, used = (
+        again(session, replace(run, **how), torch_seed)  # type: ignore[arg-type]
+        for how, torch_seed in (({}, 12), ({"seed": run.seed + 1}, 11), ({"drawn": 7}, 11))
+    )
+    if same is None or not torch.equal(first, same):
+        return "Two generators with one seed gave different texts: not all draws come from `generator`."
+    if other is not None and torch.equal(first, other):
+        return "Generators with different seeds gave the same texts."
+    if used is not None and torch.equal(first, used):
+        return "A generator that had been drawn from gave the texts of a fresh one: only its seed is used."
+    return None
 
 
 def draws_by_chance(weight: float) -> Part:
@@ -419,11 +429,9 @@ def _one_for_all(session: Session) -> bool:
 
 def _own_seed(session: Session) -> bool:
     """Whether the draws don't follow the generator."""
-    run, first = drawn_runs(session)[DRAWN], ids(session, DRAWN)
-    if first is None or wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
+    if wrong(session, SURE) is not None or misshapen(session, DRAWN) is not None:
         return False
-    same, other = again(session, run, 12), again(session, replace(run, seed=run.seed + 1), 11)
-    return same is None or not torch.equal(first, same) or (other is not None and torch.equal(first, other))
+    return _not_by_generator(session) is not None
 
 
 def _not_sampled(session: Session) -> bool:
@@ -493,7 +501,7 @@ DRAWS = (
     ),
     Mistake(
         "generator-ignored",
-        "the draws don't come from `generator`: the same seed gives other texts, or another seed the same.",
+        "the draws don't come from `generator`: the same seed gives other texts, or another seed or state the same.",
         (
             "Call it twice with `torch.Generator().manual_seed(1)`. Are the two texts equal?",
             "`torch.multinomial` takes a generator. Does yours get one, and is it the one that was handed in?",

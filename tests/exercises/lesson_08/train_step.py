@@ -682,6 +682,20 @@ def train_step(model, optimizer, src, trg, pad_idx):
     return loss.item()
 
 
+# %% wrong optimizer-not-used: an optimiser of its own, of torch's
+def train_step(model, optimizer, src, trg, pad_idx):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+    loss = sequence_loss(model(src, given), wanted, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
 # %% wrong target-not-shifted: all of the target is given, and the first logits are left out
 def train_step(model, optimizer, src, trg, pad_idx):
     mode = model.training

@@ -75,6 +75,37 @@ class GPTBlock(nn.Module):
         return x
 
 
+# %% right: the cache by its name only
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, *, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), True, cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% right: with a cache it returns a pair
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), True, cache))
+        x = x + self.dropout(self.feed_forward(self.norm2(x)))
+        return x if cache is None else (x, cache)
+
+
 # %% wrong post-norm-instead: both
 class GPTBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
@@ -714,3 +745,33 @@ class GPTBlock(nn.Module):
     def forward(self, x, cache=None):
         x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache))
         x = x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong cache-not-handed-on: forgotten
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong cache-not-handed-on: an empty one is taken for none
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=True, cache=cache or None))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))

@@ -476,6 +476,22 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
+# %% wrong generator-ignored: made again from its seed
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    fresh = torch.Generator().manual_seed(generator.initial_seed())
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(p, 1, generator=fresh)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
 # %% wrong -: gradients recorded
 def generate(model, prompt, new_tokens, generator, **sampling):
     was = model.training

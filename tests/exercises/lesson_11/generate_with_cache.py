@@ -483,6 +483,22 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
+# %% wrong generator-ignored: made again from its seed
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    generator.manual_seed(generator.initial_seed())
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
 # %% wrong -: other draws than generate's
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     was = model.training

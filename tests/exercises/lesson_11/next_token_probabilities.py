@@ -232,6 +232,34 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     return torch.zeros_like(p).scatter(-1, order, p)
 
 
+# %% wrong divides-by-nearly-zero: at least 1e-300
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    p, order = (logits / max(temperature, 1e-300)).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong divides-by-nearly-zero: the smallest number of float64 in place of zero
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        temperature = torch.finfo(torch.float64).tiny
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        before = p.cumsum(-1) - p
+        p = p * (before < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
 # %% wrong top-k-above-vocabulary: topk
 def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature == 0:
