@@ -33,7 +33,7 @@ def group_number(name: str) -> int:
             f"its teachers (`usermod -aG {name} USER`)."
         ) from None
     if os.geteuid() != 0 and group.gr_gid not in (os.getegid(), *os.getgroups()):
-        user = _owner(os.geteuid())
+        user = user_name(os.geteuid())
         raise CourseError(
             f"--group {name}: {user} isn't in this group, or wasn't at the time of logging in. An administrator adds "
             f"them (`usermod -aG {name} {user}`); then log in again."
