@@ -164,8 +164,8 @@ def grade_one(path: Path, settings: Settings) -> One:
     elif path.is_dir():
         raise CourseError(f"{path} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
-        name = _lesson_in(path, lessons, settings.limits)
-    instructor = code_of(lessons[name].read_bytes())
+        name = _lesson_in(path, lessons, settings)
+    instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
     chosen = _hand_in(path, name, instructor, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
     try:
@@ -177,13 +177,16 @@ def grade_one(path: Path, settings: Settings) -> One:
     return One(name, result.with_remarks(chosen.remarks).worth(points), points)
 
 
-def _lesson_in(path: Path, lessons: Mapping[str, Path], limits: Limits) -> str:
+def _lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
     """The lesson of which the notebook holds the most exercises."""
     try:
-        data = _readable(path, limits)
+        data = _readable(path, settings.limits)
     except Unreadable as error:
         raise CommandFailed(f"{path}: {error}") from None
-    found = {name: answers_in(data, lesson_of(code_of(one.read_bytes())), limits) for name, one in lessons.items()}
+    found = {}
+    for name, one in lessons.items():
+        instructor = code_of(one.read_bytes(), settings.solutions, name)
+        found[name] = answers_in(data, lesson_of(instructor), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
         raise CommandFailed(f"{path}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.teachers import _teachers_packages
+from grader.cli.teachers import teachers_packages
 from grader.errors import CommandFailed, CourseError
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
@@ -52,7 +52,7 @@ def grade(
     NOTEBOOK may be a folder that somebody handed in; then say which lesson it is. Exit code 1 if the notebook can't be
     read or the judge failed at an exercise, 2 if nothing was graded.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.atomic import write_atomically
         from grader.classroom.files import read_secret
         from grader.classroom.single import Settings, grade_one, limits_of

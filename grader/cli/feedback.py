@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.teachers import FOLDER, _teachers_packages
+from grader.cli.teachers import FOLDER, teachers_packages
 
 
 @click.command()
@@ -32,7 +32,7 @@ def feedback(
     release_feedback` looks for them. --zip packs the pages of all, or of each STUDENT named; exit code 1 if
     something is odd, or if it isn't known by which name the platform knows somebody: the list says so.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.batch.run import locked
         from grader.classroom import feedback_zip
         from grader.classroom.class_directory import ClassDirectory
