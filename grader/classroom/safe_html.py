@@ -113,7 +113,9 @@ def _mathml(tex: str, display: str) -> str:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """What is left of an attribute's value; None takes the attribute away."""
-    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": FIRST}.get(name, GAP if tag == "mspace" else None)
+    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": FIRST}.get(
+        name, GAP if tag == "mspace" else None
+    )
     return value if allowed is None or allowed.match(value) else None
 
 
