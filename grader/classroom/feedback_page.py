@@ -29,7 +29,7 @@ from grader.markup import inline
 from grader.report.words import NOT_JUDGED, first_fix, unwritten
 
 VERSION = 1  # of the page's form: a page of another one is made anew
-MOST = 200_000  # characters of cells on a page; the longest lesson's take 140,000
+MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
 LEFT_OUT = Markup(
     "<p>A cell is left out here: the page would be too long. It is in the notebook that you handed in.</p>"
 )

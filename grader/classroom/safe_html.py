@@ -28,6 +28,9 @@ MATH = {"math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "msup", "msub
 MATH |= {"mover", "munder", "munderover", "mtable", "mtr", "mtd", "mstyle", "mmultiscripts", "mprescripts", "none"}
 MATH_ATTRIBUTES = {"accent", "columnalign", "display", "displaystyle", "fence", "form", "largeop", "linethickness"}
 MATH_ATTRIBUTES |= {"mathvariant", "movablelimits", "scriptlevel", "separator", "stretchy"}
+# A long formula is scrolled on a telephone, so the keyboard has to get there.
+MORE = {"mspace": {"width"}, "math": MATH_ATTRIBUTES | {"tabindex"}}
+FIRST = re.compile("0$")
 GAP = re.compile(r"-?0\.\d+em$|[0-3](\.\d+)?em$")
 MOST_TEX = 2_000
 # Which tokens of Python get a class of their own, and which: a page has a colour for each.
@@ -62,9 +65,7 @@ def page_markdown(source: str) -> str:
     >>> page_markdown("# Sum of $x_1$").startswith("<h3>Sum of <math")
     True
     """
-    return _rendered(
-        source, _PageRenderer, TAGS | MATH, ATTRIBUTES | dict.fromkeys(MATH, MATH_ATTRIBUTES) | {"mspace": {"width"}}
-    )
+    return _rendered(source, _PageRenderer, TAGS | MATH, ATTRIBUTES | dict.fromkeys(MATH, MATH_ATTRIBUTES) | MORE)
 
 
 def _rendered(source: str, renderer: type[IPythonRenderer], tags: set[str], attributes: dict[str, set[str]]) -> str:
@@ -103,15 +104,18 @@ def _mathml(tex: str, display: str) -> str:
     """A formula as MathML; one that isn't understood stays as it was written. Nothing in it is taken for a tag."""
     try:
         if len(tex) <= MOST_TEX:
-            return str(convert(tex.replace("<", r"\lt ").replace(">", r"\gt "), display=display))
-    except (Exception, RecursionError):  # whatever a student wrote between two dollar signs
+            made = str(convert(tex.replace("<", r"\lt ").replace(">", r"\gt "), display=display))
+            return made.replace("<math ", '<math tabindex="0" ', 1) if display == "block" else made
+    except Exception:  # whatever a student wrote between two dollar signs
         pass
     return f"<code>{escape(tex)}</code>"
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """What is left of an attribute's value; None takes the attribute away."""
-    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS}.get(name, GAP if tag == "mspace" else None)
+    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": FIRST}.get(
+        name, GAP if tag == "mspace" else None
+    )
     return value if allowed is None or allowed.match(value) else None
 
 
