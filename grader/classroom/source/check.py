@@ -14,7 +14,7 @@ from nbgrader.nbgraderformat import ValidationError
 from nbgrader.nbgraderformat.common import SchemaMismatchError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
-from grader.classroom.class_directory import ClassDirectory, code_of
+from grader.classroom.class_directory import code_of, limits_of, secret_of
 from grader.classroom.rebuild import CHECK
 from grader.classroom.source.needs import undefined
 from grader.classroom.source.notebook import (
@@ -27,7 +27,9 @@ from grader.classroom.source.notebook import (
     nbgrader_of,
     role_of,
 )
+from grader.errors import CourseError
 from grader.judge.judge import Judge
+from grader.judge.sandbox import SandboxUnavailable
 from grader.lesson_names import NUMBER
 from grader.spec.exercise import Exercise
 from grader.subject.cells import compile_cell
@@ -103,12 +105,12 @@ def source_of(layout: Any) -> Path:
     return Path(layout.format_path(layout.source_directory, ".", ".")).resolve()
 
 
-def check(layout: Any, known: Mapping[str, Exercise], run: bool = False) -> Checked:
-    """Check every lesson of a course; `run`: judge the course's own solutions too."""
+def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None, only: str = "") -> Checked:
+    """Check the lessons of a course, or `only` one of them; a `judge` judges the course's own solutions too."""
     folder = source_of(layout)
     problems: list[Problem] = []
     lessons: list[Lesson] = []
-    for place in sorted(path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")):
+    for place in sorted(path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith(".")):
         wrong = list(_names(place))
         problems += wrong
         try:
@@ -126,8 +128,8 @@ def check(layout: Any, known: Mapping[str, Exercise], run: bool = False) -> Chec
         _needs(lesson, known)
         _prose(lesson, left_out)
         _released(lesson, layout)
-        if run and not any(not one.note for one in lesson.found):
-            _judged(lesson, Path(layout.root))
+        if judge is not None and all(one.note for one in lesson.found):
+            _judged(lesson, judge)
         problems += lesson.found
     worth = {lesson.name: dict(checked_exercises(lesson.notebook)) for lesson in lessons}
     return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
@@ -323,12 +325,20 @@ def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
     return {one["grade_id"]: float(one.get("points") or 0) for one in own if one.get("grade") or one.get("task")}
 
 
-def _judged(lesson: Lesson, root: Path) -> None:
+def judge_of(layout: Any) -> Judge:
+    """A judge with the course's limits; `CourseError` where none can start."""
+    config = layout.config
+    unsafe = bool(config.JudgingExporter.get("unsafe_no_sandbox", False))
+    try:
+        return Judge(secret_of(Path(layout.root), config), limits_of(config), unsafe)
+    except SandboxUnavailable as error:
+        raise CourseError(str(error)) from None
+
+
+def _judged(lesson: Lesson, judge: Judge) -> None:
     """The course's own solutions earn full marks, and a teacher's own tests pass."""
-    settings = ClassDirectory(root, lesson.name).settings()
     data = lesson.path.read_bytes()
-    with Judge(settings.secret, settings.limits, settings.unsafe) as judge:
-        result = judge.grade(data, code_of(data), "the course's own solutions")
+    result = judge.grade(data, code_of(data), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
     for one in result.exercises:
         if not one.passed:
