@@ -89,6 +89,14 @@ def secret_of(root: Path, config: Config) -> bytes:
     return read_secret(root, _secret_file(config))
 
 
+def limits_of(config: Config) -> Limits:
+    """What a submission of the course may use."""
+    try:
+        return Limits(**config.JudgingExporter.get("limits", {}))
+    except TypeError as error:
+        raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
+
+
 def _secret_file(config: Config) -> str:
     return str(config.JudgingExporter.get("secret_file", "judge_secret"))
 
@@ -135,10 +143,7 @@ class ClassDirectory:
 
     def limits(self) -> Limits:
         """What a submission may use."""
-        try:
-            return Limits(**self.config.JudgingExporter.get("limits", {}))
-        except TypeError as error:
-            raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
+        return limits_of(self.config)
 
     def instructor(self) -> bytes:
         """The instructor's notebook."""

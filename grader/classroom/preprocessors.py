@@ -4,10 +4,15 @@ course can name them in `GenerateAssignment.preprocessors`.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearOutput, ClearSolutions, NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_locked, is_task
 from traitlets import Unicode
+
+from grader.classroom.source.notebook import BrokenNotebook, checked_exercises, load
 
 Resources = dict[str, object]
 INDEPENDENT = ("example", "given", "draw", "train")
@@ -66,6 +71,24 @@ class AllowErrors(NbGraderPreprocessor):
         if _role(cell) in MAY_FAIL:
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "raises-exception"})
         return cell, resources
+
+
+class TellCourse(NbGraderPreprocessor):
+    """Writes into a notebook which exercises the course has, and what they are worth: a teacher may have changed both.
+    A course in which a notebook can't be read says nothing.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Note the exercises of all lessons in the notebook's metadata."""
+        course = CourseDirectory(config=self.config)
+        notebooks = Path(course.format_path(course.source_directory, ".", ".")).glob("[!.]*/*.ipynb")
+        try:
+            exercises = {name: points for path in sorted(notebooks) for name, points in checked_exercises(load(path))}
+        except BrokenNotebook as error:
+            self.log.warning("%s", error.message)
+        else:
+            nb.metadata["course"] = {"exercises": exercises}
+        return nb, resources
 
 
 class HideFromStudents(NbGraderPreprocessor):

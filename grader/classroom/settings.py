@@ -25,6 +25,7 @@ GENERATE = [
     f"{HERE}.preprocessors.ClearCourseSolutions",  # knows the stub of a quiz
     f"{HERE}.preprocessors.ClearStudentOutput",  # worked examples keep their outputs
     f"{HERE}.preprocessors.AllowErrors",
+    f"{HERE}.preprocessors.TellCourse",  # check() and the table of progress go by it
     f"{NBGRADER}.CheckCellMetadata",
     f"{NBGRADER}.ComputeChecksums",
     f"{NBGRADER}.SaveCells",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,20 +15,23 @@ LESSON = click.argument("lesson")
 
 @course.command()
 @FOLDER
+@click.argument("lesson", metavar="[LESSON]", default="")
 @click.option("--run", is_flag=True, help="Judge the course's own solutions too: they have to earn full marks.")
-def check(folder: Path, run: bool) -> None:
-    """Say what in DIR/source doesn't fit together.
+def check(folder: Path, lesson: str, run: bool) -> None:
+    """Say what in DIR/source, or in one LESSON there, doesn't fit together.
 
     For example a cell that needs an exercise which is left out, a check without its exercise, points that don't agree,
     a broken notebook, two cells with one id, or a name that nbgrader refuses. Exit code 1 if there is anything; what is
     only to be read, such as a text that speaks of an exercise that is left out, is a note.
     """
     with teachers_packages():
-        from grader.classroom.class_directory import course_layout
-        from grader.classroom.source.check import check as checked_course
+        from grader.classroom.class_directory import ClassDirectory, course_layout
+        from grader.classroom.source import check as checking
         from grader.exercises.registry import exercises
 
-        found = checked_course(course_layout(folder), exercises(), run)
+        layout, only = course_layout(folder), ClassDirectory(folder, lesson).lesson if lesson else ""
+        with checking.judge_of(layout) if run else nullcontext() as judge:
+            found = checking.check(layout, exercises(), judge, only)
     for problem in found.problems:
         click.echo(f"{'note: ' if problem.note else ''}{problem}")
     worth = [points for lesson in found.lessons.values() for points in lesson.values()]

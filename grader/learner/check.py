@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from grader.errors import CourseError
 from grader.exercises.own import NotReleased, beside_notebook
 from grader.exercises.registry import exercises, files_for
-from grader.learner import progress
+from grader.learner import here, progress
 from grader.report import PartReport, Report
 from grader.report.html import as_html
 from grader.report.text import as_text
@@ -71,6 +71,7 @@ def check(
     counts nothing else. `practice` only shows the report: it records nothing and raises nothing.
     """
     report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1))))
+    report = replace(report, points=here.points().get(report.exercise, report.points))
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from filelock import FileLock
 
 from grader.atomic import write_atomically
+from grader.learner import here
 from grader.plain import made
 from grader.report import Report
 from grader.spec.exercise import Exercise
@@ -137,13 +138,19 @@ def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
 
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
-    """A row for every exercise of the course: lesson, exercise, state, points, tries."""
+    """A row for every exercise of the course, as this notebook knows it: lesson, exercise, state, points, tries."""
     if exercises is None:
         from grader.exercises.registry import exercises as registered
 
-        exercises = registered()
+        exercises = _of_course(registered())
     known = load() if known is None else known
     return [_row(exercise, known.get(exercise.name, Record())) for exercise in exercises.values()]
+
+
+def _of_course(registered: Mapping[str, Exercise]) -> dict[str, Exercise]:
+    """Without what a teacher has left out, and with the points that they give."""
+    points = here.course() or {name: exercise.points for name, exercise in registered.items()}
+    return {name: replace(one, points=points[name]) for name, one in registered.items() if name in points}
 
 
 def _row(exercise: Exercise, record: Record) -> list[str]:

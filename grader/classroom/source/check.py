@@ -14,7 +14,7 @@ from nbgrader.nbgraderformat import ValidationError
 from nbgrader.nbgraderformat.common import SchemaMismatchError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
-from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.class_directory import code_of, limits_of, secret_of
 from grader.classroom.rebuild import CHECK
 from grader.classroom.source.needs import undefined
 from grader.classroom.source.notebook import (
@@ -27,7 +27,11 @@ from grader.classroom.source.notebook import (
     nbgrader_of,
     role_of,
 )
+from grader.errors import CourseError
+from grader.exercises.own import file_of, text_in
+from grader.exercises.registry import exercises
 from grader.judge.judge import Judge
+from grader.judge.sandbox import SandboxUnavailable
 from grader.lesson_names import NUMBER
 from grader.spec.exercise import Exercise
 from grader.subject.cells import compile_cell
@@ -103,12 +107,12 @@ def source_of(layout: Any) -> Path:
     return Path(layout.format_path(layout.source_directory, ".", ".")).resolve()
 
 
-def check(layout: Any, known: Mapping[str, Exercise], run: bool = False) -> Checked:
-    """Check every lesson of a course; `run`: judge the course's own solutions too."""
-    folder = source_of(layout)
+def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None, only: str = "") -> Checked:
+    """Check the lessons of a course, or `only` one of them; a `judge` judges the course's own solutions too."""
+    folder, root = source_of(layout), Path(layout.root)
     problems: list[Problem] = []
     lessons: list[Lesson] = []
-    for place in sorted(path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")):
+    for place in sorted(path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith(".")):
         wrong = list(_names(place))
         problems += wrong
         try:
@@ -122,12 +126,12 @@ def check(layout: Any, known: Mapping[str, Exercise], run: bool = False) -> Chec
     for lesson in lessons:
         for rule in (_metadata, _regions, _syntax, _ids, _points):
             rule(lesson)
-        _exercises(lesson, known)
+        _exercises(lesson, known, root)
         _needs(lesson, known)
         _prose(lesson, left_out)
         _released(lesson, layout)
-        if run and not any(not one.note for one in lesson.found):
-            _judged(lesson, Path(layout.root))
+        if judge is not None and all(one.note for one in lesson.found):
+            _judged(lesson, judge, root)
         problems += lesson.found
     worth = {lesson.name: dict(checked_exercises(lesson.notebook)) for lesson in lessons}
     return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
@@ -224,7 +228,7 @@ def _ids(lesson: Lesson) -> None:
             lesson.add(place, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
 
 
-def _exercises(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
+def _exercises(lesson: Lesson, known: Mapping[str, Exercise], root: Path) -> None:
     """Every exercise has one answer and, behind it, one check, as nbgrader knows them."""
     places: dict[str, dict[str, list[int]]] = {}
     for place, cell in enumerate(lesson.cells):
@@ -233,8 +237,8 @@ def _exercises(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
     for name, found in places.items():
         answers, checks = found["solution"], found["check"]
         first = min(answers + checks)
-        if name not in known:
-            lesson.add(first, f"no exercise has the name {name!r}")
+        if name not in known and not _is_own(lesson, first, name, root):
+            lesson.add(first, f"no exercise has the name {name!r}, and there is no {file_of(name)}")
         elif not answers:
             lesson.add(first, f"a check of {name} without its exercise: remove the cell, or put the answer's back")
         elif not checks:
@@ -250,6 +254,16 @@ def _exercises(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
                 if not own.get(flag) or own.get("grade_id") != ids:
                     kind = "Autograded answer" if role == "solution" else "Autograder tests"
                     lesson.add(place, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
+
+
+def _is_own(lesson: Lesson, place: int, name: str, root: Path) -> bool:
+    """Whether an exercise is the teacher's own. A file of theirs that doesn't load is a problem of its cell."""
+    try:
+        text = text_in(root, name)
+        return text is not None and name in exercises(((name, text),))
+    except CourseError as error:
+        lesson.add(place, error.message)
+        return True
 
 
 def _needs(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
@@ -323,12 +337,20 @@ def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
     return {one["grade_id"]: float(one.get("points") or 0) for one in own if one.get("grade") or one.get("task")}
 
 
-def _judged(lesson: Lesson, root: Path) -> None:
+def judge_of(layout: Any) -> Judge:
+    """A judge with the course's limits; `CourseError` where none can start."""
+    config = layout.config
+    unsafe = bool(config.JudgingExporter.get("unsafe_no_sandbox", False))
+    try:
+        return Judge(secret_of(Path(layout.root), config), limits_of(config), unsafe)
+    except SandboxUnavailable as error:
+        raise CourseError(str(error)) from None
+
+
+def _judged(lesson: Lesson, judge: Judge, root: Path) -> None:
     """The course's own solutions earn full marks, and a teacher's own tests pass."""
-    settings = ClassDirectory(root, lesson.name).settings()
     data = lesson.path.read_bytes()
-    with Judge(settings.secret, settings.limits, settings.unsafe) as judge:
-        result = judge.grade(data, settings.instructor, "the course's own solutions")
+    result = judge.grade(data, code_of(data, root, lesson.name), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
     for one in result.exercises:
         if not one.passed:
