@@ -7,6 +7,7 @@ import keyword
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def write_skeleton(root: Path, name: str) -> list[str]:
             "CamelCase (RowSums), a quiz's begins with quiz_."
         )
     if is_taken(name):
-        raise CourseError(f"The course has an exercise {name} already. Give yours another name.")
+        raise CourseError(f"The course has its own {name}. Give yours another name.")
     kind = "module" if MODULE.fullmatch(name) else "quiz" if name.startswith("quiz_") else "function"
     fields = {"name": name, "shared": "", "lesson": '"own"'}
     files = {file_of(name): filled(kind, **fields), answers_of(name): filled(f"{kind}_samples", **fields)}
@@ -179,7 +180,7 @@ def _survivors(root: Path, exercise: Exercise, right: Submission, own: OwnFiles,
     except (ValueError, OSError) as error:
         raise CourseError(f"{EQUIVALENT}: {error}") from None
     derived = mutants.derive(exercise, _in_context(right))
-    results = mutants.run_all([mutants.replace(mutant, own=own) for mutant in derived], jobs)
+    results = mutants.run_all([replace(mutant, own=own) for mutant in derived], jobs)
     tell(mutants.table(results, listed))
     left = [*mutants.stale([exercise.name], results, listed, EQUIVALENT), *mutants.unsettled(results, listed)]
     for line in left:

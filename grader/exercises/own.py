@@ -14,7 +14,7 @@ from grader.errors import CourseError
 
 FOLDER = "exercises"
 PACKAGE = Path(__file__).parent
-# By name the text of each file. It goes along wherever the exercise is checked: to workers, into the sandbox's judge.
+# By name the text of each file. It goes along wherever the exercise is checked, to workers too.
 OwnFiles = tuple[tuple[str, str], ...]
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
 NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
@@ -25,6 +25,10 @@ class NotReleased(Exception):
     """Students don't have the check of this exercise."""
 
 
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and len(name) <= 100
+
+
 def file_of(name: str) -> str:
     """Where the file of an exercise lies in its course directory."""
     return f"{FOLDER}/{name}.py"
@@ -32,7 +36,7 @@ def file_of(name: str) -> str:
 
 def is_taken(name: str) -> bool:
     """Whether the course has an exercise of this name."""
-    return any(PACKAGE.glob(f"lesson_*/{name}.py"))
+    return _is_name(name) and any(PACKAGE.glob(f"lesson_*/{name}.py"))
 
 
 def refuse_taken(name: str, text: str) -> None:
@@ -43,9 +47,12 @@ def refuse_taken(name: str, text: str) -> None:
 
 
 def text_in(root: Path, name: str) -> str | None:
-    """The text of an exercise's file in the course directory `root`."""
+    """The text of an exercise's file in the course directory `root`, or beside a student's notebook; None without."""
     path = root / file_of(name)
-    return _read(path, name) if path.is_file() else None
+    try:
+        return path.read_text("utf-8") if _is_name(name) and path.is_file() else None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{file_of(name)}:1: it can't be read: {error}") from None
 
 
 def own_files(notebook: bytes, root: Path, shown: str) -> OwnFiles:
@@ -70,13 +77,6 @@ def own_files(notebook: bytes, root: Path, shown: str) -> OwnFiles:
     return tuple(found.items())
 
 
-def _read(path: Path, name: str) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{file_of(name)}:1: it can't be read: {error}") from None
-
-
 def _first_line(cell: dict[str, object]) -> str:
     source = cell["source"]
     text = "".join(source) if isinstance(source, list) else str(source)
@@ -92,9 +92,10 @@ def for_students(text: str) -> str:
 def beside_notebook(name: str, folder: Path) -> str | None:
     """The text of an exercise's file, for a notebook in `folder`: beside it, where students have it, or in the course
     directory around `source/LESSON/`. `NotReleased` where the teacher keeps it."""
-    places = [folder / file_of(name), folder.parents[1] / file_of(name)] if len(folder.parents) > 1 else []
-    path = next((place for place in places if place.is_file()), None) if name.isidentifier() else None
-    text = None if path is None else _read(path, name)
+    text = text_in(folder, name)
+    course = folder.parent.parent
+    if text is None and (course / "nbgrader_config.py").is_file():
+        text = text_in(course, name)
     if text == _KEPT_TEXT:
         raise NotReleased(NOT_RELEASED)
     return text

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from grader import check
+from grader.authoring import mutants
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.exercises.own import NOT_RELEASED
@@ -127,6 +128,8 @@ def test_specification_that_the_teacher_keeps(room, monkeypatch):
     assert "reference" not in (folder / SPECIFICATION).read_text()
     monkeypatch.chdir(folder)
     assert NOT_RELEASED in str(check(lambda x: x, "centred"))
+    for name in ("../exercises/centred", "x" * 5000, "*"):
+        assert "There is no exercise" in str(check(lambda x: x, name))
 
 
 # What is put in the place of what, the text whose line is told, and what is said.
@@ -169,7 +172,9 @@ def test_faulty_files_stop_every_command_with_a_sentence(room):
         room.grade()
 
 
-def test_wrong_samples_and_survivors_are_told(room):
+def test_wrong_samples_and_survivors_are_told(room, monkeypatch):
+    here = lambda derived, _jobs: [result for mutant in derived if (result := mutants.run(mutant)) is not None]
+    monkeypatch.setattr(mutants, "run_all", here)
     written(room)
     answers = room.root / "exercises" / "answers"
     (room.root / SPECIFICATION).write_text(
@@ -178,7 +183,7 @@ def test_wrong_samples_and_survivors_are_told(room):
     text = FILES["exercises/answers/centred.py"].replace("wrong -: the", "wrong mean-of-columns: the")
     (answers / "centred.py").write_text(text)
     (answers / "equivalent_mutants.toml").write_text('[centred]\n"gone → gone" = "it was right"\n')
-    done = grader(room.root, "course", "exercise", "attention", "centred", "--test", "--jobs", "1")
+    done = grader(room.root, "course", "exercise", "attention", "centred", "--test")
     assert done.exit_code == 1
     assert "wrong mean-of-columns: the mean of all numbers: it has no name, expected mean-of-columns" in done.output
     assert "no wrong answer that nobody listed" in done.output
