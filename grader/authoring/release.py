@@ -59,7 +59,8 @@ def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
             yield f"notebooks/{notebook.name}", notebook.read_bytes()
     else:
-        yield "grading.md", (root / "docs" / "grading.md").read_bytes()
+        for page in ("teaching.md", "grading.md"):
+            yield page, (root / "docs" / page).read_bytes()
 
 
 def _torch_cpu_index(root: Path) -> str:

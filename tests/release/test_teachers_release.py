@@ -47,7 +47,8 @@ def programs(unpacked) -> Path:
 def test_it_holds_the_wheel_and_what_installs_it(unpacked):
     names = {path.name for path in unpacked.iterdir() if path.name != ".venv"}
     (wheel,) = unpacked.glob("*.whl")
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock", "grading.md", wheel.name}
+    pages = {"README.md", "teaching.md", "grading.md"}
+    assert names == {*pages, "environment.yml", "LICENSE", "requirements.lock", wheel.name}
     assert "teacher" in wheel.name  # the student's wheel has the same version
     assert f"pip install './{wheel.name}[teacher]' -c requirements.lock" in (unpacked / "README.md").read_text()
     assert f"- ./{wheel.name}[teacher]" in (unpacked / "environment.yml").read_text()
