@@ -60,7 +60,7 @@ fuzz: $(STAMP)  ## the fuzz tests for longer, with other seeds
 release: $(STAMP)  ## the student's package, a zip in dist/; ARGS=--teacher makes the teacher's
 	$(BIN)/grader release $(ARGS)
 
-demo: $(STAMP)  ## a sample class of 24, graded in a temporary folder
+demo: $(STAMP)  ## the term of docs/teaching.md, in a temporary folder; ARGS="--keep FOLDER" keeps it
 	$(BIN)/python -m demo $(ARGS)
 
 lint: $(STAMP)

@@ -14,6 +14,7 @@ from typing import Any
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from grader.classroom.create import HALF_MADE, is_half_made
 from grader.classroom.files import TooLarge, UntrustedFolder, read_secret
 from grader.classroom.sharing import share
 from grader.errors import CourseError
@@ -75,6 +76,8 @@ def course_layout(root: Path) -> Any:
         raise CourseError(
             f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
         )
+    if is_half_made(root):
+        raise CourseError(HALF_MADE.format(root))
     if not (root / f"{CONFIG}.py").is_file():
         raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
     config = _config(root.resolve())
@@ -147,7 +150,13 @@ class ClassDirectory:
 
     def instructor(self) -> bytes:
         """The instructor's notebook."""
-        return (self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb").read_bytes()
+        path = self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb"
+        data = path.read_bytes()
+        try:
+            json.loads(data)["cells"]
+        except (ValueError, KeyError, TypeError):
+            raise CourseError(f"{path} is not a whole notebook. Put the instructor's notebook there again.") from None
+        return data
 
     def submission(self, student: str) -> Submission:
         """Where one student's work lies, or would."""

@@ -13,6 +13,10 @@ from grader.classroom.source.base import Base
 from grader.errors import CourseError
 
 SECRET = "judge_secret"
+HALF_MADE = (
+    "{0} holds a course that was not made to its end: nbgrader_config.py is missing. Look for files of yours in it, "
+    "remove the folder, and make it again: grader course create {0}"
+)
 CONFIG = '''"""nbgrader's settings for this course. `configure` plugs in the judge; your own settings go below it."""
 
 from pathlib import Path
@@ -36,6 +40,8 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     course_id = course_id or folder.resolve().name
     if not re.fullmatch(r"[\w.-]+", course_id):
         raise CourseError(f"{course_id!r} can't be a course's id: letters, digits, '_', '.' and '-' only (--id).")
+    if is_half_made(folder):
+        raise CourseError(HALF_MADE.format(folder))
     if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is not empty. A course directory is made in an empty folder or a new one.")
     number = group_number(group) if group else None
@@ -60,8 +66,14 @@ def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str
         base.keep(notebook.stem, notebook.read_bytes())
     base.save()
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
-    (folder / "nbgrader_config.py").write_text(CONFIG.format(course_id=course_id, exchange=line))
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")
+    # Last: a folder without it is no course yet.
+    (folder / "nbgrader_config.py").write_text(CONFIG.format(course_id=course_id, exchange=line))
+
+
+def is_half_made(folder: Path) -> bool:
+    """Whether the making of a course there was cut off."""
+    return (folder / SECRET).is_file() and not (folder / "nbgrader_config.py").exists()
 
 
 def _write_secret(path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
@@ -89,6 +89,7 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
     place |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
     people, problems = [], []
+    lines: defaultdict[str, list[str]] = defaultdict(list)
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row) or (platform == "Canvas" and _is_no_person(row, place)):
             continue
@@ -96,7 +97,8 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
-    _require(path, problems, people)
+        lines[person.id].append(str(number))
+    _require(path, problems, lines)
     return people
 
 
@@ -142,12 +144,14 @@ def _problem(person: Person) -> str:
     return ""
 
 
-def _require(path: Path, problems: list[str], people: Sequence[Person]) -> None:
-    twice = [one for one, count in Counter(person.id for person in people).items() if count > 1]
-    problems += [f"{one!r} is there twice; each id may be there once" for one in twice]
+def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]) -> None:
+    """`lines` has the lines by id."""
+    for who, own in lines.items():
+        if who and len(own) > 1:
+            problems.append(f"lines {' and '.join(own)}: {who!r} is there twice; each id may be there once")
     if problems:
         raise CourseError(f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(one)}" for one in problems))
-    if not people:
+    if not lines:
         raise CourseError(f"{path}: there is nobody in it.")
 
 

@@ -285,3 +285,25 @@ def test_without_a_roster_it_says_what_comes_first(tmp_path):
     done = CliRunner().invoke(main, ["collect", str(tmp_path / "course"), "0", str(SOLVED)])
     assert done.exit_code == 2
     assert "grader roster COURSE FILE.csv" in done.output
+
+
+def test_a_course_that_is_half_written_is_told_and_nothing_is_lost(course, tmp_path):
+    path = zipped(tmp_path, {f"{MOODLE}/{LESSON}.ipynb": book("a")})
+
+    def said() -> str:
+        done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path)])
+        assert done.exit_code == 2, done.output
+        return done.output
+
+    source = course.root / "source" / LESSON / f"{LESSON}.ipynb"
+    whole = source.read_bytes()
+    source.write_bytes(whole[: len(whole) // 2])
+    assert said() == f"{source} is not a whole notebook. Put the instructor's notebook there again.\n"
+    source.write_bytes(whole)
+    settings = (course.root / "nbgrader_config.py").read_text()
+    (course.root / "nbgrader_config.py").unlink()
+    assert "a course that was not made to its end: nbgrader_config.py is missing" in said()
+    with pytest.raises(CourseError, match="was not made to its end"):
+        create(course.root, SOLVED.parent)
+    (course.root / "nbgrader_config.py").write_text(settings)
+    assert collect(ClassDirectory(course.root, LESSON), [path]).taken == ["ann"]

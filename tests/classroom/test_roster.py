@@ -60,7 +60,7 @@ def test_headings_in_another_language(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,first_name\nann,A\nbo,B\nann,C\n", "'ann' is there twice"),
+        ("id,first_name\nann,A\nbo,B\nann,C\n", "lines 2 and 4: 'ann' is there twice"),
         ("id,first_name\n../x,A\n", r"line 2: '../x' can't be an id"),
         ("id,first_name\n,Ann\n", "line 2: no id for Ann"),
         ("id,first_name\n", "there is nobody in it"),
