@@ -1320,9 +1320,9 @@ def kept_for_backward(function, *args):
 
 
 trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()  # query, key and value, one head
-print(f"one matrix         {1024 * 1024 * 4:9,} bytes")
-print(f"naive keeps        {kept_for_backward(naive_attention, *trained):9,} bytes")
-print(f"the fused one keeps{kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
+print(f"one matrix          {1024 * 1024 * 4:9,} bytes")
+print(f"naive keeps         {kept_for_backward(naive_attention, *trained):9,} bytes")
+print(f"the fused one keeps {kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
 
 # %% role="try"
 # Try it: what do your chunks keep? The remedy is to compute them once more (torch.utils.checkpoint).
