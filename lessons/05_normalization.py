@@ -83,11 +83,12 @@ def deep(layer, depth=12, width=32):
     """Layers between an embedding of four words and a score for each of fifteen."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
-    layers = [part for _ in range(depth) for part in layer(width)]
-    words_in, scores_out = nn.Embedding(15, 8), nn.Linear(width, 15)
-    network = nn.Sequential(words_in, nn.Flatten(), *layers, scores_out)
-    torch.set_default_dtype(torch.float32)
-    return network
+    try:
+        layers = [part for _ in range(depth) for part in layer(width)]
+        words_in, scores_out = nn.Embedding(15, 8), nn.Linear(width, 15)
+        return nn.Sequential(words_in, nn.Flatten(), *layers, scores_out)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def learn(network, steps=150):
@@ -132,7 +133,10 @@ for gain in (0.7, 1.0, 1.4, 2.0):
         plain = (plain @ weight).relu()
         normalised = (F.layer_norm(normalised, (100,)) @ weight).relu()
         sizes.append(plain.square().mean().sqrt())
-    print(f"{gain:7.1f} {sizes[0]:9.2f} {sizes[4]:9.2g} {sizes[19]:10.1e} {normalised.square().mean().sqrt():14.2f}")
+    print(
+        f"{gain:7.1f} {sizes[0]:9.2f} {sizes[4]:9.2g} {sizes[19]:10.1e} "
+        f"{normalised.square().mean().sqrt():14.2f}"
+    )
 
 # %% [markdown]
 # With weights of 1.4 the size stays within a factor of three. At half that, almost nothing remains after twenty
@@ -243,7 +247,12 @@ print("one mean for each column", numbers.mean(dim=0))
 from grader.views import NormExplorer
 
 small_table = torch.tensor(
-    [[2.0, 1.0, 4.0, 3.0, 5.0], [6.0, 9.0, 8.0, 5.0, 5.0], [0.0, 3.0, 1.0, 0.0, 1.0], [-2.0, 4.0, 0.0, 2.0, 1.0]]
+    [
+        [2.0, 1.0, 4.0, 3.0, 5.0],
+        [6.0, 9.0, 8.0, 5.0, 5.0],
+        [0.0, 3.0, 1.0, 0.0, 1.0],
+        [-2.0, 4.0, 0.0, 2.0, 1.0],
+    ]
 )
 NormExplorer(small_table)
 
@@ -290,7 +299,8 @@ print("standard deviations of the rows", numbers.std(dim=-1, unbiased=False), se
 # Compare the line with the formula.
 
 # %%
-by_hand = (numbers - torch.mean(numbers, -1).view(-1, 1)) / (torch.std(numbers, -1, unbiased=False) + 1e-7).view(-1, 1)
+spread = torch.std(numbers, -1, unbiased=False)
+by_hand = (numbers - torch.mean(numbers, -1).view(-1, 1)) / (spread + 1e-7).view(-1, 1)
 print("the tutorial's line, rows", by_hand, sep="\n")
 
 # %%
@@ -315,7 +325,8 @@ print("a faint row, eps 1e-5:")
 print("  inside ", (faint - faint.mean()) / (sigma**2 + 1e-5).sqrt())
 print("  outside", (faint - faint.mean()) / (sigma + 1e-5))
 
-with_eps_1 = (row - torch.mean(row)) / (torch.std(row, unbiased=False) + 1.0)  # the tutorial's line, with ε = 1
+# The tutorial's line, with ε = 1.
+with_eps_1 = (row - torch.mean(row)) / (torch.std(row, unbiased=False) + 1.0)
 is_outside = torch.allclose(with_eps_1, centred / (variance.sqrt() + 1.0))
 compare_guess("05_which_slip", "ε is outside the root" if is_outside else "nowhere")
 
@@ -437,7 +448,8 @@ print("BatchNorm bias", batch_norm_module.bias.data, sep="\n")
 print("means of the columns", numbers.mean(dim=0), sep="\n")
 print("standard deviations of the columns", numbers.std(dim=0, unbiased=False), sep="\n")
 
-by_hand = (numbers - torch.mean(numbers, 0).view(1, -1)) / (torch.std(numbers, 0, unbiased=False) + 1e-7).view(1, -1)
+spread = torch.std(numbers, 0, unbiased=False)
+by_hand = (numbers - torch.mean(numbers, 0).view(1, -1)) / (spread + 1e-7).view(1, -1)
 print("the tutorial's line, columns", by_hand, sep="\n")
 
 # %% [markdown]
@@ -570,7 +582,9 @@ print("neither of the two ", token + standardise(turn(token)))
 
 
 # %% exercise="pre_norm_residual" role="solution"
-def pre_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+def pre_norm_residual(
+    x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]
+) -> Tensor:
     """A residual block with the norm in front of its sub-layer.
 
     x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
@@ -598,7 +612,9 @@ check(pre_norm_residual)
 
 
 # %% exercise="post_norm_residual" role="solution"
-def post_norm_residual(x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]) -> Tensor:
+def post_norm_residual(
+    x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]
+) -> Tensor:
     """A residual block with the norm after the addition, as in Vaswani et al. (2017).
 
     x: (..., E); sublayer and norm: functions from (..., E) to (..., E). Returns (..., E).
@@ -655,7 +671,11 @@ branches = {
     "ReLU and a bias": (torch.relu, 2**0.5, 1),
     "strong tanh": (torch.tanh, 4, 0),
 }
-lengths = {(name, pre): gradient_norms(48, pre, *kind) for name, kind in branches.items() for pre in (False, True)}
+lengths = {
+    (name, pre): gradient_norms(48, pre, *kind)
+    for name, kind in branches.items()
+    for pre in (False, True)
+}
 print("48 layers           first layer   middle    last")
 for (name, pre), found in lengths.items():
     print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
@@ -663,7 +683,11 @@ for (name, pre), found in lengths.items():
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), strict=True):
-    for name, shade, line in (("strong tanh", 0.05, "-"), ("ReLU", 0.55, "--"), ("ReLU and a bias", 0.85, "-.")):
+    for name, shade, line in (
+        ("strong tanh", 0.05, "-"),
+        ("ReLU", 0.55, "--"),
+        ("ReLU and a bias", 0.85, "-."),
+    ):
         axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
     axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
 panels[0].set_ylabel("length of the gradient")
@@ -689,10 +713,13 @@ plt.show()
 # %% role="train"
 for depth in (6, 12, 24, 48):
     runs = {
-        pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)] for pre in (False, True)
+        pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)]
+        for pre in (False, True)
     }
     post_norm, pre_norm = (sum(runs[pre]) / 8 for pre in (False, True))
-    print(f"{depth:2d} layers: gradient of the last one  post-norm {post_norm:.3f}  pre-norm {pre_norm:.3f}")
+    print(
+        f"{depth:2d} layers: gradient of the last one  post-norm {post_norm:.3f}  pre-norm {pre_norm:.3f}"
+    )
 
 growing = torch.Generator().manual_seed(0)
 h, spreads = torch.randn(128, 32, generator=growing), []
@@ -710,12 +737,14 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 # ### Does it train?
 #
 # Six of PyTorch's own layers (attention and a small network, with `norm_first` for pre-norm) learn to reverse a
-# sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30.
+# sequence of eight symbols. The step size is large on purpose. A guess costs ln 10 = 2.30. Each
+# run takes some seconds.
 
 
 # %%
 def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
-    """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until the full rate."""
+    """Train a stack on reversing eight symbols; returns the loss of every step. warm_up: steps until
+    the full rate."""
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(width, 2, 2 * width, dropout=0.0, batch_first=True, norm_first=pre)
     last = nn.LayerNorm(width) if pre else None
@@ -748,12 +777,18 @@ predict(
 
 # %% role="answer"
 attempts = {}
-for name, pre, warm_up in (("post-norm", False, 1), ("post-norm, warm-up", False, 60), ("pre-norm", True, 1)):
+for name, pre, warm_up in (
+    ("post-norm", False, 1),
+    ("post-norm, warm-up", False, 60),
+    ("pre-norm", True, 1),
+):
     attempts[name] = losses = learn_to_reverse(pre, warm_up)
     print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.0f}")
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
-for (name, losses), shade, line in zip(attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True):
+for (name, losses), shade, line in zip(
+    attempts.items(), (0.05, 0.55, 0.85), ("-", "--", "-."), strict=True
+):
     axes.plot(losses, line, color=plt.cm.cividis(shade), label=name)
 axes.set(xlabel="step", ylabel="loss", ylim=(0, 3.2))
 axes.legend()
@@ -817,7 +852,9 @@ predict(
 batch = torch.tensor([[1.0], [2.0], [3.0], [6.0], [8.0]])
 memory = nn.BatchNorm1d(1)
 output = memory(batch)
-print("mean", batch.mean(), " variance with N", batch.var(correction=0), " variance with N - 1", batch.var())
+print(
+    "mean", batch.mean(), " variance with N", batch.var(correction=0), " variance with N - 1", batch.var()
+)
 print("running_mean", memory.running_mean, " running_var", memory.running_var)
 print("output's variance with N", output.var(correction=0).detach().round(decimals=3))
 
@@ -844,7 +881,9 @@ for number in range(1, 33):
     memory(5 + 3 * torch.randn(8, 1, generator=population))
     if number in (1, 2, 4, 8, 16, 32):
         mean, spread = memory.running_mean.item(), memory.running_var.sqrt().item()
-        print(f"after batch {number:2d}: running mean {mean:5.2f}, root of running variance {spread:5.2f}")
+        print(
+            f"after batch {number:2d}: running mean {mean:5.2f}, root of running variance {spread:5.2f}"
+        )
 
 # %% [markdown]
 # Now the same two samples in both modes, and then one of them alone. In train mode the outputs are 1 and −1,

@@ -109,10 +109,17 @@ print("src", tuple(src.shape), " trg", tuple(trg.shape))
 print("row 0:", src[0, :7].tolist(), "...", trg[0, :7].tolist(), "...")
 
 word_embedding = nn.Embedding(10000, 512)
-print("word_embedding(src)", tuple(word_embedding(src).shape), " numbers in the table", word_embedding.weight.numel())
+print(
+    "word_embedding(src)",
+    tuple(word_embedding(src).shape),
+    " numbers in the table",
+    word_embedding.weight.numel(),
+)
 
 one_hot_numbers = src.numel() * 10000
-print("numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32")
+print(
+    "numbers in the one-hot of src", one_hot_numbers, f"= {one_hot_numbers * 4 / 1e6:.0f} MB in float32"
+)
 
 # %% [markdown]
 # From (B, T) to (B, T, E): that is all an embedding does to a shape. Each id is replaced by a row.
@@ -207,7 +214,12 @@ compare_guess("06_dog", "yes" if torch.allclose(biting, bitten, atol=1e-5) else 
 # %%
 order = [0, 4, 2, 3, 1]
 first, second = attend(embedded)
-print("tokens of sentence 1 in the order", order, "minus those of sentence 2:", (tokens[0][order] - tokens[1]).tolist())
+print(
+    "tokens of sentence 1 in the order",
+    order,
+    "minus those of sentence 2:",
+    (tokens[0][order] - tokens[1]).tolist(),
+)
 print(f"largest difference of their outputs: {(first[order] - second).abs().max():.3f}")
 
 # %% [markdown]
@@ -234,7 +246,11 @@ with torch.no_grad():
         difference = (layer(ten[:, shuffled], mask) - layer(ten, mask)[:, shuffled]).abs().max()
         print(f"{name:14}  largest difference {difference:.1f}")
         same[name] = bool(difference < 1e-4)
-told = {(True, True): "in both", (True, False): "only without the mask", (False, True): "only with the mask"}
+told = {
+    (True, True): "in both",
+    (True, False): "only without the mask",
+    (False, True): "only with the mask",
+}
 compare_guess("06_shuffled", told.get(tuple(same.values()), "in neither"))
 
 # %% [markdown]
@@ -282,7 +298,13 @@ lean = word_embedding(src) + position_embedding(torch.arange(L))
 print(f"without expand: largest difference {(out - lean).abs().max():.1f}")
 without, with_places = ((rows[0, 0] - rows[0, 3]).norm() for rows in (word_embedding(src), out))
 print(f"row 0, distance of the two 'the': {without:.0f} without positions, {with_places:.0f} with them")
-print("numbers looked up:", pos_embed.numel(), "with expand,", position_embedding(torch.arange(L)).numel(), "without")
+print(
+    "numbers looked up:",
+    pos_embed.numel(),
+    "with expand,",
+    position_embedding(torch.arange(L)).numel(),
+    "without",
+)
 
 # %% [markdown]
 # All sentences have the same positions. So one table of vectors, (T, E), is enough: broadcasting adds it to each
@@ -373,7 +395,8 @@ print("position 3:")
 for i in range(E // 2):
     angle = 3 / 10000 ** (2 * i / E)
     sine, cosine = math.sin(angle), math.cos(angle)
-    print(f"   columns {2 * i} and {2 * i + 1}: sin({angle:.3f}) = {sine:.3f}, cos({angle:.3f}) = {cosine:6.3f}")
+    columns = f"columns {2 * i} and {2 * i + 1}"
+    print(f"   {columns}: sin({angle:.3f}) = {sine:.3f}, cos({angle:.3f}) = {cosine:6.3f}")
 
 # %% role="draw"
 moments = torch.linspace(0, 40, 401)
@@ -381,7 +404,9 @@ figure, axes = plt.subplots(figsize=(8.4, 2.8), layout="constrained")
 shades = plt.get_cmap("cividis")
 for hand, style in zip(range(3), ("-", "--", ":"), strict=True):
     wave = torch.sin(moments / 10000 ** (2 * hand / 8))
-    axes.plot(moments, wave, style, color=shades(0.1 + 0.3 * hand), linewidth=2, label=f"column {2 * hand}")
+    axes.plot(
+        moments, wave, style, color=shades(0.1 + 0.3 * hand), linewidth=2, label=f"column {2 * hand}"
+    )
 axes.set(xlabel="position", ylabel="value", ylim=(-1.1, 1.1))
 figure.legend(loc="outside upper center", ncols=3)
 plt.show()
@@ -441,9 +466,11 @@ plt.show()
 
 # %% exercise="sinusoidal_encoding" role="solution"
 def sinusoidal_encoding(seq_len: int, d_model: int) -> Tensor:
-    """Sine in even, cosine in odd columns, each pair with its own frequency (Vaswani et al. 2017, section 3.5).
+    """Sine in even, cosine in odd columns, each pair with its own frequency
+    (Vaswani et al. 2017, section 3.5).
 
-    Returns (T, E) with T = seq_len and E = d_model; positions count from 0. Raises ValueError for an odd d_model.
+    Returns (T, E) with T = seq_len and E = d_model; positions count from 0. Raises ValueError for an
+    odd d_model.
     """
     ### BEGIN SOLUTION
     if d_model % 2 != 0:
@@ -477,7 +504,8 @@ print(sinusoidal_encoding(4, 8))
 # %%
 speeds = 10000 ** (-torch.arange(0, 64, 2, dtype=torch.float64) / 64)  # d_model = 64: 32 hands
 angles = torch.outer(torch.arange(200, dtype=torch.float64), speeds)
-hands = torch.cat([angles.sin(), angles.cos()], dim=1)  # the order of columns doesn't matter to a dot product
+# The order of the columns makes no difference to a dot product.
+hands = torch.cat([angles.sin(), angles.cos()], dim=1)
 
 torch.manual_seed(0)
 learnt = torch.randn(200, 64, dtype=torch.float64)
@@ -490,7 +518,11 @@ predict(
 # %% role="answer"
 print("distance  sinusoidal, from places 2, 50 and 150   random table, same places")
 for distance in (0, 1, 2, 5, 20, 25, 40):
-    rows = [f"{encoding[p] @ encoding[p + distance]:8.2f}" for encoding in (hands, learnt) for p in (2, 50, 150)]
+    rows = [
+        f"{encoding[p] @ encoding[p + distance]:8.2f}"
+        for encoding in (hands, learnt)
+        for p in (2, 50, 150)
+    ]
     print(f"{distance:5}     ", *rows[:3], "            ", *rows[3:])
 products = [hands[2] @ hands[2 + distance] for distance in range(41)]
 falls = all(further < nearer for nearer, further in itertools.pairwise(products))
@@ -677,7 +709,9 @@ for axes, (name, speed_shown) in zip(panels, (("fast", 0.5), ("slow", 0.05)), st
         axes.plot([0, tip[0]], [0, tip[1]], color=shades(0.9 * p / 5), linewidth=2)
         if speed_shown > 0.1 or p in (0, 5):
             axes.text(1.14 * tip[0], 1.14 * tip[1], str(p), ha="center", va="center")
-    axes.set(title=f"a {name} pair: ω = {speed_shown}", aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+    axes.set(
+        title=f"a {name} pair: ω = {speed_shown}", aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3)
+    )
 plt.show()
 
 # %% [markdown]
@@ -747,8 +781,8 @@ def apply_rope(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
 check(apply_rope)
 
 # %% role="try"
-# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they should be
-# equal.
+# Try it: scores of turned queries and keys, at two positions in a text. Only distances count, so they
+# should be equal.
 torch.manual_seed(0)
 my_query, my_key = torch.randn(4, 16), torch.randn(6, 16)
 for start in (0, 100):

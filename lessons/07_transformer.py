@@ -37,7 +37,9 @@
 #
 # **Time:** <!-- time -->. The plan: the one new part → tokens and masks (steps 1 to
 # 3) → embedding (4, 5) → attention (6 to 12) → the block (13, 14) → encoder (15) → decoder (16 to 18) → the
-# whole (19) → PyTorch's own → the first numbers → the full size → a quiz.
+# whole (19) → PyTorch's own → the first numbers → the full size → a quiz. That is enough for two sittings, with a
+# break after step 15. When you come back, click below what you have done and choose *Run → Run All Above Selected
+# Cell*.
 #
 # | letter | meaning | in the large example |
 # | --- | --- | --- |
@@ -147,9 +149,11 @@ print(f"share: {in_feed_forward / (in_attention + in_feed_forward):.2f}")
 
 # %% exercise="FeedForward" role="solution"
 class FeedForward(nn.Module):
-    """The same two layers for every token by itself: wider, ReLU, back again (Vaswani et al. 2017, section 3.3).
+    """The same two layers for every token by itself: wider, ReLU, back again
+    (Vaswani et al. 2017, section 3.3).
 
-    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff, d_model). forward: (..., E) to (..., E).
+    Has linear1, nn.Linear(d_model, d_ff), and linear2, nn.Linear(d_ff, d_model). forward: (..., E) to
+    (..., E).
     """
 
     def __init__(self, d_model: int, d_ff: int) -> None:
@@ -175,7 +179,9 @@ my_tokens = torch.randn(3, 4)
 my_changed = my_tokens.clone()
 my_changed[1] += 1
 with torch.no_grad():
-    print("largest change:", (my_feed_forward(my_changed) - my_feed_forward(my_tokens)).abs().amax(dim=-1))
+    print(
+        "largest change:", (my_feed_forward(my_changed) - my_feed_forward(my_tokens)).abs().amax(dim=-1)
+    )
 
 # %% [markdown]
 # ## The map
@@ -289,7 +295,10 @@ compare_guess("07_to_padding", int(wrongly_seen[0].sum()))
 # would do harm (lesson 04). A mask that covers both costs one `&`.
 
 # %% role="draw"
-panels = [(torch.ones(29, 29).tril(), "the tutorial's mask"), (trg_mask[0, 0], "future and padding hidden")]
+panels = [
+    (torch.ones(29, 29).tril(), "the tutorial's mask"),
+    (trg_mask[0, 0], "future and padding hidden"),
+]
 figure, row_of_axes = plt.subplots(1, 2, figsize=(7.4, 3.7), layout="constrained")
 for axes, (table, title) in zip(row_of_axes, panels, strict=True):
     axes.imshow(table, cmap="cividis", vmin=0, vmax=1)
@@ -365,7 +374,9 @@ shapes(128, 28, 512, query_rows=query_rows, key_rows=key_rows, value_rows=value_
 
 # %%
 show_step(7)
-query_heads, key_heads, value_heads = (rows.reshape(128, 28, 8, 64) for rows in (query_rows, key_rows, value_rows))
+query_heads, key_heads, value_heads = (
+    rows.reshape(128, 28, 8, 64) for rows in (query_rows, key_rows, value_rows)
+)
 shapes(128, 28, 8, 64, query_heads=query_heads, key_heads=key_heads, value_heads=value_heads)
 
 # %% [markdown]
@@ -433,7 +444,8 @@ drawn_scores = torch.einsum("bqhd,bkhd->bhqk", torch.randn(8, 28, 8, 64), torch.
 for root_of, width in (("E", 512), ("head_dim", 64)):
     shares = (drawn_scores / math.sqrt(width)).softmax(dim=-1)
     entropy, largest = -(shares * shares.log()).sum(-1).mean(), shares.amax(-1).mean()
-    print(f"divided by sqrt({root_of}) = {math.sqrt(width):4.1f}: entropy {entropy:.2f}, largest weight {largest:.2f}")
+    divisor = f"sqrt({root_of}) = {math.sqrt(width):4.1f}"
+    print(f"divided by {divisor}: entropy {entropy:.2f}, largest weight {largest:.2f}")
 print(f"all 28 keys alike: entropy {math.log(28):.2f}")
 
 # %% [markdown]
@@ -456,7 +468,9 @@ show_step(11)
 mixed = torch.einsum("bhqk,bkhd->bqhd", attention_weights, value_heads)
 by_hand = sum(attention_weights[0, 0, 2, k] * value_heads[0, k, 0] for k in range(5))
 shapes(128, 28, 8, 64, mixed=mixed)
-print(f"'bites' in head 0, summed by hand: largest difference {(mixed[0, 2, 0] - by_hand).abs().max():.3f}")
+print(
+    f"'bites' in head 0, summed by hand: largest difference {(mixed[0, 2, 0] - by_hand).abs().max():.3f}"
+)
 
 # %% [markdown]
 # ## Step 12 · Join the heads, project
@@ -506,7 +520,11 @@ print(f"largest difference from steps 6 to 12: {(in_one_output - attended).abs()
 
 # %%
 predict(
-    "07_zeros", "In training, which share of the result does the tutorial's line set to 0?", low=0, high=100, unit="%"
+    "07_zeros",
+    "In training, which share of the result does the tutorial's line set to 0?",
+    low=0,
+    high=100,
+    unit="%",
 )
 
 # %% role="answer"
@@ -519,7 +537,8 @@ with torch.no_grad():
 
 zeros = {whose: 100 * (result == 0).float().mean().item() for whose, result in of_each.items()}
 for whose, result in of_each.items():
-    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, spread of a token's numbers {result.std(dim=-1).mean():.2f}")
+    spread = result.std(dim=-1).mean()
+    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, spread of a token's numbers {spread:.2f}")
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
@@ -595,11 +614,12 @@ print(alike(block_output))
 
 # %% exercise="TransformerBlock" role="solution"
 class TransformerBlock(nn.Module):
-    """Attention, then the feed-forward layers, each followed by dropout, addition and LayerNorm (post-norm).
+    """Attention, then the feed-forward layers, each followed by dropout, addition and LayerNorm
+    (post-norm).
 
-    Has attention (MultiHeadAttention), norm1 and norm2 (nn.LayerNorm), feed_forward (FeedForward) and dropout
-    (nn.Dropout). forward takes value and key (B, Tk, E), query (B, Tq, E) and mask, bool, broadcastable to
-    (B, H, Tq, Tk), True = may attend, or None. It returns (B, Tq, E).
+    Has attention (MultiHeadAttention), norm1 and norm2 (nn.LayerNorm), feed_forward (FeedForward) and
+    dropout (nn.Dropout). forward takes value and key (B, Tk, E), query (B, Tq, E) and mask, bool,
+    broadcastable to (B, H, Tq, Tk), True = may attend, or None. It returns (B, Tq, E).
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -628,13 +648,17 @@ check(TransformerBlock)
 my_block = TransformerBlock(512, 8, 2048, dropout=0.1).eval()
 my_parts = (my_block.attention, my_block.norm1, my_block.norm2)
 my_parts += (my_block.feed_forward.linear1, my_block.feed_forward.linear2)
-for my_part, of_the_steps in zip(my_parts, (in_one, first_norm, second_norm, wider, back_again), strict=True):
+for my_part, of_the_steps in zip(
+    my_parts, (in_one, first_norm, second_norm, wider, back_again), strict=True
+):
     my_part.load_state_dict(of_the_steps.state_dict())
 with torch.no_grad():
     my_output = my_block(x, x, x, src_mask)
     shapes(128, 28, 512, my_output=my_output)
     print(f"largest difference from steps 6 to 14: {(my_output - block_output).abs().max():.4f}")
-    print(f"eval mode, called twice: difference {(my_block(x, x, x, src_mask) - my_output).abs().max():.1f}")
+    print(
+        f"eval mode, called twice: difference {(my_block(x, x, x, src_mask) - my_output).abs().max():.1f}"
+    )
     my_block.train()
     print(f"train mode: {(my_block(x, x, x, src_mask) - my_output).abs().max():.1f}")
 
@@ -722,9 +746,10 @@ compare_guess("07_listed_thrice", str(how_many(Three(nn.ModuleList([one_linear] 
 class Encoder(nn.Module):
     """Embedding plus position, dropout, then num_layers blocks, one after the other.
 
-    Has token_embedding and position_embedding (nn.Embedding), layers (nn.ModuleList of TransformerBlock) and dropout.
-    forward takes tokens, integer ids (B, T), and mask, bool, broadcastable to (B, H, T, T), or None; it returns
-    (B, T, E). Raises ValueError, naming both numbers, if T exceeds max_length.
+    Has token_embedding and position_embedding (nn.Embedding), layers
+    (nn.ModuleList of TransformerBlock) and dropout. forward takes tokens, integer ids (B, T), and mask,
+    bool, broadcastable to (B, H, T, T), or None; it returns (B, T, E). Raises ValueError, naming both
+    numbers, if T exceeds max_length.
     """
 
     def __init__(
@@ -742,7 +767,9 @@ class Encoder(nn.Module):
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_length, d_model)
-        self.layers = nn.ModuleList(TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            TransformerBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.dropout = nn.Dropout(dropout)
         ### END SOLUTION
 
@@ -775,6 +802,8 @@ except ValueError as error:
     print("ValueError:", error)
 
 # %% [markdown]
+# Your encoder is done, and half of the lesson: a good place for a break.
+#
 # ## Step 16 · The decoder block begins: the target looks at itself
 #
 # Why a second stack? The source is known as a whole: its words may look both ways, and it is read once, however many
@@ -882,11 +911,13 @@ plt.show()
 
 # %% exercise="DecoderBlock" role="solution"
 class DecoderBlock(nn.Module):
-    """Masked self-attention over the target, then a TransformerBlock whose query looks at the encoder's output.
+    """Masked self-attention over the target, then a TransformerBlock whose query looks at the encoder's
+    output.
 
-    Has attention (MultiHeadAttention), norm (nn.LayerNorm), block (TransformerBlock) and dropout (nn.Dropout). forward
-    takes x (B, Tq, E), memory (B, Tk, E), src_mask, broadcastable to (B, H, Tq, Tk), and trg_mask, broadcastable to
-    (B, H, Tq, Tq), bool, True = may attend, or None. It returns (B, Tq, E).
+    Has attention (MultiHeadAttention), norm (nn.LayerNorm), block (TransformerBlock) and dropout
+    (nn.Dropout). forward takes x (B, Tq, E), memory (B, Tk, E), src_mask, broadcastable to
+    (B, H, Tq, Tk), and trg_mask, broadcastable to (B, H, Tq, Tq), bool, True = may attend, or None. It
+    returns (B, Tq, E).
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -898,7 +929,9 @@ class DecoderBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
         ### END SOLUTION
 
-    def forward(self, x: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None
+    ) -> Tensor:
         ### BEGIN SOLUTION
         attended, _ = self.attention(x, x, x, trg_mask)
         query = self.norm(x + self.dropout(attended))
@@ -971,11 +1004,13 @@ with torch.no_grad():
 
 # %% exercise="Decoder" role="solution"
 class Decoder(nn.Module):
-    """As the encoder, with DecoderBlocks, and a last layer that gives every position a score for every word.
+    """As the encoder, with DecoderBlocks, and a last layer that gives every position a score for every
+    word.
 
-    Has token_embedding, position_embedding, layers (nn.ModuleList of DecoderBlock), dropout and fc_out, nn.Linear(
-    d_model, vocab_size). forward takes tokens, integer ids (B, T), memory (B, Tk, E), src_mask and trg_mask as
-    DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming both numbers, if T exceeds max_length.
+    Has token_embedding, position_embedding, layers (nn.ModuleList of DecoderBlock), dropout and fc_out,
+    nn.Linear(d_model, vocab_size). forward takes tokens, integer ids (B, T), memory (B, Tk, E),
+    src_mask and trg_mask as DecoderBlock; it returns logits (B, T, V). Raises ValueError, naming both
+    numbers, if T exceeds max_length.
     """
 
     def __init__(
@@ -993,12 +1028,16 @@ class Decoder(nn.Module):
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_length, d_model)
-        self.layers = nn.ModuleList(DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            DecoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.dropout = nn.Dropout(dropout)
         self.fc_out = nn.Linear(d_model, vocab_size)
         ### END SOLUTION
 
-    def forward(self, tokens: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None) -> Tensor:
+    def forward(
+        self, tokens: Tensor, memory: Tensor, src_mask: Tensor | None, trg_mask: Tensor | None
+    ) -> Tensor:
         ### BEGIN SOLUTION
         seq_len = tokens.shape[1]
         if seq_len > self.max_length:
@@ -1066,8 +1105,9 @@ show_step(19)
 class Transformer(nn.Module):
     """Encoder and decoder, with the masks made from the tokens (Vaswani et al. 2017).
 
-    Has encoder (Encoder) and decoder (Decoder). forward takes src, integer ids (B, Ts), and trg, integer ids (B, Tt);
-    it returns logits (B, Tt, trg_vocab_size). Hidden from everyone: padding; from the target: its future.
+    Has encoder (Encoder) and decoder (Decoder). forward takes src, integer ids (B, Ts), and trg,
+    integer ids (B, Tt); it returns logits (B, Tt, trg_vocab_size). Hidden from everyone: padding; from
+    the target: its future.
     """
 
     def __init__(
@@ -1105,7 +1145,9 @@ check(Transformer)
 
 # %% role="try"
 # Try it: the last row may depend on the last token of the target; no other row may.
-my_model = Transformer(50, 60, src_pad_idx=1, trg_pad_idx=2, d_model=24, num_layers=2, num_heads=3, d_ff=40).eval()
+my_model = Transformer(
+    50, 60, src_pad_idx=1, trg_pad_idx=2, d_model=24, num_layers=2, num_heads=3, d_ff=40
+).eval()
 my_src, my_trg = torch.randint(3, 50, (1, 6)), torch.randint(3, 60, (1, 5))
 my_changed = my_trg.clone()
 my_changed[0, -1] = 3 + (my_trg[0, -1] - 2) % 57
@@ -1145,7 +1187,8 @@ compare_guess("07_first_loss", round(my_losses.mean().item(), 1))
 # (what happens inside a function can't be watched), or raises an error.
 
 # %% role="try"
-# Try it: break something on purpose, for example the order of the arguments in DecoderBlock, and look again.
+# Try it: break something on purpose, for example the order of the arguments in DecoderBlock, and look
+# again.
 ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2))
 
 # %% [markdown]
@@ -1160,17 +1203,24 @@ ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2
 def attention_state(pytorch_attention: nn.MultiheadAttention) -> dict[str, Tensor]:
     """The parameters of PyTorch's attention under our names."""
     found_state = {}
-    for kind, stacked in (("weight", pytorch_attention.in_proj_weight), ("bias", pytorch_attention.in_proj_bias)):
+    for kind, stacked in (
+        ("weight", pytorch_attention.in_proj_weight),
+        ("bias", pytorch_attention.in_proj_bias),
+    ):
         q_part, k_part, v_part = stacked.detach().chunk(3)
         found_state |= {f"q_proj.{kind}": q_part, f"k_proj.{kind}": k_part, f"v_proj.{kind}": v_part}
-    return found_state | {f"out_proj.{key}": part for key, part in pytorch_attention.out_proj.state_dict().items()}
+    return found_state | {
+        f"out_proj.{key}": part for key, part in pytorch_attention.out_proj.state_dict().items()
+    }
 
 
 # %%
 their_layer = nn.TransformerEncoderLayer(48, 4, 96, dropout=0.0, batch_first=True)
-# In a new layer the norms' weights are ones, their biases and attention's zeros, which would hide mistakes.
+# In a new layer the norms' weights are ones, their biases and attention's zeros, which would hide
+# mistakes.
 their_drawn = [nn.init.normal_(their_own, std=0.3) for their_own in their_layer.parameters()]
-sample, sample_mask = torch.randn(3, 7, 48), (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
+sample = torch.randn(3, 7, 48)
+sample_mask = (torch.arange(7) < torch.tensor([[7], [5], [3]]))[:, None, None]
 
 our_attention = MultiHeadAttention(48, 4)
 copied = our_attention.load_state_dict(attention_state(their_layer.self_attn))
@@ -1282,7 +1332,8 @@ def in_mb(number_of_floats):
 
 
 with torch.device("meta"):
-    encoder_layer, decoder_layer = nn.TransformerEncoderLayer(512, 8, 2048), nn.TransformerDecoderLayer(512, 8, 2048)
+    encoder_layer = nn.TransformerEncoderLayer(512, 8, 2048)
+    decoder_layer = nn.TransformerDecoderLayer(512, 8, 2048)
 tables = 2 * (10000 + 100) * 512  # words and places, in either language
 last = 512 * 10000 + 10000
 for depth in (2, 6):

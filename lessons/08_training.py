@@ -64,8 +64,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # stops after the month, so that not all answers are equally long.
 
 # %%
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October"]
-MONTHS += ["November", "December"]
+MONTHS = ["January", "February", "March", "April", "May", "June"]
+MONTHS += ["July", "August", "September", "October", "November", "December"]
 
 
 def ordinal(day):
@@ -78,7 +78,12 @@ def written(date, form):
     """A date as people write it, in one of six forms."""
     day, month, year = date.day, MONTHS[date.month - 1], date.year
     words = (f"{day} {month} {year}", f"{month} {day}, {year}", f"{day} {month[:3]} {year}")
-    return (*words, f"{month[:3]} {ordinal(day)}, {year}", f"{day}.{date.month}.{year}", f"{month} {year}")[form]
+    return (
+        *words,
+        f"{month[:3]} {ordinal(day)}, {year}",
+        f"{day}.{date.month}.{year}",
+        f"{month} {year}",
+    )[form]
 
 
 # %%
@@ -324,7 +329,8 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 #
 # Difficulty 1 of 5
 #
-# The formula as a function of numbers, with steps counted from 1. It returns a plain number (a float).
+# One line, easier than the loss: the formula as a function of numbers, with steps counted from 1. It returns a plain
+# number (a float).
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #
@@ -337,7 +343,8 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
     """The learning rate of Vaswani et al. (2017), equation 3.
 
-    step: counted from 1. It rises in a straight line for warmup_steps steps, then falls with the root of the step.
+    step: counted from 1. It rises in a straight line for warmup_steps steps, then falls with the root
+    of the step.
     """
     ### BEGIN SOLUTION
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
@@ -415,7 +422,9 @@ def your_transformer(path):
     names = {}
     for cell in json.loads(Path(path).read_text(encoding="utf-8"))["cells"]:
         role = cell["metadata"].get("course", {}).get("role", "")
-        if role in ("given", "solution") or (cell["cell_type"] == "code" and "import torch" in "".join(cell["source"])):
+        if role in ("given", "solution") or (
+            cell["cell_type"] == "code" and "import torch" in "".join(cell["source"])
+        ):
             exec("".join(cell["source"]), names)
     tried = names["Transformer"](5, 7, 0, 0, d_model=8, num_layers=1, num_heads=2, d_ff=8)
     tried.decoder.layers[-1].block.attention  # section 8 looks into it
@@ -463,7 +472,9 @@ def tensors_of(some_pairs):
 
 
 # %%
-train_data, watch_data, test_data = (tensors_of(pairs) for pairs in (train_pairs, watch_pairs, test_pairs))
+train_data, watch_data, test_data = (
+    tensors_of(pairs) for pairs in (train_pairs, watch_pairs, test_pairs)
+)
 print([tuple(ids.shape) for ids in train_data])
 
 # %% [markdown]
@@ -524,11 +535,14 @@ compare_guess("08_add_up", parameter.grad)
 
 
 # %% exercise="train_step" role="solution"
-def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, src: Tensor, trg: Tensor, pad_idx: int) -> float:
+def train_step(
+    model: nn.Module, optimizer: torch.optim.Optimizer, src: Tensor, trg: Tensor, pad_idx: int
+) -> float:
     """One step of training on one batch, with teacher forcing; returns the loss before the step.
 
-    model: model(src, trg) gives logits (B, T, V); it is run in train mode and left in the mode in which it came.
-    src: ids (B, Ts); trg: ids (B, T), bos and eos included; pad_idx: the id of the padding in both.
+    model: model(src, trg) gives logits (B, T, V); it is run in train mode and left in the mode in which
+    it came. src: ids (B, Ts); trg: ids (B, T), bos and eos included; pad_idx: the id of the padding in
+    both.
     """
     ### BEGIN SOLUTION
     was_training = model.training
@@ -563,7 +577,8 @@ check(train_step)
 # </details>
 
 # %% role="try"
-# Try it: 60 steps of your own. Step n, from 1, gets 0.3 * noam_rate(n, 64, 60), and the rows 64 * n to 64 * n + 63.
+# Try it: 60 steps of your own. Step n, from 1, gets 0.3 * noam_rate(n, 64, 60), and the rows 64 * n to
+# 64 * n + 63.
 my_sources, my_targets = train_data[0], torch.cat([train_data[1][:, :1], train_data[2]], dim=1)
 my_model, my_losses = new_model(seed=1), []
 my_optimizer = torch.optim.Adam(my_model.parameters(), betas=(0.9, 0.98))
@@ -665,12 +680,15 @@ class Training:
 
     def judge(self):
         self.shares[self.done] = share_right(self.model, watch_data)
-        self.written[self.done] = "".join(token for token in write(self.model, WATCHED[0]) if len(token) == 1)
+        self.written[self.done] = "".join(
+            token for token in write(self.model, WATCHED[0]) if len(token) == 1
+        )
 
 
 # %%
 class Stopped(KeyboardInterrupt):
-    """Says in one line that a training was interrupted; the rest of the cell, and cells that wait, don't run."""
+    """Says in one line that a training was interrupted; the rest of the cell, and cells that wait,
+    don't run."""
 
     def _render_traceback_(self):
         return [str(self)]
@@ -689,7 +707,9 @@ def go_on(run, until, monitor=None, every=10):
             if monitor is not None:
                 monitor.show(run.losses, run.shares, run.written)
     except KeyboardInterrupt:
-        raise Stopped(f"Stopped at step {run.done} of {run.steps}. Run this cell again to go on.") from None
+        raise Stopped(
+            f"Stopped at step {run.done} of {run.steps}. Run this cell again to go on."
+        ) from None
     finally:
         if monitor is not None:
             monitor.show(run.losses, run.shares, run.written, now=True)
@@ -704,7 +724,8 @@ def go_on(run, until, monitor=None, every=10):
 # %%
 @torch.no_grad()
 def look(model, some_pairs):
-    """For each pair the weights of the last cross-attention (H, T-1, Ts), and the token guessed at each position."""
+    """For each pair the weights of the last cross-attention (H, T-1, Ts), and the token guessed at each
+    position."""
     kept = []
     module = model.decoder.layers[-1].block.attention
     hook = module.register_forward_hook(lambda module, inputs, output: kept.append(output[1]))
@@ -768,7 +789,9 @@ print(f"test dates exactly right: at least 99 %: {share >= 0.99}")
 # %% role="train" timed=true
 leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
 print(f"all test dates:   {100 * share:.1f} % right")
-print(f"only 29 February: {100 * share_right(translator, tensors_of(leap_days)):.1f} % of {len(leap_days)}")
+print(
+    f"only 29 February: {100 * share_right(translator, tensors_of(leap_days)):.1f} % of {len(leap_days)}"
+)
 monitor
 
 # %% [markdown]
@@ -892,8 +915,9 @@ print("all tokens of one:", write(translator, "May 2024"))
 def greedy_decode(model: nn.Module, src: Tensor, bos_idx: int, eos_idx: int, max_length: int) -> Tensor:
     """Write a target for every source, always taking the likeliest next token.
 
-    model: model(src, trg) gives logits (B, T, V); it is run in eval mode and left in the mode in which it came.
-    src: ids (B, Ts). Returns ids (B, at most max_length), bos first and counted; after eos comes only eos.
+    model: model(src, trg) gives logits (B, T, V); it is run in eval mode and left in the mode in which
+    it came. src: ids (B, Ts). Returns ids (B, at most max_length), bos first and counted; after eos
+    comes only eos.
     """
     ### BEGIN SOLUTION
     was_training = model.training
@@ -917,7 +941,9 @@ check(greedy_decode)
 # %% role="try" timed=true
 # Try it: your own dates. What does it make of a day that doesn't exist?
 my_dates = ["1 January 1970", "24th Dec 1968", "29 February 2023"]
-for my_date, my_row in zip(my_dates, greedy_decode(translator, encode(my_dates), BOS, EOS, 12), strict=True):
+for my_date, my_row in zip(
+    my_dates, greedy_decode(translator, encode(my_dates), BOS, EOS, 12), strict=True
+):
     print(my_date, "->", "".join(TARGET[my_token] for my_token in my_row if my_token > EOS))
 
 # %% [markdown]
@@ -936,7 +962,9 @@ predict(
 far_days = [datetime.date(2100, 1, 1) + datetime.timedelta(days=365 * n + n % 28) for n in range(100)]
 far_pairs = [(written(day, n % 5), day.isoformat()) for n, day in enumerate(far_days)]
 far_share = share_right(translator, tensors_of(far_pairs))
-compare_guess("08_year", "nearly all" if far_share > 0.8 else "about half" if far_share > 0.2 else "hardly any")
+compare_guess(
+    "08_year", "nearly all" if far_share > 0.8 else "about half" if far_share > 0.2 else "hardly any"
+)
 
 # %% role="train" timed=true
 for text in ("3 March 2150", "3 March 2050", "31.12.2100"):
@@ -950,8 +978,9 @@ for text in ("3 March 2150", "3 March 2050", "31.12.2100"):
 #
 # Difficulty 2 of 5
 #
-# The share of rows that are right as a whole: equal **up to and including their first eos**. What comes after it
-# doesn't matter, nobody reads it. A row without eos runs to its last column. The two tensors may differ in width.
+# Decoding was the hardest; this is easier. Return the share of rows that are right as a whole: equal **up to and
+# including their first eos**. What comes after it doesn't matter, nobody reads it. A row without eos runs to its last
+# column. The two tensors may differ in width.
 #
 # <details><summary>Where does a row end?</summary>
 #
@@ -993,7 +1022,8 @@ def exact_match(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
 check(exact_match)
 
 # %% role="try"
-# Try it: your two functions on 300 test dates. They should agree with the share that needed one call only.
+# Try it: your two functions on 300 test dates. They should agree with the share that needed one call
+# only.
 my_part = tuple(my_ids[:300] for my_ids in test_data)
 my_target = torch.cat([my_part[1][:, :1], my_part[2]], dim=1)
 my_written = greedy_decode(translator, my_part[0], BOS, EOS, max_length=12)
@@ -1069,7 +1099,9 @@ for mode in ("eval", "train"):
         once, again = (forgetful(*watch_data[:2]) for _ in range(2))
     right = ((once.argmax(-1) == watch_data[2]) | (watch_data[2] == PAD)).all(dim=1).float().mean().item()
     apart = (once - again).abs().max().item()
-    print(f"{mode:5} mode: {100 * right:.0f} % right; the logits of two calls are up to {apart:.1f} apart")
+    print(
+        f"{mode:5} mode: {100 * right:.0f} % right; the logits of two calls are up to {apart:.1f} apart"
+    )
 
 # %% [markdown]
 # In train mode the logits differ on every call, and more dates are wrong. Forgetting `model.eval()` before a model is
@@ -1121,11 +1153,16 @@ def wide(data):
 # %% role="train"
 BUG_STEPS = 120
 sources, given, wanted = train_data
-few_steps = {"steps": BUG_STEPS, "rate": lambda step, steps: 0.005 * min(step / 30, (steps + 1 - step) / (steps - 29))}
+few_steps = {
+    "steps": BUG_STEPS,
+    "rate": lambda step, steps: 0.005 * min(step / 30, (steps + 1 - step) / (steps - 29)),
+}
 runs = {
     "right": Training(new_model(2, 1), **few_steps),
     "no shift": Training(new_model(2, 1), (sources, given, given), **few_steps),
-    "padding counted": Training(new_model(2, 1), wide(train_data), loss_of=loss_with_padding, **few_steps),
+    "padding counted": Training(
+        new_model(2, 1), wide(train_data), loss_of=loss_with_padding, **few_steps
+    ),
     "mask forgotten": Training(new_model(2, 1, kind=SeesTheFuture), **few_steps),
 }
 
@@ -1147,7 +1184,8 @@ for name, run in runs.items():
 
 # %% role="answer" timed=true
 def really_right(model, some_pairs):
-    return sum("".join(write(model, text)) == f"<bos>{answer}<eos>" for text, answer in some_pairs) / len(some_pairs)
+    right = sum("".join(write(model, text)) == f"<bos>{answer}<eos>" for text, answer in some_pairs)
+    return right / len(some_pairs)
 
 
 reports, writes = {}, {}
@@ -1157,8 +1195,11 @@ for name, run in runs.items():
     writes[name] = really_right(run.model, watch_pairs[:50])
     with torch.no_grad():
         honest = mean_loss(run.model(*watch_data[:2]), watch_data[2]).item()
-    numbers = f"{reports[name]:7.3f} {honest:7.3f} {share_right(run.model, watch_data):7.0%} {writes[name]:7.0%}"
-    print(f"{name:16} {numbers}   {''.join(write(run.model, WATCHED[0]))}")
+    told = share_right(run.model, watch_data)
+    print(
+        f"{name:16} {reports[name]:7.3f} {honest:7.3f} {told:7.0%} {writes[name]:7.0%}   "
+        f"{''.join(write(run.model, WATCHED[0]))}"
+    )
 lower = sum(loss < reports["right"] for loss in reports.values())
 compare_guess("08_bugs", ["none", "one", "two", "all three"][lower])
 
@@ -1203,7 +1244,10 @@ with tempfile.TemporaryDirectory() as folder:
     loaded = new_model(seed=7)
     loaded.load_state_dict(load_file(Path(folder, "dates.safetensors")))
     with torch.no_grad():
-        print("the same logits:", torch.equal(loaded.eval()(*watch_data[:2]), translator.eval()(*watch_data[:2])))
+        print(
+            "the same logits:",
+            torch.equal(loaded.eval()(*watch_data[:2]), translator.eval()(*watch_data[:2])),
+        )
 
 # %% [markdown]
 # The state of the optimiser isn't in it either. To *go on* training after a restart you would have to keep that as

@@ -32,7 +32,8 @@
 # - measure memory and time, and find out how PyTorch has computed an attention.
 #
 # **Time:** <!-- time -->. The plan: the cost of the matrix → a batch → one token at a time → a window → shared heads →
-# several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz.
+# several tokens after a cache → a few queries at a time → a few keys at a time → measured → a quiz. That is enough for
+# two sittings, with a break after part 6.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -96,7 +97,8 @@ for name, held in attention_memory(1000).items():
 # %%
 x = torch.zeros(1000)  # 4000 bytes
 print("x + 1          ", peak_bytes(lambda x: x + 1, x))
-print("(x + 1) * 2    ", peak_bytes(lambda x: (x + 1) * 2, x), " while the product is made, the sum still exists")
+# While the product is made, the sum still exists.
+print("(x + 1) * 2    ", peak_bytes(lambda x: (x + 1) * 2, x))
 print("a view of x    ", peak_bytes(lambda x: x.view(10, 100), x))
 
 
@@ -112,7 +114,8 @@ def naive_attention(query, key, value):
 
 for seq_len in (256, 512, 1024):
     long = torch.randn(3, seq_len, 64)  # query, key and value
-    measured, predicted = peak_bytes(naive_attention, *long), attention_memory(seq_len)["scores and weights"]
+    measured = peak_bytes(naive_attention, *long)
+    predicted = attention_memory(seq_len)["scores and weights"]
     print(f"{seq_len:5} tokens: measured {measured:9,} bytes, two matrices {predicted:9,} bytes")
 
 # %% [markdown]
@@ -133,7 +136,9 @@ for seq_len in (100, 1000, 10_000, 100_000):
     print(f"{seq_len:9,} {matrices / 1e6:11,.2f} {(sum(held.values()) - matrices) / 1e6:11,.2f}")
 
 heavier = next(
-    t for t in range(1, 1000) if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
+    t
+    for t in range(1, 1000)
+    if 2 * attention_memory(t)["scores and weights"] > sum(attention_memory(t).values())
 )
 print("the matrices outweigh all the rest from", heavier, "tokens on")
 times = attention_memory(10_000)["scores and weights"] // attention_memory(1000)["scores and weights"]
@@ -221,8 +226,9 @@ print(f"largest difference from the loop: {(in_one_go - in_a_loop).abs().max():.
 # %%
 numbered = torch.tensor([[[0, 1], [10, 11], [20, 21]], [[100, 101], [110, 111], [120, 121]]])  # (B, T, D)
 print("mT            ", tuple(numbered.mT.shape), "first sequence", numbered.mT[0].tolist())
-print("permute       ", tuple(numbered.permute(2, 1, 0).shape), "first block   ", numbered.permute(2, 1, 0)[0].tolist())
-print("reshape(2,2,3)", tuple(numbered.reshape(2, 2, 3).shape), "first sequence", numbered.reshape(2, 2, 3)[0].tolist())
+permuted, reshaped = numbered.permute(2, 1, 0), numbered.reshape(2, 2, 3)
+print("permute       ", tuple(permuted.shape), "first block   ", permuted[0].tolist())
+print("reshape(2,2,3)", tuple(reshaped.shape), "first sequence", reshaped[0].tolist())
 
 # %% [markdown]
 # The hundreds tell you which sequence a number comes from. After `permute` the first block holds numbers of both
@@ -244,7 +250,9 @@ def best_time(function, *args, repeats=5):
 
 
 many = torch.randn(256, 8, 16)
-loop_time = best_time(lambda: torch.stack([F.scaled_dot_product_attention(one, one, one) for one in many[:, None]]))
+loop_time = best_time(
+    lambda: torch.stack([F.scaled_dot_product_attention(one, one, one) for one in many[:, None]])
+)
 batch_time = best_time(lambda: F.scaled_dot_product_attention(many, many, many))
 print(f"one by one {1e3 * loop_time:6.2f} ms")
 print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} times faster")
@@ -255,7 +263,8 @@ print(f"all at once{1e3 * batch_time:6.2f} ms, {loop_time / batch_time:.0f} time
 # %%
 predict(
     "09_wrong_axis",
-    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What shows the mistake?",
+    "The scores are (2, 3, 3). By mistake the softmax runs over axis 0, the batch. What shows "
+    "the mistake?",
     ["an error", "a wrong shape", "neither of them"],
 )
 
@@ -265,8 +274,13 @@ for name, axis in (("last axis", -1), ("axis 0", 0)):
     together = scores.softmax(axis) @ sequences
     alone = scores[:1].softmax(axis) @ sequences[:1]
     apart = (together[:1] - alone).abs().max()
-    print(f"softmax over the {name:9} {tuple(together.shape)}, alone and in the batch: up to {apart:.2f} apart")
-compare_guess("09_wrong_axis", "neither of them" if together.shape == sequences.shape else "a wrong shape")
+    print(
+        f"softmax over the {name:9} {tuple(together.shape)}, alone and in the batch: up to "
+        f"{apart:.2f} apart"
+    )
+compare_guess(
+    "09_wrong_axis", "neither of them" if together.shape == sequences.shape else "a wrong shape"
+)
 
 # %% [markdown]
 # ### Exercise 2: `batched_self_attention`
@@ -348,7 +362,10 @@ for t in range(5):
     keys, values = torch.cat((keys, newest @ u_key)), torch.cat((values, newest @ u_value))
     output = F.scaled_dot_product_attention(newest @ u_query, keys, values)[-1]
     apart = (output - without_cache(text[: t + 1])).abs().max()
-    print(f"token {t}: cache {tuple(keys.shape)}, largest difference from the output without a cache {apart:.4f}")
+    print(
+        f"token {t}: cache {tuple(keys.shape)}, largest difference from the output without a "
+        f"cache {apart:.4f}"
+    )
 
 # %% [markdown]
 # How much does the cache save? Without a cache, step t projects t tokens and makes a matrix of t · t scores. With a
@@ -380,21 +397,27 @@ for t in steps:
     so_far, past_keys, past_values = torch.randn(3, 1, 1, t, 128).unbind()
 
     def plain_step(so_far):
-        return F.scaled_dot_product_attention(*(so_far @ w_of_step).split(128, -1), is_causal=True)[..., -1, :]
+        q, k, v = (so_far @ w_of_step).split(128, -1)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[..., -1, :]
 
     def cached_step(so_far, past_keys, past_values):
         q, k, v = (so_far[..., -1:, :] @ w_of_step).split(128, -1)
-        keys, values = torch.cat((past_keys[..., 1:, :], k), -2), torch.cat((past_values[..., 1:, :], v), -2)
+        keys = torch.cat((past_keys[..., 1:, :], k), -2)
+        values = torch.cat((past_values[..., 1:, :], v), -2)
         return F.scaled_dot_product_attention(q, keys, values)
 
     times["without a cache"].append(best_time(plain_step, so_far))
     times["with a cache"].append(best_time(cached_step, so_far, past_keys, past_values))
 
 figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-for (name, spent), colour, marker, which in zip(times.items(), ("#00224e", "#a59c74"), "os", (0, 1), strict=True):
+for (name, spent), colour, marker, which in zip(
+    times.items(), ("#00224e", "#a59c74"), "os", (0, 1), strict=True
+):
     counted = [multiplications(t)[which] for t in steps]
     axes.loglog(steps, spent, marker, color=colour, label=f"{name}, measured")
-    axes.loglog(steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted")
+    axes.loglog(
+        steps, [spent[-1] * c / counted[-1] for c in counted], "-", color=colour, label=f"{name}, counted"
+    )
 axes.set(title="One step of decoding", xlabel="tokens so far", ylabel="seconds")
 axes.legend()
 plt.show()
@@ -436,7 +459,10 @@ def write_in_place(new, steps=1000):
 
 new_row = torch.randn(1, 1024)
 for name, way in (("cat", grow_by_cat), ("preallocated", write_in_place)):
-    print(f"{name:12} {1e3 * best_time(way, new_row):7.1f} ms, {peak_bytes(way, new_row) / 1e6:.1f} MB at the peak")
+    print(
+        f"{name:12} {1e3 * best_time(way, new_row):7.1f} ms, "
+        f"{peak_bytes(way, new_row) / 1e6:.1f} MB at the peak"
+    )
 
 # %% [markdown]
 # At the peak `cat` needs twice the memory: the old cache and the new one exist at the same time. (The exercises
@@ -512,7 +538,9 @@ window_of_3 = torch.tensor([[cell == "1" for cell in row] for row in near])
 everything_before = torch.ones(8, 8, dtype=torch.bool).tril()
 two_layers = window_of_3.float() @ window_of_3.float() > 0  # seen by a token that is seen
 
-print("scores of 8 tokens: causal", everything_before.sum().item(), "window of 3", window_of_3.sum().item())
+print(
+    "scores of 8 tokens: causal", everything_before.sum().item(), "window of 3", window_of_3.sum().item()
+)
 tokens, width = 100_000, 4096
 causal_scores = tokens * (tokens + 1) // 2
 window_scores = tokens * width - width * (width - 1) // 2  # the first rows are shorter
@@ -520,7 +548,11 @@ print(f"of {tokens:,}: causal {causal_scores:,}, window of {width} {window_score
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 3, figsize=(9, 3.3), layout="constrained")
-masks = {"causal": everything_before, "a window of 3": window_of_3, "a window of 3, two layers": two_layers}
+masks = {
+    "causal": everything_before,
+    "a window of 3": window_of_3,
+    "a window of 3, two layers": two_layers,
+}
 for axes, (title, mask) in zip(panels, masks.items(), strict=True):
     axes.imshow(mask, cmap="cividis", vmin=0, vmax=1)
     axes.set(title=title, xlabel="key", ylabel="query", xticks=range(8), yticks=range(8))
@@ -538,7 +570,12 @@ plt.show()
 # Is the rest of the text lost? The third picture says no. In layer 1 a token sees tokens that saw others in layer 0.
 
 # %%
-predict("09_reach", "A window of 3, four layers: how many tokens back does the last token see?", low=0, high=20)
+predict(
+    "09_reach",
+    "A window of 3, four layers: how many tokens back does the last token see?",
+    low=0,
+    high=20,
+)
 
 # %% [markdown]
 # ### Exercise 4: `sliding_window_mask`
@@ -609,7 +646,8 @@ compare_guess("09_reach", my_seen.sum().item() - 1)
 # and 3 read key head 1. Follow query heads 1 and 2:
 
 # %%
-four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])  # (Hq, Tq, D) = (4, 1, 2)
+# (Hq, Tq, D) = (4, 1, 2)
+four_queries = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])
 two_keys = torch.tensor([[[2.0, 0.0], [0.0, 2.0]], [[4.0, 0.0], [0.0, 4.0]]])  # (Hkv, Tk, D) = (2, 2, 2)
 two_values = torch.tensor([[[10.0], [20.0]], [[30.0], [40.0]]])  # (Hkv, Tk, d_v) = (2, 2, 1)
 for query_head, key_head in ((1, 0), (2, 1)):
@@ -632,7 +670,10 @@ predict(
 
 # %% role="answer"
 heads = torch.tensor([0, 1])
-orders = {"`repeat(2)`": heads.repeat(2).tolist(), "`repeat_interleave(2)`": heads.repeat_interleave(2).tolist()}
+orders = {
+    "`repeat(2)`": heads.repeat(2).tolist(),
+    "`repeat_interleave(2)`": heads.repeat_interleave(2).tolist(),
+}
 for call, order in orders.items():
     print(f"{call:24} {order}")
 compare_guess("09_repeat", next(call for call, order in orders.items() if order == [0, 0, 1, 1]))
@@ -647,7 +688,10 @@ compare_guess("09_repeat", next(call for call, order in orders.items() if order 
 # %% role="try"
 # Try it: 64 query heads, and fewer and fewer key heads.
 for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-query", 1)):
-    print(f"{my_name:13} {my_kv_heads:2} key heads: {kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB")
+    print(
+        f"{my_name:13} {my_kv_heads:2} key heads: "
+        f"{kv_cache_bytes(1, 80, my_kv_heads, 128, 4096, 2) / 1e9:6.3f} GB"
+    )
 
 # %% [markdown]
 # ### Exercise 5: `grouped_query_attention`
@@ -683,7 +727,8 @@ for my_name, my_kv_heads in (("multi-head", 64), ("grouped-query", 8), ("multi-q
 def grouped_query_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attention in which Hq / Hkv neighbouring query heads share one head of keys and values.
 
-    query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v). Returns (..., Hq, Tq, d_v).
+    query: (..., Hq, Tq, D); key: (..., Hkv, Tk, D); value: (..., Hkv, Tk, d_v). Returns
+    (..., Hq, Tq, d_v).
     """
     ### BEGIN SOLUTION
     heads, kv_heads = query.shape[-3], key.shape[-3]
@@ -734,7 +779,9 @@ one_query, five_keys = torch.ones(1, 4), torch.ones(5, 4)
 # With values that are the identity, the output shows the weights.
 causal_weights = F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5), is_causal=True)
 print("weights with the flag", causal_weights, sep="\n")
-print("weights without a mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n")
+print(
+    "weights without a mask", F.scaled_dot_product_attention(one_query, five_keys, torch.eye(5)), sep="\n"
+)
 compare_guess("09_is_causal", (causal_weights > 0).sum().item())
 
 # %% [markdown]
@@ -776,8 +823,9 @@ def attend_with_cache(
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Causal attention of new tokens to themselves and to all tokens before them.
 
-    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or (key, value) of the tokens so far, each
-    (B, H, Told, D). Returns (output (B, H, Tnew, D), cache), the cache with the new tokens appended.
+    query, key, value: (B, H, Tnew, D), the new tokens'; cache: None, or (key, value) of the tokens so
+    far, each (B, H, Told, D). Returns (output (B, H, Tnew, D), cache), the cache with the new tokens
+    appended.
     """
     ### BEGIN SOLUTION
     if cache is not None:
@@ -806,6 +854,8 @@ my_difference = (torch.cat(my_outputs, dim=2) - my_whole).abs().max()
 print(f"largest difference {my_difference:.4f}, cache {tuple(my_cache[0].shape)}")
 
 # %% [markdown]
+# Half of the lesson is done: a good place for a break.
+#
 # ## 7 · A few queries at a time
 #
 # A long prompt still needs a matrix of T · T scores. Does it have to exist all at once? A row of it belongs to one
@@ -831,12 +881,22 @@ print("made by themselves", two_rows.softmax(-1) @ value, sep="\n")
 
 # %%
 seven = torch.arange(7)
-print("starts", list(range(0, 7, 3)), "pieces", [seven[start : start + 3].tolist() for start in range(0, 7, 3)])
+print(
+    "starts",
+    list(range(0, 7, 3)),
+    "pieces",
+    [seven[start : start + 3].tolist() for start in range(0, 7, 3)],
+)
 print("7 // 3 =", 7 // 3, "    pieces", [seven[i * 3 : (i + 1) * 3].tolist() for i in range(7 // 3)])
 print("split(3)   pieces", [piece.tolist() for piece in seven.split(3)])
 print("chunk(3)   pieces", [piece.tolist() for piece in seven.chunk(3)])
 hundred = torch.arange(100)
-print("of 100 tokens: split(3) makes", len(hundred.split(3)), "pieces, chunk(3) makes", len(hundred.chunk(3)))
+print(
+    "of 100 tokens: split(3) makes",
+    len(hundred.split(3)),
+    "pieces, chunk(3) makes",
+    len(hundred.chunk(3)),
+)
 
 # %% [markdown]
 # `split(3)` makes pieces of 3. `chunk(3)` makes 3 pieces. With 7 tokens the two look alike, and with 100 they don't.
@@ -896,7 +956,10 @@ check(chunked_attention)
 for my_size in (1, 4, 6, 32):
     print(
         my_size,
-        (chunked_attention(query, key, value, my_size) - all_scores.softmax(-1) @ value).abs().max().round(decimals=4),
+        (chunked_attention(query, key, value, my_size) - all_scores.softmax(-1) @ value)
+        .abs()
+        .max()
+        .round(decimals=4),
     )
 
 # %% [markdown]
@@ -941,12 +1004,15 @@ maximum, total, mixed = -math.inf, 0.0, 0.0
 print("block       maximum  factor     sum    mixed   output so far")
 for s, v in blocks:
     new_maximum = max(maximum, s.max().item())
-    factor = math.exp(maximum - new_maximum)  # exp(-inf) is 0: before the first block there is nothing to keep
+    # exp(-inf) is 0: before the first block there is nothing to keep.
+    factor = math.exp(maximum - new_maximum)
     counts = (s - new_maximum).exp()
     total = total * factor + counts.sum().item()
     mixed = mixed * factor + (counts @ v).item()
     maximum = new_maximum
-    print(f"{s.tolist()!s:12} {maximum:6.0f} {factor:7.4f} {total:7.4f} {mixed:8.4f} {mixed / total:9.4f}")
+    print(
+        f"{s.tolist()!s:12} {maximum:6.0f} {factor:7.4f} {total:7.4f} {mixed:8.4f} {mixed / total:9.4f}"
+    )
 
 # %% [markdown]
 # Follow the second block. The maximum rises from 3 to 5, so both sums shrink by exp(3 − 5) = 0.1353 before the new
@@ -1010,7 +1076,8 @@ OnlineSoftmax(few_queries, eight_keys, eight_values, block_size=2)
 
 # %% exercise="online_attention" role="solution"
 def online_attention(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
-    """Attention that reads block_size keys at a time, with a running maximum and a running sum for each query.
+    """Attention that reads block_size keys at a time, with a running maximum and a running sum for each
+    query.
 
     query: (..., Tq, D); key: (..., Tk, D); value: (..., Tk, d_v). Returns (..., Tq, d_v).
     """
@@ -1036,7 +1103,8 @@ check(online_attention)
 # %% role="try"
 # Try it: a million keys for two queries, 4096 at a time, compared with all at once.
 my_generator = torch.Generator().manual_seed(1)
-my_query, my_key = torch.randn(2, 4, generator=my_generator), torch.randn(1_000_000, 4, generator=my_generator)
+my_query = torch.randn(2, 4, generator=my_generator)
+my_key = torch.randn(1_000_000, 4, generator=my_generator)
 my_value = my_key[:, :1]
 print(online_attention(my_query, my_key, my_value, 4096).flatten().round(decimals=2))
 print((torch.softmax(my_query @ my_key.mT / 2, -1) @ my_value).flatten().round(decimals=2))
@@ -1106,8 +1174,10 @@ def predictions(lengths, width=64, piece=64):
     speed = 2 * 512**3 / best_time(torch.mm, big, big, repeats=20)
     tensors = {
         "naive": lambda t: 2 * t * t,  # two matrices
-        "chunked": lambda t: 3 * piece * t + t * width,  # two pieces of the matrix and the last chunk's, the outputs
-        "online": lambda t: 2 * piece * t + 4 * t * width,  # two pieces; the weighted sum: old, rescaled, added, new
+        # two pieces of the matrix and the last chunk's, the outputs
+        "chunked": lambda t: 3 * piece * t + t * width,
+        # two pieces; the weighted sum: old, rescaled, added, new
+        "online": lambda t: 2 * piece * t + 4 * t * width,
         "fused": lambda t: t * width,  # the output
     }
     sizes = {name: [4 * of(t) for t in lengths] for name, of in tensors.items()}
@@ -1120,13 +1190,18 @@ def draw_measured(found):
     sizes, seconds = predictions(lengths)
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     looks = zip(
-        ("naive", "chunked", "online", "fused"), ("#00224e", "#575d6d", "#a59c74", "#c4a600"), "os^D", strict=True
+        ("naive", "chunked", "online", "fused"),
+        ("#00224e", "#575d6d", "#a59c74", "#c4a600"),
+        "os^D",
+        strict=True,
     )
     for name, colour, marker in looks:
         if name in found:
             left.loglog(lengths, sizes[name], "-", color=colour, linewidth=0.9)
             left.loglog(lengths, [held for _, held, _ in found[name]], marker, color=colour, label=name)
-            right.loglog(lengths, [spent for _, _, spent in found[name]], marker, color=colour, label=name)
+            right.loglog(
+                lengths, [spent for _, _, spent in found[name]], marker, color=colour, label=name
+            )
     right.loglog(lengths, seconds, "-", color="grey", linewidth=0.9, label="4 · T² · D operations")
     left.set(title="Memory at the peak", xlabel="tokens", ylabel="bytes")
     right.set(title="Time", xlabel="tokens", ylabel="seconds")
@@ -1150,7 +1225,8 @@ draw_measured(measure({"naive": naive_attention, "fused": F.scaled_dot_product_a
 # The next cell adds your two functions to this picture, with pieces of 64.
 
 # %% role="try" timed=true
-# Try it: all four. Do your points lie on lines of slope 1? A little higher or lower is fine: one tensor more or less.
+# Try it: all four. Do your points lie on lines of slope 1? A little higher or lower is fine: one tensor
+# more or less.
 draw_measured(
     measure(
         {
@@ -1190,7 +1266,9 @@ predict(
 # %% role="answer"
 for name, values in (("as wide as the keys", keys), ("half as wide", narrow_values)):
     ran = operators(queries, keys, values)
-    print(f"{name:20}", *(operator for operator in ran if "product_" in operator or "_softmax" in operator))
+    print(
+        f"{name:20}", *(operator for operator in ran if "product_" in operator or "_softmax" in operator)
+    )
 fused = any("flash" in operator for operator in ran)
 compare_guess("09_which_kernel", "it runs the fused kernel" if fused else "it runs the plain formula")
 
@@ -1242,9 +1320,9 @@ def kept_for_backward(function, *args):
 
 
 trained = torch.randn(3, 1, 1, 1024, 64, requires_grad=True).unbind()  # query, key and value, one head
-print(f"one matrix         {1024 * 1024 * 4:9,} bytes")
-print(f"naive keeps        {kept_for_backward(naive_attention, *trained):9,} bytes")
-print(f"the fused one keeps{kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
+print(f"one matrix          {1024 * 1024 * 4:9,} bytes")
+print(f"naive keeps         {kept_for_backward(naive_attention, *trained):9,} bytes")
+print(f"the fused one keeps {kept_for_backward(F.scaled_dot_product_attention, *trained):9,} bytes")
 
 # %% role="try"
 # Try it: what do your chunks keep? The remedy is to compute them once more (torch.utils.checkpoint).

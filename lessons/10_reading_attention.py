@@ -266,7 +266,11 @@ def four_numbers(weights):
     return [round(float(number), 2) for number in (attention_entropy(weights).mean(), *shares)]
 
 
-patterns = {"itself": torch.eye(8), "all alike": torch.ones(8, 8) / 8, "random": torch.randn(8, 8).softmax(dim=-1)}
+patterns = {
+    "itself": torch.eye(8),
+    "all alike": torch.ones(8, 8) / 8,
+    "random": torch.randn(8, 8).softmax(dim=-1),
+}
 patterns["the one before"] = torch.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
 print(f"{'':15} entropy  itself  first   near")
 for name, weights in patterns.items():
@@ -283,7 +287,10 @@ for name, weights in patterns.items():
 # %%
 noisy = 0.95 * torch.eye(8) + 0.05 * torch.randn(8, 8).softmax(dim=-1)
 print("largest distance from the diagonal pattern:", round((noisy - torch.eye(8)).abs().max().item(), 2))
-print("largest distance from the uniform pattern: ", round((noisy - torch.ones(8, 8) / 8).abs().max().item(), 2))
+print(
+    "largest distance from the uniform pattern: ",
+    round((noisy - torch.ones(8, 8) / 8).abs().max().item(), 2),
+)
 
 # %% [markdown]
 # ### Exercise 3: `classify_pattern`
@@ -334,8 +341,8 @@ print("largest distance from the uniform pattern: ", round((noisy - torch.ones(8
 def classify_pattern(weights: Tensor) -> str:
     """Name the pattern of attention weights (T, T), T >= 6.
 
-    Returns "diagonal", "uniform", "first", "local" (radius 1 or 2) or "other"; up to 5 % of random weights may be mixed
-    in.
+    Returns "diagonal", "uniform", "first", "local" (radius 1 or 2) or "other"; up to 5 % of random
+    weights may be mixed in.
     """
     ### BEGIN SOLUTION
     seq_len = weights.shape[-1]
@@ -403,18 +410,23 @@ print("parameters:", sum(parameter.numel() for parameter in model.parameters()))
 
 # %%
 def ids_of(pairs):
-    """Sources (B, Ts), what the decoder is given (B, Tt), what it should say (B, Tt); padding is 0, bos 1, eos 2."""
+    """Sources (B, Ts), what the decoder is given (B, Tt), what it should say (B, Tt); padding is 0, bos
+    1, eos 2."""
     source = {token: i for i, token in enumerate(trained.source)}
     target = {token: i for i, token in enumerate(trained.target)}
     rows = [[source[c] for c in text] for text, _ in pairs]
     answers = [[target[c] for c in answer] for _, answer in pairs]
     columns = rows, [[1, *answer] for answer in answers], [[*answer, 2] for answer in answers]
-    return [nn.utils.rnn.pad_sequence([torch.tensor(row) for row in each], batch_first=True) for each in columns]
+    return [
+        nn.utils.rnn.pad_sequence([torch.tensor(row) for row in each], batch_first=True)
+        for each in columns
+    ]
 
 
 @torch.no_grad()
 def measured(pairs):
-    """The model's loss per character, padding left out, and the share of pairs in which every character is right."""
+    """The model's loss per character, padding left out, and the share of pairs in which every character
+    is right."""
     src, given, wanted = ids_of(pairs)
     logits = model(src, given)
     loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=0)
@@ -450,7 +462,9 @@ def look_inside(model, pairs):
     def keep(kind):
         return lambda module, inputs, output: kept[kind].append(output[1])
 
-    hooks = [module.register_forward_hook(keep(kind)) for kind, modules in kinds.items() for module in modules]
+    hooks = [
+        module.register_forward_hook(keep(kind)) for kind, modules in kinds.items() for module in modules
+    ]
     model(*ids_of(pairs)[:2])
     for hook in hooks:
         hook.remove()
@@ -497,8 +511,13 @@ HeadExplorer({kind: (inside[kind], *names) for kind, names in tokens.items()})
 torch.manual_seed(0)
 my_untrained = look_inside(Transformer(**trained.sizes).eval(), [date])["encoder"][0]
 for my_layer in range(len(my_untrained)):
-    print(f"layer {my_layer}, trained:  ", [classify_pattern(my_head) for my_head in inside["encoder"][my_layer]])
-    print(f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]])
+    print(
+        f"layer {my_layer}, trained:  ",
+        [classify_pattern(my_head) for my_head in inside["encoder"][my_layer]],
+    )
+    print(
+        f"layer {my_layer}, untrained:", [classify_pattern(my_head) for my_head in my_untrained[my_layer]]
+    )
 
 # %% [markdown]
 # After training all of them are "other". What such a head does has no name in our list. There is nothing wrong with
@@ -517,7 +536,9 @@ layer_0 = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # 0
 layer_1 = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])  # 0 -> 0, 1 -> 1, 2 -> 1
 
 predict(
-    "10_arrives", "After both layers: which token's content has arrived at token 2?", ["token 0", "token 1", "token 2"]
+    "10_arrives",
+    "After both layers: which token's content has arrived at token 2?",
+    ["token 0", "token 1", "token 2"],
 )
 
 # %% role="answer"
@@ -640,7 +661,8 @@ def without(heads, measure):
     try:
         for kind, layer, head in heads:
             attention = attentions_of(model)[kind][layer]
-            by_head = attention.out_proj.weight.detach().unflatten(1, (attention.num_heads, -1))  # (E, H, D)
+            by_head = attention.out_proj.weight.detach()
+            by_head = by_head.unflatten(1, (attention.num_heads, -1))  # (E, H, D)
             by_head[:, head] = 0.0
         return measure()
     finally:
@@ -695,7 +717,12 @@ every_head = [
     for head in range(module.num_heads)
 ]
 
-predict("10_nine_of_ten", "In how many of the 24 trials are at least nine of ten dates still right?", low=0, high=24)
+predict(
+    "10_nine_of_ten",
+    "In how many of the 24 trials are at least nine of ten dates still right?",
+    low=0,
+    high=24,
+)
 
 # %% role="answer"
 ablated = {key: without([key], lambda: measured(trained.pairs)) for key in every_head}
@@ -711,7 +738,10 @@ compare_guess("10_nine_of_ten", sum(share >= 0.9 for _, share in ablated.values(
 whole = measured(trained.pairs)[0]
 times = {key: loss / whole for key, (loss, _) in ablated.items()}
 kinds = {
-    kind: [[times[kind, layer, head] for head in range(module.num_heads)] for layer, module in enumerate(modules)]
+    kind: [
+        [times[kind, layer, head] for head in range(module.num_heads)]
+        for layer, module in enumerate(modules)
+    ]
     for kind, modules in attentions_of(model).items()
 }
 print(" " * 12, "head", *(f"{head:5}" for head in range(4)))
@@ -778,7 +808,11 @@ for title, key in (("sharpest", by_sharpness[0]), ("most needed", most_needed)):
     print(f"{title:11} {key[0]}, layer {key[1]}, head {key[2]}: ", end="")
     print(f"sharpness {sharpness[key]:.2f}, loss {times[key]:.0f} times as large")
 costly = sorted(sharpness, key=times.get, reverse=True)[:8]
-print("of the 8 sharpest,", len(set(costly) & set(by_sharpness[:8])), "are among the 8 most needed; chance gives 4")
+print(
+    "of the 8 sharpest,",
+    len(set(costly) & set(by_sharpness[:8])),
+    "are among the 8 most needed; chance gives 4",
+)
 place = by_sharpness.index(most_needed)
 places = "five sharpest" if place < 5 else "five least sharp" if place > 10 else "six in the middle"
 compare_guess("10_most_needed", f"among the {places}")
@@ -788,7 +822,11 @@ figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for kind, marker, colour in (("encoder", "o", "#00204c"), ("cross", "D", "#d9b92b")):
     mine = [key for key in sharpness if key[0] == kind]
     axes.scatter(
-        [sharpness[key] for key in mine], [times[key] for key in mine], marker=marker, color=colour, label=kind
+        [sharpness[key] for key in mine],
+        [times[key] for key in mine],
+        marker=marker,
+        color=colour,
+        label=kind,
     )
 axes.set(
     xlabel="sharpness: mean largest weight of a row",
@@ -826,11 +864,14 @@ predict(
 
 # %% role="answer"
 grown = {
-    kind: without([key for key in every_head if key[0] == kind], lambda: measured(trained.pairs)) for kind in kinds
+    kind: without([key for key in every_head if key[0] == kind], lambda: measured(trained.pairs))
+    for kind in kinds
 }
 for kind, (loss, share) in grown.items():
     print(f"{kind:8} all eight at the same time: {loss - whole:.3f} nats, {share:.0%} of the dates right")
-ratio = (grown["encoder"][0] - whole) / sum(ablated[key][0] - whole for key in every_head if key[0] == "encoder")
+ratio = (grown["encoder"][0] - whole) / sum(
+    ablated[key][0] - whole for key in every_head if key[0] == "encoder"
+)
 how_much = "at least five times" if ratio >= 5 else "about" if ratio > 0.8 else "less than"
 compare_guess("10_together", f"by {how_much} this total")
 
@@ -852,7 +893,8 @@ compare_guess("10_together", f"by {how_much} this total")
 seq_len = len(text)
 spread = torch.ones(seq_len, seq_len) / seq_len
 half = (spread + torch.eye(seq_len)) / 2
-print(f"of its own character: {(half @ half)[0, 0]:.2f}   of all others together: {1 - (half @ half)[0, 0]:.2f}")
+own = (half @ half)[0, 0]
+print(f"of its own character: {own:.2f}   of all others together: {1 - own:.2f}")
 
 # %% [markdown]
 # **So what are weights good for?** For getting ideas and for finding mistakes. A matrix can show at a glance that
@@ -933,7 +975,9 @@ def influence(attention):
         changed[0, j] += 1.0 + torch.arange(12) / 12
         moved[:, j] = (ask(attention, changed)[0][0] - before).abs().amax(dim=-1) > 1e-5
     for i in range(5):
-        print(f"output {i} changes with token", " ".join(str(j) if moved[i, j] else "-" for j in range(5)))
+        print(
+            f"output {i} changes with token", " ".join(str(j) if moved[i, j] else "-" for j in range(5))
+        )
 
 
 print("right")
@@ -1028,7 +1072,10 @@ def entropies(attention):
     for name, one in (("right", right), ("this", attention)):
         rows = ask(one, x[:1])[1][0, :, -1]
         sound = (rows.sum(dim=-1) - 1).abs() < 1e-4
-        shown = [f"{entropy:.2f}" if ok else "none" for entropy, ok in zip(attention_entropy(rows), sound, strict=True)]
+        shown = [
+            f"{entropy:.2f}" if ok else "none"
+            for entropy, ok in zip(attention_entropy(rows), sound, strict=True)
+        ]
         print(f"{name:6}", *shown)
 
 
@@ -1053,7 +1100,8 @@ for attention in (right, mixes_sequences, forgets_the_mask):
     print(attention.__name__, end=": ")
     differ = company(attention)
 compare_guess(
-    "10_company", "nothing: both outputs are the same" if differ == "0.00" else "a difference: the batch matters"
+    "10_company",
+    "nothing: both outputs are the same" if differ == "0.00" else "a difference: the batch matters",
 )
 
 # %% [markdown]

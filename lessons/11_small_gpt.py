@@ -32,7 +32,8 @@
 # - draw its next token with temperature, top-k and top-p, and let it write, with a cache and without.
 #
 # **Time:** <!-- time -->. The plan: the text → what there is to beat → the block → the model → training → the
-# distribution → writing → the cache → from an empty cell → the large ones → a quiz.
+# distribution → writing → the cache → from an empty cell → the large ones → a quiz. That is enough for two sittings,
+# with a break after part 5.
 #
 # | letter | meaning | here |
 # | --- | --- | --- |
@@ -135,7 +136,8 @@ print("to learn from:", len(train_ids), " held out:", len(test_ids))
 def language_batch(ids: Tensor, starts: Tensor, block_size: int) -> tuple[Tensor, Tensor]:
     """Pieces of a text, and for each of their tokens the one that comes next.
 
-    ids: the text, one axis; starts: (B,), where each piece begins. Returns (inputs, labels), each (B, block_size).
+    ids: the text, one axis; starts: (B,), where each piece begins. Returns (inputs, labels), each
+    (B, block_size).
     """
     ### BEGIN SOLUTION
     places = starts.unsqueeze(-1) + torch.arange(block_size, device=starts.device)  # (B, block_size)
@@ -167,7 +169,9 @@ print(f"uniform: {uniform:.2f} nats   unigram: {unigram:.2f} nats")
 # end of the line. The model is a table of counts with V rows and V columns.
 
 # %%
-predict("11_bigram", "What is the loss of a bigram model on the held-out text?", low=0, high=4.32, unit="nats")
+predict(
+    "11_bigram", "What is the loss of a bigram model on the held-out text?", low=0, high=4.32, unit="nats"
+)
 
 # %% [markdown]
 # ### Exercise 2: `bigram_loss`
@@ -201,7 +205,8 @@ predict("11_bigram", "What is the loss of a bigram model on the held-out text?",
 def bigram_loss(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
     """The loss in nats of a bigram model: counts of the pairs in train_ids, with one added to each.
 
-    train_ids, test_ids: one axis each. Returns the mean of -log p(token | the one before) over test_ids but its first.
+    train_ids, test_ids: one axis each. Returns the mean of -log p(token | the one before) over test_ids
+    but its first.
     """
     ### BEGIN SOLUTION
     pairs = train_ids[:-1] * vocab_size + train_ids[1:]
@@ -248,8 +253,8 @@ from lesson_07 import FeedForward
 class RotaryAttention(MultiHeadAttention):
     """Self-attention of lesson 03 with the rotary positions of lesson 06: x (B, T, E) gives (B, T, E).
 
-    is_causal hides every later token. cache is None or a dict, empty at the start of a text: each layer keeps its keys
-    and values in it, and x holds the tokens that come after them.
+    is_causal hides every later token. cache is None or a dict, empty at the start of a text: each layer
+    keeps its keys and values in it, and x holds the tokens that come after them.
     """
 
     def forward(self, x: Tensor, is_causal: bool = False, cache: dict | None = None) -> Tensor:
@@ -265,7 +270,9 @@ class RotaryAttention(MultiHeadAttention):
         if cache is not None:
             cache[id(self)] = (key, value)
         mask = torch.ones(x.shape[1], seen + x.shape[1], dtype=torch.bool, device=x.device)
-        attended = F.scaled_dot_product_attention(query, key, value, mask.tril(seen) if is_causal else mask)
+        attended = F.scaled_dot_product_attention(
+            query, key, value, mask.tril(seen) if is_causal else mask
+        )
         return self.out_proj(merge_heads(attended))
 
 
@@ -298,10 +305,12 @@ class RotaryAttention(MultiHeadAttention):
 
 # %% exercise="GPTBlock" role="solution"
 class GPTBlock(nn.Module):
-    """Attention, then the feed-forward layers; each gets a norm before it, dropout and addition after it (pre-norm).
+    """Attention, then the feed-forward layers; each gets a norm before it, dropout and addition after
+    it (pre-norm).
 
-    Has norm1 and norm2 (nn.LayerNorm), attention (RotaryAttention), feed_forward (FeedForward) and dropout
-    (nn.Dropout). forward takes x (B, T, E) and a cache for the attention, or None; it returns (B, T, E).
+    Has norm1 and norm2 (nn.LayerNorm), attention (RotaryAttention), feed_forward (FeedForward) and
+    dropout (nn.Dropout). forward takes x (B, T, E) and a cache for the attention, or None; it returns
+    (B, T, E).
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -366,11 +375,13 @@ check(GPTBlock)
 
 # %% exercise="GPT" role="solution"
 class GPT(nn.Module):
-    """A decoder-only language model: embedding, pre-norm blocks, a last norm, and a head that shares the embedding.
+    """A decoder-only language model: embedding, pre-norm blocks, a last norm, and a head that shares
+    the embedding.
 
-    Has token_embedding (nn.Embedding), blocks (nn.ModuleList of GPTBlock), norm (nn.LayerNorm), head (nn.Linear without
-    a bias, its weight the embedding's) and max_length. forward takes tokens (B, T), ids, and returns logits (B, T, V);
-    with a cache (a dict, empty at first) it returns (logits, cache). ValueError beyond max_length.
+    Has token_embedding (nn.Embedding), blocks (nn.ModuleList of GPTBlock), norm (nn.LayerNorm), head
+    (nn.Linear without a bias, its weight the embedding's) and max_length. forward takes tokens (B, T),
+    ids, and returns logits (B, T, V); with a cache (a dict, empty at first) it returns (logits, cache).
+    ValueError beyond max_length.
     """
 
     def __init__(
@@ -387,7 +398,9 @@ class GPT(nn.Module):
         ### BEGIN SOLUTION
         self.max_length = max_length
         self.token_embedding = nn.Embedding(vocab_size, d_model)
-        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.token_embedding.weight = self.head.weight
@@ -427,7 +440,9 @@ def judged(model, length=128):
 
 # %%
 SIZES = {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128, "max_length": 128}
-predict("11_untrained", "Your model has learnt nothing yet. What is its loss?", low=0, high=10, unit="nats")
+predict(
+    "11_untrained", "Your model has learnt nothing yet. What is its loss?", low=0, high=10, unit="nats"
+)
 
 # %% role="try"
 # Try it: a fresh model, and what came out.
@@ -448,9 +463,9 @@ compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 #
 # ### Exercise 5: `clip_gradients`
 #
-# Difficulty 2 of 5
+# Difficulty 3 of 5
 #
-# All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
+# Easier than the model, and short. All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
 # every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm. The long vector
 # then keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
 # return the norm *before* clipping, as a float.
@@ -473,9 +488,11 @@ compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 
 # %% exercise="clip_gradients" role="solution"
 def clip_gradients(parameters: Iterable[nn.Parameter], max_norm: float) -> float:
-    """Rescale the gradients of all parameters together, in place, where their norm is larger than max_norm.
+    """Rescale the gradients of all parameters together, in place, where their norm is larger than
+    max_norm.
 
-    parameters: what a loop can walk over only once; `.grad` may be None. Returns the norm before clipping.
+    parameters: what a loop can walk over only once; `.grad` may be None. Returns the norm before
+    clipping.
     """
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -493,7 +510,8 @@ check(clip_gradients)
 
 # %%
 def train_step(model, optimizer, inputs, labels, clip, max_norm=1.0):
-    """One step on one batch; returns the loss before it and the norm of the gradients before they were clipped."""
+    """One step on one batch; returns the loss before it and the norm of the gradients before they were
+    clipped."""
     loss = F.cross_entropy(model(inputs).flatten(0, 1), labels.flatten())
     optimizer.zero_grad()
     loss.backward()
@@ -509,9 +527,12 @@ def train_step(model, optimizer, inputs, labels, clip, max_norm=1.0):
 
 # %%
 class Training:
-    """A model that learns: `batch_of` cuts its batches, `clip` limits its gradients. It can be stopped and go on."""
+    """A model that learns: `batch_of` cuts its batches, `clip` limits its gradients. It can be stopped
+    and go on."""
 
-    def __init__(self, model, batch_of, clip, steps=1000, seed=0, batch_size=8, block_size=128, peak=0.006):
+    def __init__(
+        self, model, batch_of, clip, steps=1000, seed=0, batch_size=8, block_size=128, peak=0.006
+    ):
         self.model, self.batch_of, self.clip, self.steps, self.peak = model, batch_of, clip, steps, peak
         self.shape = (batch_size, block_size)
         self.optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
@@ -531,7 +552,9 @@ class Training:
         starts = torch.randint(len(train_ids) - block_size, (batch_size,), generator=self.generator)
         rise, fall = (self.done + 1) / 50, (self.steps - self.done) / (self.steps - 49)
         self.optimizer.param_groups[0]["lr"] = self.peak * min(rise, fall)
-        loss, norm = train_step(self.model, self.optimizer, *self.batch_of(train_ids, starts, block_size), self.clip)
+        loss, norm = train_step(
+            self.model, self.optimizer, *self.batch_of(train_ids, starts, block_size), self.clip
+        )
         self.losses.append(loss)
         self.norms.append(norm)
 
@@ -567,7 +590,10 @@ my_run = Training(my_gpt, language_batch, clip_gradients)
 my_album = {0: copy.deepcopy(my_gpt)}
 go_on(my_run, until=100, monitor=monitor)
 my_album[100] = copy.deepcopy(my_gpt)
-print("after 100 steps better than a bigram model:", my_run.held_out[100] < bigram_loss(train_ids, test_ids, V))
+print(
+    "after 100 steps better than a bigram model:",
+    my_run.held_out[100] < bigram_loss(train_ids, test_ids, V),
+)
 
 # %% role="try"
 go_on(my_run, until=1000, monitor=monitor)
@@ -576,9 +602,13 @@ my_gain = bigram_loss(train_ids, test_ids, V) - my_run.held_out[1000]
 print("nats below the bigram model, more than half a nat:", my_gain > 0.5)
 
 # %% role="try" timed=true
-# In numbers, on your machine: the loss on the held-out text, its perplexity, and how long the gradients were.
+# In numbers, on your machine: the loss on the held-out text, its perplexity, and how long the gradients
+# were.
 for my_step in (0, 100, 200, 500, 1000):
-    print(f"step {my_step:4}: {my_run.held_out[my_step]:.2f} nats, {my_run.shares[my_step]:.0%} guessed right")
+    print(
+        f"step {my_step:4}: {my_run.held_out[my_step]:.2f} nats, {my_run.shares[my_step]:.0%} "
+        "guessed right"
+    )
 my_norms = torch.tensor(my_run.norms)
 print(f"perplexity: bigram {math.exp(my_bigram):.1f}, yours {math.exp(my_run.held_out[1000]):.1f}")
 print(f"norm of the gradients: median {my_norms.median():.2f}, largest {my_norms.max():.2f}")
@@ -604,7 +634,8 @@ for step, wrote in course.samples.items():
 # %% [markdown]
 # Before the training it writes noise. After 100 steps words have about the right length, and common letters follow each
 # other. After 1000 steps most words are real ones. After 2400 some phrases are right as well, but the text still means
-# nothing. How is each character chosen? That is the next question.
+# nothing. How is each character chosen? That is the next question. (Half of the lesson is done: a good place for a
+# break.)
 #
 # ## 6 · From logits to a distribution
 #
@@ -627,7 +658,8 @@ for temperature in (0.5, 1.0):
 # %%
 predict(
     "11_hot",
-    "“Attention i”, temperature 2: how many characters, the likeliest first, reach nine tenths of the probability?",
+    "“Attention i”, temperature 2: how many characters, the likeliest first, reach nine tenths "
+    "of the probability?",
     low=1,
     high=75,
     unit="characters",
@@ -714,8 +746,9 @@ def next_token_probabilities(
 ) -> Tensor:
     """The distribution that the next token is drawn from: temperature, then top-k, then top-p.
 
-    logits: (..., V). Returns probabilities (..., V) in the vocabulary's order; rows sum to one. temperature 0 puts all
-    on the largest. top_p in (0, 1]: the fewest tokens that reach it, at least one.
+    logits: (..., V). Returns probabilities (..., V) in the vocabulary's order; rows sum to one.
+    temperature 0 puts all on the largest. top_p in (0, 1]: the fewest tokens that reach it, at least
+    one.
     """
     ### BEGIN SOLUTION
     if temperature == 0:
@@ -745,8 +778,8 @@ check(next_token_probabilities)
 #
 # Difficulty 3 of 5
 #
-# Write `new_tokens` tokens after the `prompt` (B, T), one after the other. In each round, take the model's logits at
-# the last position. Call `next_token_probabilities` with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw
+# Easier than the last one: it is a loop around it. Write `new_tokens` tokens after the `prompt` (B, T), one after the
+# other. In each round, take the model's logits at the last position. Call `next_token_probabilities` with what is in `sampling` (`temperature`, `top_k`, `top_p`). Draw
 # one token for each row, and append it. `torch.multinomial(probabilities, 1, generator=generator)` draws; a generator
 # that starts with the same seed draws the same tokens.
 #
@@ -772,12 +805,16 @@ check(next_token_probabilities)
 
 # %% exercise="generate" role="solution"
 def generate(
-    model: nn.Module, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: float | None
+    model: nn.Module,
+    prompt: Tensor,
+    new_tokens: int,
+    generator: torch.Generator,
+    **sampling: float | None,
 ) -> Tensor:
     """Write new_tokens tokens after the prompt, each drawn from the model's distribution.
 
-    prompt: (B, T). model(tokens) gives logits (B, T, V) for at most model.max_length tokens. sampling goes to
-    next_token_probabilities. Returns (B, T + new_tokens), the prompt included.
+    prompt: (B, T). model(tokens) gives logits (B, T, V) for at most model.max_length tokens. sampling
+    goes to next_token_probabilities. Returns (B, T + new_tokens), the prompt included.
     """
     ### BEGIN SOLUTION
     was_training = model.training
@@ -800,9 +837,13 @@ check(generate)
 # %% role="try" timed=true
 # Try it: your model at three steps, with the same beginning and the same random numbers.
 for my_step, my_moment in my_album.items():
-    my_text = generate(my_moment, encode("The model "), 200, torch.Generator().manual_seed(1), temperature=0.7)
+    my_text = generate(
+        my_moment, encode("The model "), 200, torch.Generator().manual_seed(1), temperature=0.7
+    )
     my_words = decode(my_text[0])
-    my_copies = sum(my_words[i : i + 20] in text for i in range(len(my_words) - 19)) / (len(my_words) - 19)
+    my_copies = sum(my_words[i : i + 20] in text for i in range(len(my_words) - 19)) / (
+        len(my_words) - 19
+    )
     print(f"--- after {my_step} steps; pieces of 20 characters that occur in the text: {my_copies:.0%}")
     print(my_words, end="\n\n")
 
@@ -822,7 +863,13 @@ Sampler(my_gpt, CHARACTERS, "The model ")
 # query meets all the keys in the cache.
 
 # %%
-predict("11_cache", "400 new characters: how many times as fast is it with a cache?", low=0, high=400, unit="times")
+predict(
+    "11_cache",
+    "400 new characters: how many times as fast is it with a cache?",
+    low=0,
+    high=400,
+    unit="times",
+)
 
 # %% [markdown]
 # ### Exercise 8: `generate_with_cache`
@@ -845,7 +892,11 @@ predict("11_cache", "400 new characters: how many times as fast is it with a cac
 
 # %% exercise="generate_with_cache" role="solution"
 def generate_with_cache(
-    model: nn.Module, prompt: Tensor, new_tokens: int, generator: torch.Generator, **sampling: float | None
+    model: nn.Module,
+    prompt: Tensor,
+    new_tokens: int,
+    generator: torch.Generator,
+    **sampling: float | None,
 ) -> Tensor:
     """What generate writes, with one new token at a time through the model.
 
@@ -871,7 +922,8 @@ def generate_with_cache(
 check(generate_with_cache)
 
 # %% role="try" timed=true
-# Try it: the same characters, and the time that they take. The model is untrained: that makes no difference here.
+# Try it: the same characters, and the time that they take. The model is untrained: that makes no
+# difference here.
 my_large = GPT(V, 64, 2, 4, 128, max_length=512)
 my_texts, my_seconds = [], []
 for my_function in (generate, generate_with_cache):
@@ -916,7 +968,10 @@ def compare_with_course(kind):
     wanted = {name: tuple(tensor.shape) for name, tensor in course.weights.items()}
     for name in sorted(own.keys() | wanted.keys()):
         if own.get(name) != wanted.get(name):
-            print(f"{name}: yours {own.get(name, 'is missing')}, the course's {wanted.get(name, 'has none')}")
+            print(
+                f"{name}: yours {own.get(name, 'is missing')}, the course's "
+                f"{wanted.get(name, 'has none')}"
+            )
             return
     model.load_state_dict(course.weights)
     tokens = encode("The weights of the attention are what")
@@ -993,15 +1048,22 @@ attention = 4 * (width * width + width)
 feed_forward = (width * hidden + hidden) + (hidden * width + width)
 norms = 2 * 2 * width
 gpt2 = (vocabulary + positions) * width + layers * (attention + feed_forward + norms) + 2 * width
-print(f"a block: {attention + feed_forward + norms:,}   the embedding: {vocabulary * width:,}   in all: {gpt2:,}")
+print(
+    f"a block: {attention + feed_forward + norms:,}   the embedding: {vocabulary * width:,}   "
+    f"in all: {gpt2:,}"
+)
 compare_guess("11_gpt2", round(gpt2 / 1e6))
 
 # %% role="try"
-# Try it: the same from your class. The meta device makes tensors without numbers, so this takes no memory.
+# Try it: the same from your class. The meta device makes tensors without numbers, so this takes no
+# memory.
 with torch.device("meta"):
     my_gpt2 = GPT(50257, 768, 12, 12, 3072, max_length=1024)
 my_count = sum(my_parameter.numel() for my_parameter in my_gpt2.parameters())
-print(f"{my_count:,} parameters; GPT-2 has {gpt2 - my_count:,} more, a learnt vector for each of 1024 positions")
+print(
+    f"{my_count:,} parameters; GPT-2 has {gpt2 - my_count:,} more, a learnt vector for each of "
+    "1024 positions"
+)
 
 # %% [markdown]
 # It is your class with other sizes. Only details differ. GPT-2 learns a vector for each position. In place of ReLU it

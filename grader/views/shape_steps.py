@@ -49,7 +49,7 @@ TARGET = _p("target", "B Tt E")
 
 STEPS = (
     Step(
-        "Token ids", "Every word is a whole number. sentences of a batch are filled up to one length.", (), (SRC, TRG)
+        "Token ids", "Every word is a whole number. Sentences of a batch are filled up to one length.", (), (SRC, TRG)
     ),
     Step(
         "Do the heads fit?",
