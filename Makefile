@@ -108,11 +108,11 @@ $(STAMP): pyproject.toml $(LOCK)
 	$(call new_environment,.venv)
 	$(call install_course,.venv,$(LOCK))
 
-# The teacher's wheel, made of this working tree, and what it asks for.
+# The student's wheel, made of this working tree, and what it asks for: who is on a machine can read its environment.
 hub-wheel: $(STAMP)
 	@test -n "$(HUB_PYTHON)" || { echo "Python 3.11 or newer with venv is needed: make HUB_PYTHON=/path/to/python3 ..." >&2; exit 1; }
 	@test -x $(HUB)/bin/python || { echo "Installing into $(HUB); the first time takes a few minutes."; $(HUB_PYTHON) -m venv $(HUB); }
-	@rm -rf $(HUB)/dist && $(BIN)/grader release --teacher --out $(HUB)/dist > /dev/null
+	@rm -rf $(HUB)/dist && $(BIN)/grader release --out $(HUB)/dist > /dev/null
 	@$(BIN)/python -m zipfile -e $(HUB)/dist/*.zip $(HUB)/dist
 	$(if $(TORCH_INDEX),@$(HUB)/bin/python $(PIP_INSTALL) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
 	@$(HUB)/bin/python $(PIP_INSTALL) --no-deps --force-reinstall $(HUB)/dist/attention-course/*.whl

@@ -22,8 +22,6 @@ HOUR = 3600
 # For teachers only: the server's part of nbgrader's extension, and the browser's.
 SERVER_PARTS = ("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list")
 BROWSER_PARTS = tuple(f"@jupyter/nbgrader:{part}" for part in ("formgrader", "create-assignment", "course-list"))
-# What students don't use and takes memory in every server.
-UNUSED = ("jupyter_lsp",)
 
 
 def write_settings() -> None:
@@ -31,7 +29,7 @@ def write_settings() -> None:
     for role in ("students", "teachers"):
         is_teacher, folder = role == "teachers", ROOT / "settings" / role
         (folder / "labconfig").mkdir(parents=True, exist_ok=True)
-        off = dict.fromkeys(UNUSED if is_teacher else (*SERVER_PARTS, *UNUSED), False)
+        off = {} if is_teacher else dict.fromkeys(SERVER_PARTS, False)
         server = {
             "ServerApp": {"jpserver_extensions": off},
             # A kernel that has torch loaded takes as much memory as two servers.

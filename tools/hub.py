@@ -45,6 +45,10 @@ c.JupyterHub.load_groups = {{{group!r}: {{"users": [{teacher!r}]}}}}
 FOLDERS = """c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r} + "/{{username}}"
 """
+# nbgrader goes by the account's name, which is the same for all of them.
+NAMED = """c = get_config()
+c.CourseDirectory.student_id = {name!r}
+"""
 
 
 class HubError(Exception):
@@ -91,7 +95,10 @@ def accounts(folder: Path) -> Iterator[None]:
             stack.callback(_run, "groupdel", GROUP)
         for name in PEOPLE:
             (homes / name).mkdir(mode=0o700)
-            if os.geteuid() == 0:
+            if os.geteuid() != 0 and name != TEACHER:
+                (homes / name / ".jupyter").mkdir()
+                (homes / name / ".jupyter" / "nbgrader_config.py").write_text(NAMED.format(name=name))
+            elif os.geteuid() == 0:
                 more = ["--groups", GROUP] if name == TEACHER else []
                 words = ["--home-dir", str(homes / name), "--no-create-home", "--shell", "/bin/sh", "--user-group"]
                 _run("useradd", *words, *more, name)
@@ -116,7 +123,7 @@ def _run(*words: str) -> None:
 
 
 def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
-    """The course, made by the teacher from what is installed, its exchange, and these lessons released."""
+    """The course, made by the teacher, its exchange, and these lessons released."""
     root, as_root = folder / "attention", os.geteuid() == 0
     for place, owner, mode in (
         (root, "root", 0o755),
@@ -127,7 +134,11 @@ def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
         if as_root:
             shutil.chown(place, owner)
         place.chmod(mode)
-    create = ["grader", "course", "create", str(root / "course"), "--id", "attention"]
+    solutions = folder / "home" / TEACHER / "solutions"
+    shutil.copytree(ROOT / "solutions", solutions)
+    if as_root:
+        _run("chown", "-R", TEACHER, str(solutions))
+    create = ["grader", "course", "create", str(root / "course"), "--id", "attention", "--solutions", str(solutions)]
     create += ["--exchange", str(root / "exchange"), *(["--group", GROUP] if as_root else [])]
     as_user(TEACHER, create, folder, programs, root)
     for lesson in lessons:
@@ -138,7 +149,7 @@ def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
 
 @contextmanager
 def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0) -> Iterator[Hub]:
-    """A hub with the programs of an environment in which the teacher's wheel and JupyterHub are installed."""
+    """A hub with the programs of an environment in which the student's wheel, what teachers need and JupyterHub are."""
     proxy = _proxy()
     _reachable(programs)
     password = secrets.token_hex(4)
@@ -162,6 +173,7 @@ def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0)
             server = subprocess.Popen(
                 [str(programs / "jupyterhub"), "-f", str(config)],
                 cwd=folder / "hub", env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,  # Ctrl+C is for this process, which ends the hub
             )  # fmt: skip
         stack.callback(_stop, server)
         hub = Hub(f"http://127.0.0.1:{port}", password, root, folder)
@@ -213,7 +225,7 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
     """The hub ends its proxy and everybody's server."""
     server.terminate()
     try:
-        server.wait(40)
+        server.wait(60)
     except subprocess.TimeoutExpired:
         server.kill()
         server.wait()

@@ -1,7 +1,8 @@
 """The whole loop on a JupyterHub, in a browser: a student fetches, solves, checks, validates and submits, the teacher
 collects, grades and releases, the student reads the feedback. Where root runs it, as three users of the machine.
 
-`make test-hub` makes the hub's environment (HUB_PROGRAMS names another's programs): the teacher's wheel and JupyterHub.
+`make test-hub` makes the hub's environment: the student's wheel, what teachers need, JupyterHub. HUB_PROGRAMS names its
+folder of programs.
 """
 
 from __future__ import annotations
@@ -174,6 +175,7 @@ def test_another_student_sees_neither_solutions_nor_submissions(hub, browser):
     in_list(bo, "released").wait_for()
     assert in_list(bo, "submitted").count() == 0
     assert status_of(bo, f"{hub.url}/user/{ANN}/api/contents") in (403, 404)
+    assert not [*PROGRAMS.parent.glob("lib/*/site-packages/grader/solutions")]
     course, inbound = hub.root / "course", hub.root / "exchange" / "attention" / "inbound"
     assert stat.S_IMODE(course.stat().st_mode) & 0o007 == 0
     assert stat.S_IMODE(inbound.stat().st_mode) & 0o007 == 0o003
