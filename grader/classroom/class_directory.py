@@ -71,7 +71,7 @@ def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
     if root.is_dir() and not os.access(root, os.X_OK):
         raise CourseError(
-            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, A second marker."
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, Several teachers."
         )
     if not (root / f"{CONFIG}.py").is_file():
         raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
