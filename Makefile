@@ -6,6 +6,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 STAMP := .venv/.installed
 OLDEST := .venv-oldest
+HUB := .venv-hub
+# Root starts servers as other users, who have to be able to run their Python: the system's own comes first.
+HUB_PYTHON ?= $(shell for p in /usr/bin/python3 $(PYTHON); do \
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOCK := requirements.lock
 PIP_INSTALL := -m pip install --quiet --no-input --disable-pip-version-check --no-compile
 
@@ -21,7 +25,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
 ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
-.PHONY: start test test-samples test-other-user test-container test-oldest mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-samples test-other-user test-container test-oldest test-hub hub hub-wheel mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -42,13 +46,21 @@ test-container: $(STAMP)  ## the judge's tests in containers, or else under a fi
 test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
 
+test-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
+	$(BIN)/python tests/programs.py
+	HUB_PROGRAMS=$(abspath $(HUB)/bin) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/hub $(ARGS)
+
+hub: hub-wheel  ## a JupyterHub on this machine, to try the course: a teacher and two students; Ctrl+C ends it
+	@test -x node_modules/.bin/configurable-http-proxy || npm install --silent --no-audit --no-fund
+	@$(HUB)/bin/python -m tools.hub $(HUB)/bin $(ARGS)
+
 mutants: $(STAMP)  ## small changes to every model solution, which the checks have to notice; ARGS=split_heads for one
 	OMP_NUM_THREADS=1 $(BIN)/grader mutants $(ARGS)
 
 setup: $(STAMP)  ## .venv with everything
 
 lock: $(BIN)/uv  ## requirements.lock made to fit pyproject.toml; ARGS=--upgrade takes the newest versions
-	$(BIN)/uv pip compile --quiet --universal --extra dev --no-annotate --custom-compile-command "make lock" \
+	$(BIN)/uv pip compile --quiet --universal --extra dev --extra hub --no-annotate --custom-compile-command "make lock" \
 		--output-file $(LOCK) pyproject.toml $(ARGS)
 
 build: $(STAMP)  ## lessons/ -> solutions/ and notebooks/
@@ -95,6 +107,16 @@ endef
 $(STAMP): pyproject.toml $(LOCK)
 	$(call new_environment,.venv)
 	$(call install_course,.venv,$(LOCK))
+
+# The student's wheel, made of this working tree, and what it asks for: who is on a machine can read its environment.
+hub-wheel: $(STAMP)
+	@test -n "$(HUB_PYTHON)" || { echo "Python 3.11 or newer with venv is needed: make HUB_PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@test -x $(HUB)/bin/python || { echo "Installing into $(HUB); the first time takes a few minutes."; $(HUB_PYTHON) -m venv $(HUB); }
+	@rm -rf $(HUB)/dist && $(BIN)/grader release --out $(HUB)/dist > /dev/null
+	@$(BIN)/python -m zipfile -e $(HUB)/dist/*.zip $(HUB)/dist
+	$(if $(TORCH_INDEX),@$(HUB)/bin/python $(PIP_INSTALL) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
+	@$(HUB)/bin/python $(PIP_INSTALL) --no-deps --force-reinstall $(HUB)/dist/attention-course/*.whl
+	@$(HUB)/bin/python $(PIP_INSTALL) "$$(echo $(HUB)/dist/attention-course/*.whl)[teacher,hub]" -c $(LOCK)
 
 # The lowest version of each package that pyproject.toml names, with the newest that these work with of all others.
 $(OLDEST)/.installed: pyproject.toml | $(BIN)/uv

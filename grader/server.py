@@ -1,5 +1,4 @@
-"""The Jupyter server that a kernel belongs to, which may be another environment than the kernel's: what it brings to the
-browser."""
+"""The Jupyter server that a kernel belongs to, which may be in another environment: what it brings to the browser."""
 
 from __future__ import annotations
 

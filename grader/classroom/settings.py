@@ -48,7 +48,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
-    shared = is_shared(Path(root))  # docs/grading.md: A second marker
+    shared = is_shared(Path(root))  # docs/grading.md: Several teachers
     if shared:
         c.CourseDirectory.groupshared = True
         os.umask(0o007)  # nbgrader opens to the group what it makes, but not the folder of a student around it
@@ -71,8 +71,8 @@ def configure(c: Any, root: str, course_id: str) -> None:
 
 
 def _make_gradebook(path: Path, shared: bool) -> None:
-    """SQLite makes a file that everybody can read and the group can't write to, but takes one that is there. One that is
-    there isn't opened: closing it would drop SQLite's locks."""
+    """SQLite makes a file that everybody can read and the group can't write to, but takes one that is there. That one
+    isn't opened here: closing it would drop SQLite's locks."""
     mode = 0o660 if shared else 0o600
     with contextlib.suppress(OSError):  # another's course, or no room: whoever writes to the gradebook says so
         if path.exists():

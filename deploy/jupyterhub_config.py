@@ -1,0 +1,88 @@
+"""JupyterHub for this course on one machine, The Littlest JupyterHub included: docs/jupyterhub.md says how to use it.
+
+Everything is below one folder, COURSE_ROOT: `course/` (the teachers'), `exchange/` (open to all), `settings/` (written
+here, at every start of the hub). Who is in the group COURSE_TEACHERS, of the machine or of JupyterHub, gets Formgrader
+and Create Assignment. Everybody else is a student.
+"""
+
+import grp
+import json
+import os
+import pwd
+import sys
+from pathlib import Path
+
+c = get_config()  # noqa: F821
+
+ROOT = Path(os.environ.get("COURSE_ROOT", "/srv/attention"))
+TEACHERS = os.environ.get("COURSE_TEACHERS", "teachers")
+COURSE_ID = os.environ.get("COURSE_ID", "attention")
+HOUR = 3600
+
+# For teachers only: the server's part of nbgrader's extension, and the browser's.
+SERVER_PARTS = ("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list")
+BROWSER_PARTS = tuple(f"@jupyter/nbgrader:{part}" for part in ("formgrader", "create-assignment", "course-list"))
+
+
+def write_settings() -> None:
+    """A folder of settings for students and one for teachers, which JUPYTER_CONFIG_PATH names."""
+    for role in ("students", "teachers"):
+        is_teacher, folder = role == "teachers", ROOT / "settings" / role
+        (folder / "labconfig").mkdir(parents=True, exist_ok=True)
+        off = {} if is_teacher else dict.fromkeys(SERVER_PARTS, False)
+        server = {
+            "ServerApp": {"jpserver_extensions": off},
+            # A kernel that has torch loaded takes as much memory as two servers.
+            "MappingKernelManager": {"cull_idle_timeout": HOUR, "cull_interval": 300, "cull_connected": True},
+        }
+        hidden = {"disabledExtensions": {} if is_teacher else dict.fromkeys(BROWSER_PARTS, True)}
+        nbgrader = f"c.Exchange.root = {str(ROOT / 'exchange')!r}\nc.CourseDirectory.course_id = {COURSE_ID!r}\n"
+        if is_teacher:
+            nbgrader += f"c.CourseDirectory.root = {str(ROOT / 'course')!r}\n"
+        (folder / "jupyter_server_config.json").write_text(json.dumps(server, indent=1))
+        (folder / "labconfig" / "page_config.json").write_text(json.dumps(hidden, indent=1))
+        (folder / "nbgrader_config.py").write_text(f"c = get_config()\n{nbgrader}")
+
+
+def is_teacher(spawner: object) -> bool:
+    """Whether somebody is in the group of the teachers: JupyterHub's own, or the machine's."""
+    if any(group.name == TEACHERS for group in spawner.user.groups):
+        return True
+    for name in (spawner.user.name, f"jupyter-{spawner.user.name}"):  # as The Littlest JupyterHub names accounts
+        try:
+            if grp.getgrnam(TEACHERS).gr_gid in os.getgrouplist(name, pwd.getpwnam(name).pw_gid):
+                return True
+        except KeyError:
+            continue
+    return False
+
+
+def give_role(spawner: object) -> None:
+    """Before a server starts: the settings of a teacher or of a student."""
+    role = "teachers" if is_teacher(spawner) else "students"
+    spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": str(ROOT / "settings" / role)}
+    if role == "teachers":  # Formgrader wants the course below the folder that the server shows
+        spawner.notebook_dir = str(ROOT)
+
+
+write_settings()
+c.Spawner.pre_spawn_hook = give_role
+c.Spawner.default_url = "/lab"
+# More threads make a small model slower, and a class on one machine far slower.
+c.Spawner.environment = {"OMP_NUM_THREADS": "1"}
+# Kept by spawners that can: systemd's, Docker's, Kubernetes'. A process of its own (the default) has no limit.
+c.Spawner.mem_limit = "1G"
+c.Spawner.cpu_limit = 1.0
+c.JupyterHub.concurrent_spawn_limit = 10
+
+if Path("/opt/tljh") not in Path(sys.prefix).parents:  # which has a culler of its own
+    c.JupyterHub.load_roles = [
+        {
+            "name": "culler",
+            "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+            "services": ["culler"],
+        }
+    ]
+    c.JupyterHub.services = [
+        {"name": "culler", "command": [sys.executable, "-m", "jupyterhub_idle_culler", f"--timeout={2 * HOUR}"]}
+    ]

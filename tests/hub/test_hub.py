@@ -1,0 +1,181 @@
+"""The whole loop on a JupyterHub, in a browser: a student fetches, solves, checks, validates and submits, the teacher
+collects, grades and releases, the student reads the feedback. Where root runs it, as three users of the machine.
+
+`make test-hub` makes the hub's environment: the student's wheel, what teachers need, JupyterHub. HUB_PROGRAMS names its
+folder of programs.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tools.hub import STUDENTS, TEACHER, Hub, running_hub
+from tools.lab import Lab, Notebook, page_of, running_browser
+
+pytestmark = pytest.mark.timeout(600)
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(os.environ.get("HUB_PROGRAMS", ROOT / ".venv-hub" / "bin")).absolute()
+LESSON = "00_start_here"
+ANN, BO = STUDENTS
+PATIENCE = 90_000  # milliseconds: servers and kernels start, and nbgrader's commands run
+
+
+@pytest.fixture(scope="module")
+def hub() -> Iterator[Hub]:
+    """A hub with one lesson released."""
+    with running_hub(PROGRAMS, lessons=(LESSON,)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+def log_in(page: Page, hub: Hub, name: str, password: str) -> None:
+    page.goto(f"{hub.url}/hub/login")
+    page.fill("input[name=username]", name)
+    page.fill("input[name=password]", password)
+    page.click("[type=submit]")
+
+
+def server_of(browser: Browser, hub: Hub, name: str) -> Page:
+    """A page of somebody who is logged in, and whose JupyterLab is open."""
+    page = page_of(browser)
+    page.set_default_timeout(PATIENCE)
+    log_in(page, hub, name, hub.password)
+    page.wait_for_url(f"**/user/{name}/lab**")
+    page.wait_for_function("window.jupyterapp?.commands.hasCommand('nbgrader:open-assignment-list')")
+    return page
+
+
+@pytest.fixture(scope="module")
+def ann(hub: Hub, browser: Browser) -> Page:
+    return server_of(browser, hub, ANN)
+
+
+@pytest.fixture(scope="module")
+def teacher(hub: Hub, browser: Browser) -> Page:
+    return server_of(browser, hub, TEACHER)
+
+
+def has_command(page: Page, name: str) -> bool:
+    return page.evaluate("name => window.jupyterapp.commands.hasCommand(name)", name)
+
+
+def status_of(page: Page, path: str) -> int:
+    response = page.request.get(path)
+    return response.status
+
+
+def assignments(page: Page):
+    """nbgrader's Assignment List, as it is now."""
+    page.evaluate("window.jupyterapp.commands.execute('nbgrader:open-assignment-list')")
+    found = page.locator("#nbgrader-assignment-list, .nbgrader-assignment-list, #assignments").last
+    found.wait_for()
+    return found
+
+
+def in_list(page: Page, kind: str):
+    return page.locator(f"#{kind}_assignments_list .list_item", has_text=LESSON).first
+
+
+def test_a_wrong_password_is_told_in_a_sentence(hub, browser):
+    page = page_of(browser)
+    log_in(page, hub, ANN, "wrong")
+    expect(page.locator("body")).to_contain_text("Invalid username or password")
+    log_in(page, hub, "stranger", hub.password)
+    expect(page.locator("body")).not_to_contain_text("Logout")
+
+
+def test_a_student_has_no_formgrader(hub, ann):
+    assert not has_command(ann, "nbgrader:open-formgrader")
+    assert not has_command(ann, "nbgrader:open-create-assignment")
+    assert status_of(ann, f"{hub.url}/user/{ANN}/formgrader") == 404
+
+
+def test_a_teacher_has_it(hub, teacher):
+    assert has_command(teacher, "nbgrader:open-formgrader")
+    assert has_command(teacher, "nbgrader:open-create-assignment")
+    assert status_of(teacher, f"{hub.url}/user/{TEACHER}/formgrader") == 200
+
+
+def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
+    assignments(ann)
+    in_list(ann, "released").get_by_role("button", name="Fetch").click()
+    in_list(ann, "fetched").wait_for()
+    notebook = opened(ann, hub, ANN, f"{LESSON}/{LESSON}.ipynb")
+    notebook.run_cell("from grader import")
+    notebook.write_cell("def first_steps", "def first_steps(x):\n    return 2 * x + 1")
+    checked = notebook.run_cell("check(first_steps)")
+    expect(checked).to_contain_text("1 of 1 point")
+    notebook.save()
+    ann.get_by_role("button", name="Validate").click()
+    dialog = ann.locator(".jp-Dialog")
+    expect(dialog).to_contain_text("Success! Your notebook passes all the tests.", timeout=PATIENCE)
+    dialog.get_by_role("button").last.click()
+    assignments(ann)
+    in_list(ann, "fetched").get_by_role("button", name="Submit").click()
+    in_list(ann, "submitted").wait_for()
+
+
+def opened(page: Page, hub: Hub, name: str, path: str) -> Notebook:
+    """A notebook of somebody's, in JupyterLab loaded anew."""
+    page.goto("about:blank")
+    return Notebook(page, Lab(hub.root, f"{hub.url}/user/{name}", ""), path)
+
+
+def click_in_row(page: Page, icon: str, row: str = LESSON) -> None:
+    """Click an icon in a table of Formgrader's, and close the window that says that it went well."""
+    page.locator("tr", has_text=row).locator(f".glyphicon-{icon}").click()
+    window = page.locator("#success-modal")
+    expect(window).to_contain_text("Success", timeout=PATIENCE)
+    window.get_by_role("button", name="OK").click()
+    expect(window).to_be_hidden()
+
+
+def test_the_teacher_collects_grades_and_releases_feedback(hub, teacher):
+    formgrader = f"{hub.url}/user/{TEACHER}/formgrader"
+    teacher.goto(formgrader)
+    click_in_row(teacher, "cloud-download")
+    teacher.goto(f"{formgrader}/manage_submissions/{LESSON}")
+    click_in_row(teacher, "flash", ANN)
+    expect(teacher.locator("tr", has_text=ANN)).to_contain_text("1 / 1", timeout=PATIENCE)
+    teacher.goto(formgrader)
+    click_in_row(teacher, "comment")
+    click_in_row(teacher, "envelope")
+
+
+def test_the_student_fetches_feedback_and_reads_it(hub, ann):
+    ann.goto(f"{hub.url}/user/{ANN}/lab")
+    ann.wait_for_function("window.jupyterapp?.commands.hasCommand('nbgrader:open-assignment-list')")
+    assignments(ann)
+    in_list(ann, "submitted").get_by_role("button", name="Fetch Feedback").click()
+    in_list(ann, "submitted").get_by_text("(view feedback)").first.wait_for()
+    place = homes(hub, ANN) / LESSON / "feedback"
+    (page,) = place.rglob("*.html")
+    ann.goto(f"{hub.url}/user/{ANN}/files/{page.relative_to(homes(hub, ANN))}")
+    expect(ann.locator("body")).to_contain_text("first_steps: 1 of 1 points")
+
+
+def homes(hub: Hub, name: str) -> Path:
+    return hub.folder / "home" / name
+
+
+def test_another_student_sees_neither_solutions_nor_submissions(hub, browser):
+    bo = server_of(browser, hub, BO)
+    assignments(bo)
+    in_list(bo, "released").wait_for()
+    assert in_list(bo, "submitted").count() == 0
+    assert status_of(bo, f"{hub.url}/user/{ANN}/api/contents") in (403, 404)
+    assert not [*PROGRAMS.parent.glob("lib/*/site-packages/grader/solutions")]
+    course, inbound = hub.root / "course", hub.root / "exchange" / "attention" / "inbound"
+    assert stat.S_IMODE(course.stat().st_mode) & 0o007 == 0
+    assert stat.S_IMODE(inbound.stat().st_mode) & 0o007 == 0o003
