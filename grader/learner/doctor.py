@@ -13,6 +13,7 @@ from pathlib import Path
 
 OLDEST = (3, 11)
 EXTENSIONS = {"@jupyter/nbgrader": "the Validate button", "anywidget": "interactive pictures"}
+WITHOUT_LAB = "Not needed where notebooks open elsewhere; for JupyterLab: pip install 'attention-course[lab]'."
 INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
 
 
@@ -136,6 +137,11 @@ def _check() -> Iterator[Observation]:
 def _extensions() -> Iterator[Observation]:
     from jupyter_core.paths import jupyter_path
 
+    try:
+        import jupyterlab  # noqa: F401
+    except ModuleNotFoundError:
+        yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
+        return
     for name, purpose in EXTENSIONS.items():
         if any((Path(folder) / name).is_dir() for folder in jupyter_path("labextensions")):
             yield Observation("JupyterLab", f"has {name}, {purpose}")
