@@ -5,7 +5,6 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 STAMP := .venv/.installed
-OLDEST := .venv-oldest
 HUB := .venv-hub
 # Root starts servers as other users, who have to be able to run their Python: the system's own comes first.
 HUB_PYTHON ?= $(shell for p in /usr/bin/python3 $(PYTHON); do \
@@ -22,10 +21,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-# Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
-ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
-
-.PHONY: start test test-samples test-other-user test-container test-oldest test-hub hub hub-wheel mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-samples test-other-user test-container test-hub hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -43,8 +39,8 @@ test-other-user: $(STAMP)  ## all of the judge's tests as nobody, or as root for
 test-container: $(STAMP)  ## the judge's tests in containers, or else under a filter; needs root
 	$(BIN)/python tests/container.py $(ARGS)
 
-test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
+compat: $(STAMP)  ## the checks with the oldest and newest versions allowed, on each Python, and with Colab's; ARGS=oldest-3.12 for one
+	TORCH_INDEX=$(TORCH_INDEX) $(BIN)/python tests/compat.py $(ARGS)
 
 test-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
 	$(BIN)/python tests/programs.py
@@ -117,13 +113,6 @@ hub-wheel: $(STAMP)
 	$(if $(TORCH_INDEX),@$(HUB)/bin/python $(PIP_INSTALL) --no-deps torch -c $(LOCK) --index-url $(TORCH_INDEX))
 	@$(HUB)/bin/python $(PIP_INSTALL) --no-deps --force-reinstall $(HUB)/dist/attention-course/*.whl
 	@$(HUB)/bin/python $(PIP_INSTALL) "$$(echo $(HUB)/dist/attention-course/*.whl)[teacher,hub]" -c $(LOCK)
-
-# The lowest version of each package that pyproject.toml names, with the newest that these work with of all others.
-$(OLDEST)/.installed: pyproject.toml | $(BIN)/uv
-	$(call new_environment,$(OLDEST))
-	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --extra dev --python $(OLDEST)/bin/python \
-		--output-file $(OLDEST)/oldest.txt pyproject.toml
-	$(call install_course,$(OLDEST),$(OLDEST)/oldest.txt)
 
 # Without the rest: `make lock` has to work when pyproject.toml and the lock don't fit each other.
 $(BIN)/uv:

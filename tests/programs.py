@@ -1,7 +1,8 @@
 """Makes ready what the tests need: Chromium, node and npm, what package.json names, bubblewrap and libseccomp,
 PostgreSQL.
 
-Where apt-get is there and the user is root, missing programs are installed; else this says what to install, and fails.
+Where apt-get is there and the user is root, or on a CI machine may become root by sudo, missing programs are installed;
+else this says what to install, and fails.
 """
 
 from __future__ import annotations
@@ -50,11 +51,13 @@ def postgresql() -> Path | None:
 def install(packages: list[str]) -> str:
     """Install them, or say what the user has to do; empty if all went well."""
     wanted = " ".join(packages)
-    if not shutil.which("apt-get") or os.geteuid() != 0:
+    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    # On a machine of somebody's own sudo is theirs to use.
+    if not shutil.which("apt-get") or (root and not (os.environ.get("CI") and shutil.which("sudo"))):
         return f"The tests need {wanted}. As root on Debian: apt-get install {wanted}"
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", *packages]):
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    for command in ([*apt, "update"], [*apt, "install", "--yes", "--no-install-recommends", *packages]):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode:
             return f"`{' '.join(command)}` failed:\n{done.stdout[-1000:]}{done.stderr[-1000:]}"
     return ""

@@ -79,7 +79,7 @@ def test_conda_installs_with_the_lock_and_repeats_no_version(name):
     assert PROJECT["project"]["requires-python"] == f">={python.removeprefix('python=')}"
 
 
-@pytest.mark.parametrize("name", ["README.md", ".github/workflows/ci.yml"])
+@pytest.mark.parametrize("name", ["README.md", ".github/workflows/ci.yml", "deploy/course-ci.yml"])
 def test_the_address_of_the_cpu_build_is_the_declared_one(name):
     addresses = re.findall(r"https://download\.pytorch\.org[^\s`]*", text(name))
     assert addresses

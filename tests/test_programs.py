@@ -26,22 +26,26 @@ def test_what_is_missing_is_told_with_the_command_that_installs_it(nothing_there
     )
 
 
-def test_root_with_apt_get_installs_it(monkeypatch):
+@pytest.mark.parametrize(("user", "ci", "first"), [(0, "", "env"), (1000, "true", "sudo")])
+def test_root_installs_it_and_so_does_a_ci_machine_by_sudo(monkeypatch, user, ci, first):
     ran = []
 
     def run(command, **_options):
         ran.append(command)
         return programs.subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(programs.shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
-    monkeypatch.setattr(programs.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(programs.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(programs.os, "geteuid", lambda: user)
+    monkeypatch.setenv("CI", ci)
     monkeypatch.setattr(programs.subprocess, "run", run)
     assert programs.install(["chromium"]) == ""
-    assert [command[:2] for command in ran] == [["apt-get", "update"], ["apt-get", "install"]]
+    assert [command[0] for command in ran] == [first, first]
+    assert [command[command.index("apt-get") + 1] for command in ran] == ["update", "install"]
     assert ran[1][-1] == "chromium"
 
 
 def test_another_user_is_told(monkeypatch):
     monkeypatch.setattr(programs.shutil, "which", lambda _name: "/usr/bin/apt-get")
     monkeypatch.setattr(programs.os, "geteuid", lambda: 1000)
+    monkeypatch.delenv("CI", raising=False)
     assert "As root on Debian: apt-get install chromium" in programs.install(["chromium"])

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
 
 OLDEST = (3, 11)
 EXTENSIONS = {VALIDATE: "the Validate button", WIDGETS: "interactive pictures"}
+WITHOUT_LAB = "Not needed where notebooks open elsewhere; for JupyterLab: pip install 'attention-course[lab]'."
 INSTALL = "Install the course again as its README says; if make installed it, delete `.venv` first."
 # Where the kernel's environment isn't the server's, and nobody sees from here which one that is.
 INSTALL_THERE = (
@@ -148,6 +150,9 @@ def _extensions() -> Iterator[Observation]:
     from jupyter_core.paths import jupyter_path
 
     server = this_server()
+    if server is None and find_spec("jupyterlab") is None:
+        yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
+        return
     title = f"JupyterLab {server.lab}, the server's" if server else "JupyterLab"
     for name, purpose in EXTENSIONS.items():
         there = server.extensions.get(name, "") if server else ""

@@ -46,11 +46,11 @@ def pretend(monkeypatch, package: str, installed: str | None) -> None:
 
 
 def test_a_missing_package_fails_and_says_what_to_do(monkeypatch):
-    pretend(monkeypatch, "nbgrader", None)
+    pretend(monkeypatch, "safetensors", None)
     done = CliRunner().invoke(main, ["doctor"])
     assert done.exit_code == 1
     assert "1 thing to fix" in done.output
-    assert "fix   Packages: nbgrader is missing" in done.output
+    assert "fix   Packages: safetensors is missing" in done.output
     assert "Install the course again" in done.output
 
 
@@ -74,6 +74,12 @@ def test_extras_are_not_asked_for():
 def test_an_old_python_is_told(monkeypatch):
     monkeypatch.setattr(module, "OLDEST", (sys.version_info[0] + 1, 0))
     assert "or newer" in titled("Python")[0].advice
+
+
+def test_without_jupyterlab_nothing_has_to_be_fixed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyterlab", None)
+    (finding,) = titled("JupyterLab")
+    assert (finding.word, finding.detail) == ("note", "is not installed")
 
 
 def test_a_missing_extension_is_told(monkeypatch):

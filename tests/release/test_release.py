@@ -103,9 +103,9 @@ def test_its_name_has_the_version(package):
 
 def test_what_installs_it_names_the_wheel(unpacked):
     (wheel,) = unpacked.glob("*.whl")
-    assert f"- ./{wheel.name}" in (unpacked / "environment.yml").read_text()
+    assert f"- ./{wheel.name}[lab]" in (unpacked / "environment.yml").read_text()
     readme = (unpacked / "README.md").read_text()
-    assert f"pip install ./{wheel.name} -c requirements.lock" in readme
+    assert f"pip install './{wheel.name}[lab]' -c requirements.lock" in readme
     assert "--index-url https://download.pytorch.org/whl/cpu" in readme
     assert "{" not in readme
 
@@ -189,10 +189,10 @@ def environment(unpacked, tmp_path_factory) -> Path:
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     (wheel,) = unpacked.glob("*.whl")
     (about,) = metadata.Distribution.discover(path=[str(wheel)])
-    lend(asked_for(about.requires or []), programs)
+    lend(asked_for(about.requires or [], "lab"), programs)
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "--disable-pip-version-check"]
     # Without an index: whatever is missing or of another version ends this.
-    subprocess.run([*pip, "install", "--quiet", "--no-input", "--no-index", str(wheel)], check=True, cwd=unpacked)
+    subprocess.run([*pip, "install", "--quiet", "--no-input", "--no-index", f"{wheel}[lab]"], check=True, cwd=unpacked)
     subprocess.run([*pip, "check"], check=True)
     return programs
 

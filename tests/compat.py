@@ -1,0 +1,129 @@
+"""`make compat`: the checks with the oldest and the newest versions that pyproject.toml allows, on each Python, and with
+Google Colab's. One environment after the other is made in `.cache/compat`, and removed when its tests have passed.
+
+`python tests/compat.py oldest-3.12 colab -- -k right` makes the environments named and hands pytest the rest. Checks and
+marks are compared, printed outputs are not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PLACE = ROOT / ".cache" / "compat"
+UV = str(Path(sys.executable).with_name("uv"))
+PYTHONS = ("3.11", "3.12", "3.13")
+COLAB = "colab"
+# By name: the Python, and uv's word for which versions are taken. Colab's are in colab.txt.
+ENVIRONMENTS = {
+    **{f"oldest-{python}": (python, "lowest-direct") for python in PYTHONS},
+    **{f"newest-{python}": (python, "highest") for python in PYTHONS},
+    COLAB: ("3.13", ""),
+}
+# Tests that hold with every version: no stored output, no linter, no browser.
+ANY_VERSION = [f"tests/{name}" for name in "exercises learner models report spec subject views insights".split()]
+PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
+# What the tests need in Colab's environment beside the course. nbgrader wants a later notebook than there is, for its
+# extensions; the build's rules need its preprocessors only.
+TOOLS = ["pytest", "pytest-timeout", "pytest-xdist", "jupytext"]
+WITHOUT_WHAT_THEY_ASK_FOR = ["nbgrader", "alembic", "mako", "rapidfuzz"]
+
+
+class NotMade(RuntimeError):
+    """An environment could not be made, or isn't what it should be."""
+
+
+def said(*command: str) -> str:
+    """What a command says; `NotMade` if it fails."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotMade(f"{' '.join(command[:4])} ...: {(done.stderr or done.stdout).strip()[-600:]}")
+    return done.stdout.strip()
+
+
+def interpreter(version: str) -> str:
+    """A Python of this version: on the path, pyenv's, or one that uv has or can install."""
+    own = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python"))
+    for candidate in (f"python{version}", *map(str, own)):
+        try:
+            return said(candidate, "-c", "import sys; print(sys.executable)")
+        except (NotMade, OSError):  # a name on the path may be a shim without a Python behind it
+            continue
+    said(UV, "python", "install", version)
+    return said(UV, "python", "find", "--managed-python", version)
+
+
+def make(name: str) -> str:
+    """Make an environment; its Python."""
+    version, resolution = ENVIRONMENTS[name]
+    folder = PLACE / name
+    python = str(folder / "bin" / "python")
+    said(UV, "venv", "--quiet", "--clear", "--python", interpreter(version), str(folder))
+    install = [UV, "pip", "install", "--quiet", "--python", python]
+    wanted = folder / "wanted.txt"
+    if name == COLAB:
+        shutil.copy(ROOT / "tests" / "colab.txt", wanted)
+    else:
+        compile = [UV, "pip", "compile", "--quiet", "--only-binary", ":all:", "--no-annotate", "--python", python]
+        said(*compile, "--resolution", resolution, "--extra", "dev", "--output-file", str(wanted), "pyproject.toml")
+    if os.environ.get("TORCH_INDEX"):
+        said(*install, "--no-deps", "torch", "-c", str(wanted), "--index-url", os.environ["TORCH_INDEX"])
+    said(*install, "-r", str(wanted))
+    if name != COLAB:
+        said(*install, "--no-deps", "-e", ".")
+        return python
+    before = installed(python)
+    said(*install, "-e", ".")
+    said(*install, *TOOLS)
+    said(*install, "--no-deps", *WITHOUT_WHAT_THEY_ASK_FOR)
+    replaced = sorted(before - installed(python))
+    if replaced:
+        raise NotMade(f"installing the course replaces {', '.join(replaced)}")
+    return python
+
+
+def installed(python: str) -> set[str]:
+    """Names and versions."""
+    return set(said(UV, "pip", "freeze", "--python", python).splitlines())
+
+
+def main(words: list[str]) -> int:
+    """Make and test the environments; the exit code is 1 if one could not be made or a test failed."""
+    place = words.index("--") if "--" in words else len(words)
+    names, options = words[:place] or [*ENVIRONMENTS], words[place + 1 :]
+    unknown = [name for name in names if name not in ENVIRONMENTS]
+    if unknown:
+        print(f"no environment {unknown[0]!r}; there are: {', '.join(ENVIRONMENTS)}", file=sys.stderr)
+        return 2
+    rows, failed = [], False
+    for name in names:
+        start, versions = time.monotonic(), ""
+        print(f"\n=== {name} ===", flush=True)
+        try:
+            python = make(name)
+            shown = "import IPython, numpy, sys, torch; print(*map(lambda v: v.split('+')[0].split()[0], "
+            shown += "(sys.version, torch.__version__, numpy.__version__, IPython.__version__)))"
+            versions = said(python, "-c", shown)
+        except NotMade as error:
+            outcome = f"NOT MADE: {error}"
+        else:
+            tests = ANY_VERSION[:-1] if name == COLAB else ANY_VERSION  # insights are a teacher's
+            environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off"}
+            environment["PATH"] = f"{Path(python).parent}{os.pathsep}{environment.get('PATH', '')}"
+            done = subprocess.run([python, *PYTEST, *tests, *options], cwd=ROOT, env=environment, check=False)
+            outcome = "FAILED" if done.returncode else "passed"
+        if outcome == "passed":
+            shutil.rmtree(PLACE / name)
+        failed |= outcome != "passed"
+        rows.append(f"{name:12} {time.monotonic() - start:8.1f}  {versions:32} {outcome}")
+    print("\n".join(["", f"{'environment':12} {'seconds':>8}  {'Python, torch, numpy, IPython':32} result", *rows]))
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
