@@ -26,7 +26,7 @@ ENVIRONMENTS = {
     COLAB: ("3.13", ""),
 }
 # Tests that hold with every version: no stored output, no linter, no browser.
-ANY_VERSION = [f"tests/{name}" for name in "exercises learner models report spec subject views insights".split()]
+ANY_VERSION = [f"tests/{name}" for name in ["exercises", "learner", "models", "report", "spec", "subject", "views", "insights"]]
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
 # What the tests need in Colab's environment beside the course. nbgrader wants a later notebook than there is, for its
 # extensions; the build's rules need its preprocessors only.
