@@ -5,8 +5,7 @@ course can name them in `GenerateAssignment.preprocessors`.
 from __future__ import annotations
 
 from nbformat import NotebookNode
-from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearOutput, ClearSolutions, NbGraderPreprocessor
-from nbgrader.utils import is_grade, is_locked, is_task
+from nbgrader.preprocessors import ClearOutput, ClearSolutions, NbGraderPreprocessor
 from traitlets import Unicode
 
 Resources = dict[str, object]
@@ -66,19 +65,3 @@ class AllowErrors(NbGraderPreprocessor):
         if _role(cell) in MAY_FAIL:
             cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "raises-exception"})
         return cell, resources
-
-
-class HideFromStudents(NbGraderPreprocessor):
-    """Takes a teacher's hidden tests and marking schemes out of the feedback. nbgrader's own preprocessors do it, on
-    the teacher's cells only: a student who writes such a mark into a cell holds up nothing.
-    """
-
-    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Clear the teacher's cells of a notebook."""
-        tests, schemes = ClearHiddenTests(config=self.config), ClearMarkScheme(config=self.config)
-        for i, cell in enumerate(nb.cells):
-            if is_grade(cell) and is_locked(cell):
-                tests.preprocess_cell(cell, resources, i)
-            elif is_task(cell):
-                schemes.preprocess_cell(cell, resources, i)
-        return nb, resources

@@ -25,7 +25,8 @@ from grader.classroom.safe_html import page_code, page_markdown
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult, TestResult
+from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import TestResult as ResultOfTest
 from tests.batch.test_own_cells import OWN
 from tests.classroom.conftest import LESSON, answered, classroom_at, solved
 
@@ -45,7 +46,7 @@ FAILED = ExerciseResult(
     output="seen",
 )
 PASSED = ExerciseResult("first_steps", 1, 1.0, (SHAPE,))
-TESTS = (TestResult("double-tests", True), TestResult("double-partial", True, 1.5))
+TESTS = (ResultOfTest("double-tests", True), ResultOfTest("double-partial", True, 1.5))
 PEOPLE = ("ann", "bo", "cy")
 
 
