@@ -46,11 +46,16 @@ def seconds(folder: Path, *command: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(submissions: int) -> None:
-    """Grade once, then let the three commands take turns."""
+def prepared(folder: Path, submissions: int) -> Path:
+    """A course with so many graded submissions."""
+    place = course(folder / "ours", False, submissions)
+    run(place, "grader", "autograde", ".", nb.LESSON)
+    return place
+
+
+def measure(place: Path, submissions: int) -> None:
+    """Let the three commands take turns."""
     with tempfile.TemporaryDirectory() as name:
-        place = course(Path(name, "ours"), False, submissions)
-        run(place, "grader", "autograde", ".", nb.LESSON)
         stock = shutil.copytree(place, Path(name, "stock"))
         with (stock / "nbgrader_config.py").open("a") as file:
             file.write(STOCK)
@@ -92,7 +97,8 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=60)
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
-    measure(options.submissions)
+    with tempfile.TemporaryDirectory() as name:
+        measure(prepared(Path(name), options.submissions), options.submissions)
 
 
 if __name__ == "__main__":

@@ -395,6 +395,18 @@ def test_a_spoilt_notebook_costs_its_own_page_only(course):
     path.write_bytes(before)
 
 
+def test_a_folder_with_the_name_of_the_page_costs_its_own_page_only(course):
+    folder = course.root / "autograded" / "cy" / LESSON / f"{LESSON}.html"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("x")
+    (course.root / "feedback" / "cy" / LESSON / f"{LESSON}.html").unlink()
+    outcome = make(course.here)
+    assert outcome.problems == [
+        f"cy: no page could be written: Is a directory: {course.root}/feedback/cy/{LESSON}/{LESSON}.html"
+    ]
+    assert "ann" in outcome.unchanged
+
+
 def test_a_course_without_a_graded_lesson_is_told_so(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text("")
     with pytest.raises(CourseError, match="nothing has been graded yet"):
