@@ -3,14 +3,16 @@
     python benchmarks/feedback.py --submissions 60
 
 One course with so many graded submissions of lesson 01, each unlike all others. The three take turns, and every page is
-made anew. "One more" is what a page adds once all is running: the command for many less the command for one, medians of
-three runs. nbgrader's own makes ten pages at most, since each takes as long as the others.
+made anew. Seconds are those of the processor, medians of three runs: what else the machine does hardly counts. "One
+more" is what a page adds once all is running: the command for many less the command for one. nbgrader's own makes ten
+pages at most, since each takes as long as the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import statistics
 import sys
@@ -36,11 +38,24 @@ GENERATE = ("nbgrader", "generate_feedback", nb.LESSON, "--force")
 OURS = ("grader", "feedback", ".", nb.LESSON)
 
 
-def measure(submissions: int) -> None:
-    """Grade once, then let the three commands take turns."""
+def seconds(folder: Path, *command: str) -> float:
+    """Of the processor, for one command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(folder, *command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def prepared(folder: Path, submissions: int) -> Path:
+    """A course with so many graded submissions."""
+    place = course(folder / "ours", False, submissions)
+    run(place, "grader", "autograde", ".", nb.LESSON)
+    return place
+
+
+def measure(place: Path, submissions: int) -> None:
+    """Let the three commands take turns."""
     with tempfile.TemporaryDirectory() as name:
-        place = course(Path(name, "ours"), False, submissions)
-        run(place, "grader", "autograde", ".", nb.LESSON)
         stock = shutil.copytree(place, Path(name, "stock"))
         with (stock / "nbgrader_config.py").open("a") as file:
             file.write(STOCK)
@@ -59,8 +74,7 @@ def measure(submissions: int) -> None:
         for _ in range(RUNS):
             for title, (folder, _count, many, student) in rows.items():
                 alone = [word for word in many if not word.startswith("--student")]
-                one, _ = run(folder, *alone, student)
-                times[title].append((one, run(folder, *many)[0]))
+                times[title].append((seconds(folder, *alone, student), seconds(folder, *many)))
         pages = {
             folder: folder / "feedback" / "student0000" / nb.LESSON / f"{nb.LESSON}.html" for folder in (stock, place)
         }
@@ -83,7 +97,8 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=60)
     options = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
-    measure(options.submissions)
+    with tempfile.TemporaryDirectory() as name:
+        measure(prepared(Path(name), options.submissions), options.submissions)
 
 
 if __name__ == "__main__":

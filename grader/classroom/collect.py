@@ -321,9 +321,9 @@ def _take(
 
 def _note_origin(course: ClassDirectory, student: str, inside: str) -> None:
     """Keep the name that the platform gave to the last notebook of somebody: feedback goes back under it."""
-    folder = folder_of(course.root, CAME_FROM) / course.lesson
-    folder.mkdir(exist_ok=True)
-    write_atomically(folder / student, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
+    folder_of(course.root, CAME_FROM)
+    path = folder_of(course.root, f"{CAME_FROM}/{course.lesson}") / student
+    write_atomically(path, inside.encode("utf-8", "surrogateescape"), mode_in(course.root), durable=False)
 
 
 def came_from(course: ClassDirectory, student: str) -> str:

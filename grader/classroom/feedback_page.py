@@ -6,21 +6,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from html import escape
 from importlib import resources
+from itertools import takewhile
 from typing import Any
 
 import jinja2
 import nbformat
 from markupsafe import Markup
-from nbgrader import utils
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
 
 from grader.classroom.feedback import BROKEN, carried, findings, preface, said_of
 from grader.classroom.gradebook import Given, Shown, exercise_of
-from grader.classroom.preprocessors import HideFromStudents
 from grader.classroom.rebuild import CHECK, RESULT, dump
 from grader.classroom.safe_html import page_code, page_markdown
 from grader.errors import CourseError
@@ -68,28 +68,83 @@ class Block:
     marked: bool = False
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the notebook in `autograded/`. `flags` is what nbgrader notes of it."""
+
+    kind: str
+    source: str
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, cell: Mapping[str, Any]) -> Cell:
+        """Made of what the notebook has."""
+        flags = cell["metadata"].get("nbgrader", {})
+        return cls(cell["cell_type"], "".join(cell["source"]), flags, cell.get("outputs", ()))
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it has a mark of its own."""
+        return bool(self.flags.get("grade") or self.flags.get("task"))
+
+    @cached_property
+    def grade_id(self) -> str:
+        """Of a cell that is marked or commented on; empty for all others."""
+        return str(self.flags["grade_id"]) if self.is_marked or self.flags.get("solution") else ""
+
+    @property
+    def name(self) -> str:
+        """The exercise that it belongs to, or its own name."""
+        return exercise_of(self.grade_id)
+
+    @property
+    def label(self) -> str:
+        """What it is, for a reader."""
+        if self.flags.get("task"):
+            return "Task"
+        if self.flags.get("solution"):
+            return "Your answer"
+        return "Check" if self.grade_id.endswith(CHECK) else "Tests"
+
+
+def hide(cells: Sequence[Cell], config: Any) -> list[Cell]:
+    """Without a teacher's hidden tests and marking schemes. nbgrader's own preprocessors cut them out, of the teacher's
+    cells only: a student who writes such a mark into a cell holds up nothing."""
+    tests, schemes = ClearHiddenTests(config=config), ClearMarkScheme(config=config)
+    shown = []
+    for cell in cells:
+        task = bool(cell.flags.get("task"))
+        begin = schemes.begin_mark_scheme_delimeter if task else tests.begin_test_delimeter
+        if (task or (cell.flags.get("grade") and cell.flags.get("locked"))) and begin in cell.source:
+            node = nbformat.from_dict(
+                {"cell_type": cell.kind, "source": cell.source, "metadata": {"nbgrader": cell.flags}}
+            )
+            cut = (schemes if task else tests).preprocess_cell(node, {}, 0)[0]
+            cell = replace(cell, source=cut.source)
+        shown.append(cell)
+    return shown
+
+
 class Feedback:
     """What one student is told of one notebook. `data` is the notebook in `autograded/`."""
 
     def __init__(self, data: bytes, shown: Shown, title: str, student: str, config: Any = None) -> None:
         try:
-            self._notebook = nbformat.from_dict(json.loads(data))
-            for cell in self._notebook.cells:
-                cell.source = "".join(cell.source)
-            self._result = SubmissionResult.from_plain(self._notebook.metadata.pop(RESULT))
+            notebook = json.loads(data)
+            self._metadata = notebook["metadata"]
+            self._result = SubmissionResult.from_plain(self._metadata[RESULT])
+            cells = [Cell.of(cell) for cell in notebook["cells"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise CourseError(
                 f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
             ) from None
-        HideFromStudents(config=config).preprocess(self._notebook, {})
         self._exercises = {one.name: one for one in self._result.exercises}
         self._tests = {one.grade_id: one for one in self._result.tests}
         self._shown, self.title, self._student = shown, title, student
         self.notes = [Markup(inline(note)) for note in preface(self._result)]
-        own = self._notebook.cells
-        while own and len(self._notebook.cells) - len(own) < len(self.notes) and own[0].source.startswith(NOTE):
-            own = own[1:]
-        self._cells = own
+        told = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
+        self._cells = hide(cells[len(told) :], config)
         self.rows = list(self._rows())
 
     def page(self) -> str:
@@ -103,17 +158,16 @@ class Feedback:
         for name in ("summary", "teacher"):
             html = "".join(template.blocks[name](template.new_context(values)))
             texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
+        first, *last = [Cell("markdown", text) for text in texts if text]
         cells: list[dict[str, Any]] = []
-        for i, cell in enumerate([texts[0], *self._cells, *filter(None, texts[1:])]):
-            text = isinstance(cell, str)
-            kind = "markdown" if text or cell.cell_type == "markdown" else "code"
-            outputs = [] if text else [dict(output) for output in cell.get("outputs", ())]
-            more = {"outputs": outputs, "execution_count": None} if kind == "code" else {}
-            for output in outputs:
-                output["data"] = {mime: "".join(lines) for mime, lines in output["data"].items()}
-            source = cell if text else cell.source
-            cells.append({"cell_type": kind, "id": f"cell-{i}", "metadata": {}, "source": source, **more})
-        metadata = {"kernelspec": dict(self._notebook.metadata.get("kernelspec", {}))}
+        for i, cell in enumerate([first, *self._cells, *last]):
+            outputs = [
+                {**output, "data": {kind: "".join(lines) for kind, lines in output["data"].items()}}
+                for output in cell.outputs
+            ]
+            more = {"outputs": outputs, "execution_count": None} if cell.kind == "code" else {}
+            cells.append({"cell_type": cell.kind, "id": f"cell-{i}", "metadata": {}, "source": cell.source, **more})
+        metadata = {"kernelspec": self._metadata.get("kernelspec", {})}
         return dump({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
     def _values(self) -> dict[str, Any]:
@@ -133,10 +187,9 @@ class Feedback:
         commented = {name: words for name, (_judge, words) in self._shown.comments.items() if words}
         marked: dict[str, Given | None] = {}
         for cell in self._cells:
-            name = exercise_of(grade_id) if (grade_id := _grade_id(cell)) else ""
-            mark = self._shown.marks.get(grade_id)
-            if name and (mark is not None or name in commented):
-                marked[name] = mark or marked.get(name)
+            mark = self._shown.marks.get(cell.grade_id)
+            if cell.grade_id and (mark is not None or cell.name in commented):
+                marked[cell.name] = mark or marked.get(cell.name)
         for name, mark in marked.items():
             yield Row(name, mark, tuple(self._said(name, mark)), commented.get(name, ""))
 
@@ -166,45 +219,29 @@ class Feedback:
         return None if test is None else test.mark(mark.points)
 
     def _blocks(self) -> Iterator[Block]:
-        rows, seen, left = {row.name: row for row in self.rows}, set(), MOST
+        """The cells with a row of the summary, each by itself, and what is between them."""
+        rows, seen, left, between = {row.name: row for row in self.rows}, set(), MOST, []
         for cell in self._cells:
-            row = rows.get(exercise_of(_grade_id(cell)))
-            html = _code(cell.source) if cell.cell_type == "code" else Markup(page_markdown(cell.source))
+            row = rows.get(cell.name)
+            html = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
             left -= len(html)
             if left < 0:
                 left, html = left + len(html), LEFT_OUT
             if row is None:
-                yield Block(html)
-            else:
-                yield Block(
-                    (html or EMPTY) + self._judged(cell, row), _label(cell), row, row.name not in seen, _is_marked(cell)
-                )
-                seen.add(row.name)
+                between.append(html)
+                continue
+            yield Block(Markup("\n").join(between))
+            between = []
+            yield Block((html or EMPTY) + self._judged(cell), cell.label, row, row.name not in seen, cell.is_marked)
+            seen.add(row.name)
+        yield Block(Markup("\n").join(between))
 
-    def _judged(self, cell: Any, row: Row) -> Markup:
+    def _judged(self, cell: Cell) -> Markup:
         """What the judge says of a cell."""
-        grade_id = _grade_id(cell)
-        if grade_id.endswith(CHECK) and row.name in self._exercises:
-            return Markup(findings(self._exercises[row.name]))
-        test = self._tests.get(grade_id)
+        if cell.grade_id.endswith(CHECK) and cell.name in self._exercises:
+            return Markup(findings(self._exercises[cell.name]))
+        test = self._tests.get(cell.grade_id)
         return Markup(f"<pre>{escape(test.message)}</pre>") if test is not None and test.message else Markup()
-
-
-def _label(cell: Any) -> str:
-    if utils.is_task(cell):
-        return "Task"
-    if utils.is_solution(cell):
-        return "Your answer"
-    return "Check" if _grade_id(cell).endswith(CHECK) else "Tests"
-
-
-def _is_marked(cell: Any) -> bool:
-    return bool(utils.is_grade(cell) or utils.is_task(cell))
-
-
-def _grade_id(cell: Any) -> str:
-    """Of a cell that a teacher or the judge marks or comments on."""
-    return str(cell.metadata.nbgrader.grade_id) if _is_marked(cell) or utils.is_solution(cell) else ""
 
 
 def _code(source: str) -> Markup:

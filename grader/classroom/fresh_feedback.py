@@ -67,10 +67,13 @@ def make(course: ClassDirectory, students: Collection[str] = (), force: bool = F
             continue
         try:
             told = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
+            outcome.problems += _write(course, student, {one.title: one.page() for one in told})
         except CourseError as error:
             outcome.problems.append(str(error))
             continue
-        outcome.problems += _write(course, student, {one.title: one.page() for one in told})
+        except OSError as error:  # a folder of the student's that has the page's name, for example
+            outcome.problems.append(f"{student}: no page could be written: {error.strerror}: {error.filename2 or ''}")
+            continue
         notes.made[student] = digest
         outcome.made.append(student)
     notes.save()

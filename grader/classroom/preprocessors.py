@@ -8,8 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearOutput, ClearSolutions, NbGraderPreprocessor
-from nbgrader.utils import is_grade, is_locked, is_task
+from nbgrader.preprocessors import ClearOutput, ClearSolutions, NbGraderPreprocessor
 from traitlets import Unicode
 
 from grader.classroom.source.notebook import BrokenNotebook, checked_exercises, load
@@ -88,20 +87,4 @@ class TellCourse(NbGraderPreprocessor):
             self.log.warning("%s", error.message)
         else:
             nb.metadata["course"] = {"exercises": exercises}
-        return nb, resources
-
-
-class HideFromStudents(NbGraderPreprocessor):
-    """Takes a teacher's hidden tests and marking schemes out of the feedback. nbgrader's own preprocessors do it, on
-    the teacher's cells only: a student who writes such a mark into a cell holds up nothing.
-    """
-
-    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Clear the teacher's cells of a notebook."""
-        tests, schemes = ClearHiddenTests(config=self.config), ClearMarkScheme(config=self.config)
-        for i, cell in enumerate(nb.cells):
-            if is_grade(cell) and is_locked(cell):
-                tests.preprocess_cell(cell, resources, i)
-            elif is_task(cell):
-                schemes.preprocess_cell(cell, resources, i)
         return nb, resources

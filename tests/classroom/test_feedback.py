@@ -25,7 +25,8 @@ from grader.classroom.safe_html import page_code, page_markdown
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.judge.limits import Limits
-from grader.judge.result import ExerciseResult, PartResult, SubmissionResult, TestResult
+from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+from grader.judge.result import TestResult as ResultOfTest
 from tests.batch.test_own_cells import OWN
 from tests.classroom.conftest import LESSON, answered, classroom_at, solved
 
@@ -45,7 +46,7 @@ FAILED = ExerciseResult(
     output="seen",
 )
 PASSED = ExerciseResult("first_steps", 1, 1.0, (SHAPE,))
-TESTS = (TestResult("double-tests", True), TestResult("double-partial", True, 1.5))
+TESTS = (ResultOfTest("double-tests", True), ResultOfTest("double-partial", True, 1.5))
 PEOPLE = ("ann", "bo", "cy")
 
 
@@ -392,6 +393,18 @@ def test_a_spoilt_notebook_costs_its_own_page_only(course):
     assert f"autograded/cy/{FILE} is not as `grader autograde` left it" in done.output
     assert course.page("cy") == old
     path.write_bytes(before)
+
+
+def test_a_folder_with_the_name_of_the_page_costs_its_own_page_only(course):
+    folder = course.root / "autograded" / "cy" / LESSON / f"{LESSON}.html"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("x")
+    (course.root / "feedback" / "cy" / LESSON / f"{LESSON}.html").unlink()
+    outcome = make(course.here)
+    assert outcome.problems == [
+        f"cy: no page could be written: Is a directory: {course.root}/feedback/cy/{LESSON}/{LESSON}.html"
+    ]
+    assert "ann" in outcome.unchanged
 
 
 def test_a_course_without_a_graded_lesson_is_told_so(tmp_path):
