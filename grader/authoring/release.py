@@ -26,6 +26,7 @@ STUDENT, TEACHER = "student", "teacher"
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock")
+TEACHERS_DOCS = ("course.md", "grading.md")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
 # Two wheels of the same version must not have the same name.
 TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
@@ -59,7 +60,8 @@ def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
             yield f"notebooks/{notebook.name}", notebook.read_bytes()
     else:
-        yield "grading.md", (root / "docs" / "grading.md").read_bytes()
+        for name in TEACHERS_DOCS:
+            yield name, (root / "docs" / name).read_bytes()
 
 
 def _torch_cpu_index(root: Path) -> str:
@@ -78,6 +80,7 @@ def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
         (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")
     else:
         shutil.copytree(repository.solutions, source / "grader" / "solutions")
+        shutil.copy(repository.root / "CHANGELOG.md", source / "grader" / "solutions")  # for `grader course update`
     # Without isolation: the setuptools of the lock, which is installed, and nothing downloaded.
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     command += ["--disable-pip-version-check", "--wheel-dir", str(scratch), str(source)]

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from grader.classroom.source.base import Base
+from grader.classroom.source import base
 from grader.errors import CourseError
 
 SECRET = "judge_secret"
@@ -39,13 +39,11 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)  # submissions, marks and solutions are nobody else's business
     _write_secret(folder / SECRET)
-    base = Base(folder)
     for notebook in notebooks:
         place = folder / "source" / notebook.stem
         place.mkdir(parents=True)
         (place / notebook.name).write_bytes(notebook.read_bytes())
-        base.keep(notebook.stem, notebook.read_bytes())
-    base.save()
+    base.keep(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
     (folder / "nbgrader_config.py").write_text(CONFIG.format(course_id=course_id, exchange=line))
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")

@@ -107,8 +107,7 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
         from grader.batch.run import locked
         from grader.classroom.class_directory import course_layout
         from grader.classroom.source import update as updating
-        from grader.classroom.source.base import Base
-        from grader.classroom.source.check import check as checked_course
+        from grader.classroom.source.base import version_of
         from grader.exercises.registry import exercises
         from grader.learner.starter_code import solutions_folder
         from grader.lesson_names import choose
@@ -118,15 +117,14 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
             raise CourseError(NO_SOLUTIONS)
         layout = course_layout(folder)
         names = [path.name for path in updating.source_of(layout).glob("*")]
-        with locked(folder.resolve()):
+        with nullcontext() if preview else locked(folder.resolve()):
             planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also])
-            news = updating.news(solutions, Base.of(Path(layout.root)).version)
+            news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
-        found = [] if preview else checked_course(layout, exercises()).problems
+        wrong = [*updating.problems(layout, planned, exercises())]
     click.echo(f"{news}\n" if news else "The changelog has nothing newer.\n")
     click.echo(updating.as_text(planned, preview))
     click.echo("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
-    wrong = [problem for problem in found if not problem.note]
     if wrong:
         click.echo("\n" + "\n".join(map(str, wrong)))
         raise SystemExit(1)

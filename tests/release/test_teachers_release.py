@@ -47,7 +47,8 @@ def programs(unpacked) -> Path:
 def test_it_holds_the_wheel_and_what_installs_it(unpacked):
     names = {path.name for path in unpacked.iterdir() if path.name != ".venv"}
     (wheel,) = unpacked.glob("*.whl")
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock", "grading.md", wheel.name}
+    documents = {"README.md", "LICENSE", "course.md", "grading.md"}
+    assert names == documents | {"environment.yml", "requirements.lock", wheel.name}
     assert "teacher" in wheel.name  # the student's wheel has the same version
     assert f"pip install './{wheel.name}[teacher]' -c requirements.lock" in (unpacked / "README.md").read_text()
     assert f"- ./{wheel.name}[teacher]" in (unpacked / "environment.yml").read_text()
@@ -58,6 +59,7 @@ def test_the_wheel_holds_the_instructors_notebooks(unpacked):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert "grader/learner/starter_code.json" not in names
+        assert archive.read("grader/solutions/CHANGELOG.md") == (ROOT / "CHANGELOG.md").read_bytes()
         for notebook in SOLUTIONS:
             assert archive.read(f"grader/solutions/{notebook.name}") == notebook.read_bytes()
 

@@ -122,17 +122,22 @@ def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None
     here = {name for lesson in lessons for name, _points in checked_exercises(lesson.notebook)}
     left_out = [name for name, one in known.items() if name not in here and any(one.lesson == x.name for x in lessons)]
     for lesson in lessons:
-        for rule in (_metadata, _regions, _syntax, _ids, _points):
-            rule(lesson)
-        _exercises(lesson, known)
-        _needs(lesson, known)
-        _prose(lesson, left_out)
+        check_lesson(lesson, known, left_out)
         _released(lesson, layout)
         if judge is not None and all(one.note for one in lesson.found):
             _judged(lesson, judge)
         problems += lesson.found
     worth = {lesson.name: dict(checked_exercises(lesson.notebook)) for lesson in lessons}
     return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
+
+
+def check_lesson(lesson: Lesson, known: Mapping[str, Exercise], left_out: Sequence[str]) -> None:
+    """Check what one lesson says by itself. `left_out` are exercises that the course doesn't have."""
+    for rule in (_metadata, _regions, _syntax, _ids, _points):
+        rule(lesson)
+    _exercises(lesson, known)
+    _needs(lesson, known)
+    _prose(lesson, left_out)
 
 
 def _relative(problem: Problem, root: Path) -> Problem:
@@ -145,9 +150,7 @@ def _names(place: Path) -> Iterator[Problem]:
     if "+" in place.name:
         yield Problem(place, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook")
     elif not PATTERN.fullmatch(place.name):
-        yield Problem(
-            place, "a lesson's name has letters, digits, '_', '-', '.' and spaces only: nbgrader can't find it"
-        )
+        yield Problem(place, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces")
     elif notebooks != [f"{place.name}.ipynb"]:
         there = ", ".join(notebooks) or "none"
         yield Problem(place, f"expected one notebook here, {place.name}.ipynb, got {there}")
