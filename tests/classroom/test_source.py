@@ -136,7 +136,9 @@ def test_with_an_exercise_given_the_answers_of_a_lesson_earn_full_marks(tmp_path
     layout = course_layout(course)
     with checking.judge_of(layout) as judge:
         assert checking.check(layout, exercises(), judge).problems == ()
-        changed(path_of(course, HEADS), lambda cells: cells[place_of(cells, "merge_heads-solution")].update(source=WRONG))
+        changed(
+            path_of(course, HEADS), lambda cells: cells[place_of(cells, "merge_heads-solution")].update(source=WRONG)
+        )
         found = checking.check(layout, exercises(), judge, only=HEADS).problems
     assert "(def merge_heads(x):): the answer here earns 0% of the points of merge_heads: " in str(found[0])
 
@@ -188,6 +190,10 @@ WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
         "(print(attention_scores)): uses attention_scores, which no cell before it defines: the exercise is left out",
+    ),
+    "a cell before what it needs": (
+        lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
+        "uses late, which no cell before it defines",
     ),
     "a check without its exercise": (
         lambda cells: cells.pop(place_of(cells, "first_steps-solution")),
@@ -245,7 +251,8 @@ def test_check_finds(kind, course):
 
 
 def test_a_course_that_fits_has_no_problem(course):
-    changed(path_of(course, START), lambda cells: cells.append(code("%time 1\nawait display(1)", "x")))
+    own_cells = [code("%time 1\nawait display(1)", "x"), code("def f(): return g()", "y"), code("def g(): f()", "z")]
+    changed(path_of(course, START), lambda cells: cells.extend(own_cells))
     found = checking.check(course_layout(course), exercises())
     assert found.problems == ()
     assert found.lessons == {START: {"first_steps": 1.0}}
