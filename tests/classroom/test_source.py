@@ -18,6 +18,7 @@ from grader.classroom.class_directory import course_layout
 from grader.classroom.create import create
 from grader.classroom.hand_in import hand_in, lesson_of
 from grader.classroom.source import check as checking
+from grader.classroom.source import rules
 from grader.classroom.source import update as updating
 from grader.classroom.source.edit import add_question, leave_out
 from grader.classroom.source.merge import merge
@@ -161,8 +162,8 @@ def test_whatever_is_left_out_leaves_a_lesson_that_fits(lesson):
                 assert notebook == whole
                 refused.append(exercise)
                 continue
-            found = checking.Lesson(Path(f"{lesson}.ipynb"), notebook)
-            checking.check_lesson(found, known, [exercise])
+            found = rules.Lesson(Path(f"{lesson}.ipynb"), notebook)
+            rules.check_lesson(found, known, [exercise])
             assert [str(problem) for problem in found.found if not problem.note] == []
             assert not any(f"check({exercise})" in cell["source"] for cell in notebook["cells"])
             defined = any(f" {exercise}(" in c["source"] for c in notebook["cells"] if c["cell_type"] == "code")
@@ -189,7 +190,7 @@ TASK = markdown("Why? (2 points)", "why", **own("why", task=True, locked=True, p
 WITHOUT = {
     "an exercise that another cell needs": (
         lambda cells: cells.append(code("print(attention_scores)", "x")),
-        "(print(attention_scores)): uses attention_scores, which no cell before it defines: the exercise is left out",
+        "(print(attention_scores)): uses attention_scores, which no cell before it defines: its exercise is left out",
     ),
     "a cell before what it needs": (
         lambda cells: cells.extend([code("[late for x in 'ab']", "x"), code("late = 1", "y")]),
@@ -225,6 +226,10 @@ WITHOUT = {
         lambda cells: cells.append(markdown("?", "x", **own("x", task=True, locked=True, points=-1))),
         "(?): ",
     ),
+    "points that are no number": (
+        lambda cells: cells.append(markdown("?", "x", **own("x", task=True, locked=True, points="two"))),
+        "(?): ",
+    ),
     "a Markdown test": (
         lambda cells: cells.append(markdown("?", "x", **own("x", grade=True, points=1))),
         "nbgrader can't read this cell's settings: Markdown grade cell 'x' is not marked as a solution cell",
@@ -255,7 +260,7 @@ def test_a_course_that_fits_has_no_problem(course):
     changed(path_of(course, START), lambda cells: cells.extend(own_cells))
     found = checking.check(course_layout(course), exercises())
     assert found.problems == ()
-    assert found.lessons == {START: {"first_steps": 1.0}}
+    assert found.lessons == {START: {"first_steps-check": 1.0}}
 
 
 def test_broken_notebooks_and_names_are_found(course):
@@ -291,6 +296,8 @@ def test_a_question_has_a_place_and_an_id_of_its_own():
     assert "nbgrader" not in answer["metadata"]
     with pytest.raises(CourseError, match="--id"):
         add_question(notebook, 1, "why")
+    with pytest.raises(CourseError, match="can't be a cell's id"):
+        add_question(notebook, 1, "why not")
 
 
 def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):

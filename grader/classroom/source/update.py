@@ -14,9 +14,10 @@ from grader import __version__
 from grader.classroom.class_directory import ClassDirectory, code_of, submissions_of
 from grader.classroom.results_log import latest, path_of
 from grader.classroom.source import base
-from grader.classroom.source.check import Lesson, Problem, check_lesson, first_line, source_of
+from grader.classroom.source.check import source_of
 from grader.classroom.source.merge import Merged, merge
 from grader.classroom.source.notebook import Cell, dumped, load, parsed, replace
+from grader.classroom.source.rules import Lesson, Problem, check_lesson, first_line
 from grader.errors import CourseError
 from grader.spec.exercise import Exercise
 
