@@ -30,7 +30,7 @@ PLATFORMS = {"gradescope": "", "prairielearn": "questions/LESSON/tests/"}
 # What a wheel is built from, besides the package.
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
 # Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
-TEACHERS_PAGES = ("teaching.md", "grading.md", "own-exercises.md", "checks.md")
+TEACHERS_PAGES = ("teaching.md", "course.md", "grading.md", "own-exercises.md", "checks.md")
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
@@ -126,6 +126,7 @@ def _wheel(repository: Repository, scratch: Path, kind: str) -> Path:
         (source / "grader" / "learner" / "starter_code.json").write_text(packed, encoding="utf-8")
     else:
         shutil.copytree(repository.solutions, source / "grader" / "solutions")
+        shutil.copy(repository.root / "CHANGELOG.md", source / "grader" / "solutions")  # for `grader course update`
     # Without isolation: the setuptools of the lock, which is installed, and nothing downloaded.
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     command += ["--disable-pip-version-check", "--wheel-dir", str(scratch), str(source)]

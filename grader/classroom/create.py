@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from grader.classroom.sharing import group_number, shared_with
-from grader.classroom.source.base import Base
+from grader.classroom.source import base
 from grader.errors import CourseError
 
 SECRET = "judge_secret"
@@ -58,13 +58,11 @@ def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "
 
 def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str) -> None:
     _write_secret(folder / SECRET)
-    base = Base(folder)
     for notebook in notebooks:
         place = folder / "source" / notebook.stem
         place.mkdir(parents=True)
         (place / notebook.name).write_bytes(notebook.read_bytes())
-        base.keep(notebook.stem, notebook.read_bytes())
-    base.save()
+    base.keep(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
     line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
     (folder / ".gitignore").write_text("\n".join(_private()) + "\n")
     # Last: a folder without it is no course yet.

@@ -35,7 +35,7 @@ def check(folder: Path, lesson: str, run: bool) -> None:
     for problem in found.problems:
         click.echo(f"{'note: ' if problem.note else ''}{problem}")
     worth = [points for lesson in found.lessons.values() for points in lesson.values()]
-    click.echo(f"{len(found.lessons)} lessons, {len(worth)} of the course's exercises, {sum(worth):g} points.")
+    click.echo(f"{len(found.lessons)} lessons: {len(worth)} exercises and questions, {sum(worth):g} points.")
     if found.left_out:
         click.echo(f"Left out: {', '.join(found.left_out)}")
     if any(not problem.note for problem in found.problems):
@@ -56,13 +56,16 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
         from grader.classroom.class_directory import ClassDirectory
         from grader.classroom.source.edit import leave_out as cut
         from grader.classroom.source.notebook import load, replace
+        from grader.classroom.source.update import in_use
 
         directory = ClassDirectory(folder, lesson)
-        path = directory.folder("source") / f"{directory.lesson}.ipynb"
-        notebook = load(path)
+        path = directory.folder(directory.layout.source_directory) / f"{directory.lesson}.ipynb"
+        notebook, why = load(path), in_use(directory.layout, directory.lesson)
         done = cut(directory.lesson, notebook, exercise, give)
         kept = replace(directory.root, path, notebook)
     click.echo("\n".join(done))
+    if why:
+        click.echo(f"Students have this lesson: {why}. What they have stays until it is handed out anew.")
     click.echo(f"The notebook as it was: {kept}")
     click.echo(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
 
@@ -81,7 +84,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         from grader.classroom.source.notebook import load, replace
 
         directory = ClassDirectory(folder, lesson)
-        path = directory.folder("source") / f"{directory.lesson}.ipynb"
+        path = directory.folder(directory.layout.source_directory) / f"{directory.lesson}.ipynb"
         notebook = load(path)
         place = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
@@ -107,8 +110,7 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
         from grader.batch.run import locked
         from grader.classroom.class_directory import course_layout
         from grader.classroom.source import update as updating
-        from grader.classroom.source.base import Base
-        from grader.classroom.source.check import check as checked_course
+        from grader.classroom.source.base import version_of
         from grader.exercises.registry import exercises
         from grader.learner.starter_code import solutions_folder
         from grader.lesson_names import choose
@@ -118,15 +120,14 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
             raise CourseError(NO_SOLUTIONS)
         layout = course_layout(folder)
         names = [path.name for path in updating.source_of(layout).glob("*")]
-        with locked(folder.resolve()):
+        with nullcontext() if preview else locked(folder.resolve()):
             planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also])
-            news = updating.news(solutions, Base.of(Path(layout.root)).version)
+            news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
-        found = [] if preview else checked_course(layout, exercises()).problems
+        wrong = [*updating.problems(layout, planned, exercises())]
     click.echo(f"{news}\n" if news else "The changelog has nothing newer.\n")
     click.echo(updating.as_text(planned, preview))
     click.echo("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
-    wrong = [problem for problem in found if not problem.note]
     if wrong:
         click.echo("\n" + "\n".join(map(str, wrong)))
         raise SystemExit(1)

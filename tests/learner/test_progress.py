@@ -243,3 +243,33 @@ def test_starter_code_is_the_cells_that_students_get():
     starters = {name: stub(SolutionCell(*cell)) for name, cell in solution_cells("solutions").items()}
     assert starters == {name: source for name, (_, source) in solution_cells("notebooks").items()}
     assert {"first_steps", "quiz_01"} <= set(starters)
+
+
+def in_notebook(path: Path, points: object, exercises: object, monkeypatch) -> None:
+    """As JupyterLab tells a kernel which notebook it is for."""
+    graded = {"course": {"role": "check", "exercise": "first_steps"}, "nbgrader": {"grade": True, "points": points}}
+    cells = [{"cell_type": "markdown", "metadata": {}}, {"cell_type": "code", "metadata": graded}, "no cell"]
+    path.write_text(json.dumps({"metadata": {"course": {"exercises": exercises}}, "cells": cells}))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+
+
+def test_points_are_those_of_the_notebook_and_its_course(tmp_path, monkeypatch, capsys):
+    in_notebook(tmp_path / "00.ipynb", 4, {"first_steps": 4, "split_heads": 3.5, "of_nobody": 1}, monkeypatch)
+    report = check(first_steps)
+    assert (report.mark, report.points) == (4, 4)
+    assert "4 of 4 points" in capsys.readouterr().out
+    assert progress.rows() == [
+        ["00_start_here", "first_steps", "passed", "4 of 4", "1"],
+        ["03_multi_head_attention", "split_heads", "not tried", "0 of 3.5", "0"],
+    ]
+
+
+@pytest.mark.parametrize("points", ["4", None, True, [1]])
+def test_a_notebook_that_says_nothing_useful_changes_no_points(points, tmp_path, monkeypatch, capsys):
+    in_notebook(tmp_path / "00.ipynb", points, [points], monkeypatch)
+    assert check(first_steps).points == 1
+    assert len(progress.rows()) > 70
+    (tmp_path / "00.ipynb").write_text("{")
+    assert check(first_steps).points == 1
+    (tmp_path / "00.ipynb").unlink()
+    assert check(first_steps).points == 1

@@ -59,6 +59,7 @@ def test_the_wheel_holds_the_instructors_notebooks(unpacked):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert "grader/learner/starter_code.json" not in names
+        assert archive.read("grader/solutions/CHANGELOG.md") == (ROOT / "CHANGELOG.md").read_bytes()
         for notebook in SOLUTIONS:
             assert archive.read(f"grader/solutions/{notebook.name}") == notebook.read_bytes()
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from grader.classroom.source.check import HEADING, command, first_line
 from grader.classroom.source.needs import undefined
 from grader.classroom.source.notebook import Cell, course_of, exercise_of, is_code, nbgrader_of, role_of
+from grader.classroom.source.rules import HEADING, command, first_line
 from grader.errors import CommandFailed, CourseError
 
 MARK = re.compile(r"(?m)^[ \t]*### (?:BEGIN|END) SOLUTION[^\n]*\n?")
@@ -119,6 +119,8 @@ def add_question(notebook: dict[str, Any], points: float, name: str, after: str 
     """Add a question with a marking scheme, and a cell for the answer: at the end, or after the check of an exercise.
     Its place, counted from 0."""
     cells: list[Cell] = notebook["cells"]
+    if not re.fullmatch(r"[\w-]{1,50}", name, re.ASCII):
+        raise CourseError(f"{name!r} can't be a cell's id: at most 50 letters, digits, '_' and '-' (--id).")
     if any(nbgrader_of(cell).get("grade_id") == name for cell in cells):
         raise CourseError(f"{name!r} is the id of a cell here already. Another one: --id NAME")
     checks = [place for place, cell in enumerate(cells) if role_of(cell) == "check" and exercise_of(cell) == after]

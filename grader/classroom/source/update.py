@@ -11,14 +11,15 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from grader import __version__
-from grader.classroom.class_directory import code_of, submissions_of
-from grader.classroom.results_log import path_of
-from grader.classroom.source.base import Base
-from grader.classroom.source.check import first_line, source_of
+from grader.classroom.class_directory import ClassDirectory, code_of, submissions_of
+from grader.classroom.results_log import latest, path_of
+from grader.classroom.source import base
+from grader.classroom.source.check import source_of
 from grader.classroom.source.merge import Merged, merge
 from grader.classroom.source.notebook import Cell, dumped, load, parsed, replace
+from grader.classroom.source.rules import Lesson, Problem, check_lesson, first_line
 from grader.errors import CourseError
-from grader.judge.fingerprint import version_for
+from grader.spec.exercise import Exercise
 
 ENTRY = re.compile(r"(?m)^## \[(?P<version>[^\]]+)\].*\n")
 
@@ -27,7 +28,7 @@ ENTRY = re.compile(r"(?m)^## \[(?P<version>[^\]]+)\].*\n")
 class Step:
     """What happens to one lesson. `state`: "new", "taken over", "as it was", "held back" (why is `held`), "yours" (the
     release doesn't have it), "left out" (the course doesn't). `notebook` is to be written; `new` is what it is made
-    from then. `marks`: the judge's code for it, or the code that it judges, is another one now."""
+    from then. `marks`: those that are given were given by other code, or for other cells, than there are now."""
 
     lesson: str
     state: str
@@ -41,7 +42,7 @@ class Step:
 def steps(layout: Any, solutions: Path, also: Collection[str] = ()) -> list[Step]:
     """What an update would do, lesson by lesson; `also` are lessons to take over although students have them.
     `BrokenNotebook` if one of the course's can't be read."""
-    folder, base = source_of(layout), Base.of(Path(layout.root))
+    folder = source_of(layout)
     release = {path.stem: path for path in sorted(solutions.glob("*.ipynb"))}
     if not release:
         raise CourseError(f"{solutions} holds no notebooks.")
@@ -54,32 +55,35 @@ def steps(layout: Any, solutions: Path, also: Collection[str] = ()) -> list[Step
         if name not in release:
             found.append(Step(name, "yours"))
         elif name not in here:
-            state = "left out" if base.lesson(name).is_file() else "new"
+            state = "left out" if base.path_in(Path(layout.root), name).is_file() else "new"
             new = release[name].read_bytes()
             found.append(Step(name, state, notebook=parsed(release[name], new) if state == "new" else None, new=new))
         else:
-            found.append(_step(layout, folder / name / f"{name}.ipynb", release[name], base, name in also))
+            found.append(_step(layout, folder / name / f"{name}.ipynb", release[name], name in also))
     return found
 
 
-def _step(layout: Any, path: Path, release: Path, base: Base, also: bool) -> Step:
+def _step(layout: Any, path: Path, release: Path, also: bool) -> Step:
     """A lesson that both have."""
     name, data, mine = path.stem, release.read_bytes(), load(path)
     new = parsed(release, data)
-    known = base.lesson(name).is_file()
-    # Without a record of the release that it was made from, all that differs is the teacher's.
-    old = load(base.lesson(name)) if known else new
+    kept = base.path_in(Path(layout.root), name)
+    # Without the release that it was made from, all that differs is the teacher's.
+    old = load(kept) if kept.is_file() else new
     merged = merge(old["cells"], mine["cells"], new["cells"])
     notebook = {**mine, "nbformat_minor": max(mine["nbformat_minor"], new["nbformat_minor"]), "cells": [*merged.cells]}
     held = in_use(layout, name)
-    marks = bool(path_of(Path(layout.root), name).exists() and base.checks.get(name, "") not in ("", version_for(data)))
+    results, marks = latest(Path(layout.root), name), False
+    if results:
+        settings = ClassDirectory(Path(layout.root), name).settings()
+        marks = not any(settings.key(who, one.submission) == one.key for who, one in results.items())
     if not _differs(mine["cells"], merged.cells):
         return Step(name, "as it was", held, merged, None, data, marks)
     if held and not also:
         return Step(name, "held back", held, merged, None, data, marks)
     root = Path(layout.root)
     code = code_of(dumped(mine), root, name) != code_of(dumped(notebook), root, name)
-    return Step(name, "taken over", held, merged, notebook, data, marks or bool(held and code))
+    return Step(name, "taken over", held, merged, notebook, data, marks or bool(results and code))
 
 
 def _differs(mine: Sequence[Cell], merged: Sequence[Cell]) -> bool:
@@ -103,7 +107,8 @@ def in_use(layout: Any, lesson: str) -> str:
 def apply(layout: Any, planned: Sequence[Step]) -> list[Path]:
     """Write what is planned; where the notebooks are kept that were there."""
     folder, root = source_of(layout), Path(layout.root)
-    base, kept = Base.of(root), []
+    kept = []
+    taken: dict[str, bytes] = {}
     for step in planned:
         path = folder / step.lesson / f"{step.lesson}.ipynb"
         if step.state == "new":
@@ -112,9 +117,18 @@ def apply(layout: Any, planned: Sequence[Step]) -> list[Path]:
         elif step.notebook is not None:
             kept.append(replace(root, path, step.notebook))
         if step.state in ("new", "taken over") or (step.state == "as it was" and not step.held):
-            base.keep(step.lesson, step.new)
-    base.save()
+            taken[step.lesson] = step.new
+    base.keep(root, taken)
     return kept
+
+
+def problems(layout: Any, planned: Sequence[Step], known: Mapping[str, Exercise]) -> Iterator[Problem]:
+    """What doesn't fit in the lessons that are taken over."""
+    for step in planned:
+        if step.state == "taken over" and step.notebook is not None:
+            lesson = Lesson(source_of(layout) / step.lesson / f"{step.lesson}.ipynb", step.notebook)
+            check_lesson(lesson, known, (), Path(layout.root))
+            yield from (problem for problem in lesson.found if not problem.note)
 
 
 def news(solutions: Path, since: str) -> str:
@@ -150,9 +164,12 @@ def as_text(planned: Sequence[Step], preview: bool) -> str:
             lines += _cells(step.merged)
         if step.marks:
             lines.append(
-                "  The judge's code for it has changed, or what it judges: marks that are given may change. "
-                f"First look: grader regrade DIR {step.lesson} --preview"
+                "  What is graded was graded by other code, or with other cells: the next `grader autograde` grades it "
+                f"anew. First look: grader regrade DIR {step.lesson} --preview"
             )
+    taken = [step.lesson for step in planned if step.notebook is not None]
+    if taken and not preview:
+        lines.append(f"Next: nbgrader generate_assignment LESSON --force, for {', '.join(taken)}")
     return "\n".join(lines)
 
 
