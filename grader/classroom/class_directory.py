@@ -190,15 +190,15 @@ def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str
     return found, misnamed
 
 
-def code_of(notebook: bytes, root: Path, name: str) -> bytes:
+def code_of(notebook: bytes, root: Path | None = None, name: str = "") -> bytes:
     """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
     without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew. The
-    files of the exercises that are the course's own (it lies in `root`) come with it."""
+    files of the exercises that are the course's own come with it, if it lies in a course, in `root`."""
     document = json.loads(notebook)
     kept = ("cell_type", "id", "metadata", "source")
     cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
     document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
-    own = own_files(notebook, root, f"{name}.ipynb")
+    own = () if root is None else own_files(notebook, root, f"{name}.ipynb")
     return json.dumps({**document, **({OWN_EXERCISES: dict(own)} if own else {})}, sort_keys=True).encode()
 
 
