@@ -7,6 +7,7 @@ goes at the end; with --keep FOLDER in a new folder that stays. Exit code 1 if a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import doctest
 import os
 import re
@@ -104,7 +105,8 @@ def main(arguments: list[str], page: Path = PAGE) -> int:
         print(f"  cd {shlex.quote(str(course))}")
         print(f"  {shlex.join([str(BIN / 'jupyter'), 'lab', *(['--allow-root'] if os.geteuid() == 0 else [])])}")
         if kept is None and sys.stdin.isatty():
-            input("Enter removes it all. ")
+            with contextlib.suppress(KeyboardInterrupt, EOFError):
+                input("Enter removes it all. ")
     if kept is None:
         print(f"{folder} is removed. To keep it: make demo ARGS='--keep FOLDER'")
     for command in different:

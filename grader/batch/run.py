@@ -26,7 +26,7 @@ from grader.classroom.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.classroom.gradebook import UNKNOWN, LessonGradebook
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
+from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, latest, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
 from grader.judge.fingerprint import changed, waits_for_regrade
@@ -255,7 +255,7 @@ class ClassRun:
 
         if new:
             self.log.add_basis(self.settings.version, self.settings.basis)
-            with self._judging(len(new), book, "Several hand-ins") as (judges, progress):
+            with self._until_it_ends(), self._judging(len(new), book, "Several hand-ins") as (judges, progress):
                 for batch in judges.grade(tasks(), len(new)):
                     for task, graded in batch:
                         one = waiting.pop(id(task))
@@ -263,6 +263,7 @@ class ClassRun:
                             results[id(one)] = self._new_record(task.student, *filed[id(one)], graded.result)
                     progress.update(len(batch))
             self.log.add(results[id(one)] for one in new if id(one) in results)
+        last = latest(self.course.root, self.course.lesson)
         for student, tries in several.items():
             if not all(id(one) in results for one in tries):
                 self.outcome.problems[student] = (
@@ -271,19 +272,25 @@ class ClassRun:
                 continue
             best, said = put_best(self.course, book, [(one, results[id(one)].result) for one in tries])
             self.outcome.best[student] = said
-            self.log.add([results[id(best)]])  # a student's last line counts
+            if last[student].key != results[id(best)].key:  # a student's last line counts
+                self.log.add([results[id(best)]])
 
     @contextlib.contextmanager
     def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judges, Any]]:
-        """Judges for so many, and a bar that shows how far they are. A connection that breaks ends it, and Ctrl-C."""
+        """Judges for so many, and a bar that shows how far they are."""
         workers = self.options.workers or min(len(os.sched_getaffinity(0)), count // SUBMISSIONS_A_WORKER + 1)
+        with (
+            connected(self.options.scheduler, workers) as client,
+            Judges(client, self.settings, book.release) as judges,
+            click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
+        ):
+            yield judges, progress
+
+    @contextlib.contextmanager
+    def _until_it_ends(self) -> Iterator[None]:
+        """A connection that breaks, or Ctrl-C, ends the grading, and what is there is kept."""
         try:
-            with (
-                connected(self.options.scheduler, workers) as client,
-                Judges(client, self.settings, book.release) as judges,
-                click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
-            ):
-                yield judges, progress
+            yield
         except SchedulerLost:
             self.outcome.stopped = LOST
         except KeyboardInterrupt:
@@ -292,7 +299,7 @@ class ClassRun:
     def grade(self, new: Sequence[Submission], store: Takes, book: LessonGradebook) -> None:
         """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
-        with self._judging(len(new), book) as (judges, progress):
+        with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade(self._tasks(new), len(new)):
                 items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
                 store.add_new(items)

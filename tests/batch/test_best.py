@@ -10,6 +10,7 @@ import pytest
 from grader.batch import printout
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.earlier import keep
+from grader.classroom.results_log import path_of
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 
@@ -49,7 +50,10 @@ def test_the_best_of_several_counts_under_both_commands(best):
     assert outcome.best == said == printout.as_json(outcome)["best_of_several"]
     assert "2 handed in more than once; the best counts:\n  ann: 0, 1, 0.07 points" in printout.as_text(outcome)
     assert lesson_insights(best.root, LESSON).summary.full == 2
+    log = path_of(best.root, LESSON)
+    size = log.stat().st_size
     again = best.grade()
+    assert log.stat().st_size == size
     assert (again.graded, again.best, "Several" in best.said.getvalue()) == (0, said, True)
     assert best.said.getvalue().count("Several hand-ins") == 1
     # A better one, kept by `grader collect`, after the first run.

@@ -307,3 +307,13 @@ def test_a_course_that_is_half_written_is_told_and_nothing_is_lost(course, tmp_p
         create(course.root, SOLVED.parent)
     (course.root / "nbgrader_config.py").write_text(settings)
     assert collect(ClassDirectory(course.root, LESSON), [path]).taken == ["ann"]
+
+
+def test_where_the_best_counts_a_new_one_waits_for_its_mark(course, tmp_path):
+    path = f"{MOODLE}/{LESSON}.ipynb"
+    collect(course, [zipped(tmp_path, {path: book("one")})], "best")
+    newer = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
+    assert (newer.taken, newer.twice) == (["ann"], {"ann": "the one with the best mark, when they are graded"})
+    assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("one"), [book("two")])
+    again = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
+    assert (again.taken, again.unchanged) == ([], ["ann"])
