@@ -284,9 +284,9 @@ predict(
 )
 
 # %% role="answer"
-page_mask = torch.ones(29, 29).tril().expand(128, 1, 29, 29) == 1
-wrongly_seen = page_mask & ~trg_mask
-pairs, padded = int(page_mask.sum()), int(wrongly_seen.sum())
+tutorial_mask = torch.ones(29, 29).tril().expand(128, 1, 29, 29) == 1
+wrongly_seen = tutorial_mask & ~trg_mask
+pairs, padded = int(tutorial_mask.sum()), int(wrongly_seen.sum())
 print(f"in the batch: {padded} of {pairs} pairs, {100 * padded / pairs:.0f} %")
 compare_guess("07_to_padding", int(wrongly_seen[0].sum()))
 

@@ -329,8 +329,8 @@ print(f"{sequence_loss(logits, labels, PAD):.2f} and {sequence_loss(my_logits, m
 #
 # Difficulty 1 of 5
 #
-# One line, easier than the loss: the formula as a function of numbers, with steps counted from 1. It returns a plain
-# number (a float).
+# This is easier than the loss: one line. Write the formula as a function of numbers, with steps counted from 1. It
+# returns a plain number (a float).
 #
 # <details><summary>"unsupported operand" or "must be Tensor, not int"</summary>
 #

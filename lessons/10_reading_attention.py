@@ -120,17 +120,17 @@ check(first_token_pattern)
 # third to the token after.
 
 # %%
-on_the_page = torch.zeros(seq_len, seq_len)
+in_tutorial = torch.zeros(seq_len, seq_len)
 for i in range(seq_len):
     for j in range(max(0, i - 1), min(seq_len, i + 2)):
-        on_the_page[i, j] = 1 / 3
+        in_tutorial[i, j] = 1 / 3
 
 predict("10_edge_row", "What does the first row of this matrix sum to?", low=0, high=1)
 
 # %% role="answer"
-print("neighbours, as on the page", on_the_page, sep="\n")
-print("sums of its rows", on_the_page.sum(dim=-1), sep="\n")
-compare_guess("10_edge_row", round(on_the_page[0].sum().item(), 2))
+print("neighbours, as in the tutorial", in_tutorial, sep="\n")
+print("sums of its rows", in_tutorial.sum(dim=-1), sep="\n")
+compare_guess("10_edge_row", round(in_tutorial[0].sum().item(), 2))
 
 # %% [markdown]
 # No token comes before the first. It has two neighbours, itself included, and each gets a third. The last row sums to

@@ -100,8 +100,9 @@ def there(value: Any) -> Any:
         moved = value.detach().to(ELSEWHERE).requires_grad_()
         moved.grad = Moved(value.grad)
         return moved
-    if isinstance(value, dict):
-        return {key: there(item) for key, item in value.items()}
+    if isinstance(value, dict):  # the same one: what is put into it is seen here
+        value.update({key: there(item) for key, item in value.items()})
+        return value
     if isinstance(value, Tensor):
         return value.to(ELSEWHERE)
     if isinstance(value, tuple | list):

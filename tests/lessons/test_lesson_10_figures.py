@@ -9,7 +9,7 @@ THIRD = 0.3333
 PATTERNS = {
     "to itself": [[float(i == j) for j in range(5)] for i in range(5)],
     "to all alike": [[0.2] * 5] * 5,
-    "neighbours, as on the page": [[THIRD if abs(i - j) <= 1 else 0.0 for j in range(5)] for i in range(5)],
+    "neighbours, as in the tutorial": [[THIRD if abs(i - j) <= 1 else 0.0 for j in range(5)] for i in range(5)],
     "sums of its rows": [0.6667, 1.0, 1.0, 1.0, 0.6667],
 }
 # What the text says about broken weights, the trained model and the probes.
