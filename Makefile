@@ -25,7 +25,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # Tests that hold with every version that pyproject.toml allows: no stored output, no linter, no browser.
 ANY_VERSION := $(addprefix tests/,exercises insights learner models report spec subject views)
 
-.PHONY: start test test-samples test-other-user test-container test-oldest test-hub hub hub-wheel mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-samples test-other-user test-container test-oldest test-hub test-image hub hub-wheel mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -46,9 +46,15 @@ test-container: $(STAMP)  ## the judge's tests in containers, or else under a fi
 test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
 
-test-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
+test-test-image: $(STAMP)  ## the image of deploy/Dockerfile, built and looked into; needs root and podman or Docker
+	$(BIN)/python tests/image.py $(ARGS)
+
+hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
 	$(BIN)/python tests/programs.py
 	HUB_PROGRAMS=$(abspath $(HUB)/bin) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/hub $(ARGS)
+
+test-image: $(STAMP)  ## the image of deploy/Dockerfile, built and looked into; needs root and podman or Docker
+	$(BIN)/python tests/image.py $(ARGS)
 
 hub: hub-wheel  ## a JupyterHub on this machine, to try the course: a teacher and two students; Ctrl+C ends it
 	@test -x node_modules/.bin/configurable-http-proxy || npm install --silent --no-audit --no-fund
