@@ -46,10 +46,7 @@ test-container: $(STAMP)  ## the judge's tests in containers, or else under a fi
 test-oldest: $(OLDEST)/.installed  ## the checks with the oldest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -p no:cacheprovider -n auto --dist loadfile $(ANY_VERSION) $(ARGS)
 
-test-test-image: $(STAMP)  ## the image of deploy/Dockerfile, built and looked into; needs root and podman or Docker
-	$(BIN)/python tests/image.py $(ARGS)
-
-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
+test-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
 	$(BIN)/python tests/programs.py
 	HUB_PROGRAMS=$(abspath $(HUB)/bin) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/hub $(ARGS)
 
