@@ -21,7 +21,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-samples test-other-user test-container test-hub hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -45,6 +45,9 @@ compat: $(STAMP)  ## the checks with the oldest and newest versions allowed, on 
 test-hub: hub-wheel  ## the whole loop on a JupyterHub, in a browser; as root for three users of the machine
 	$(BIN)/python tests/programs.py
 	HUB_PROGRAMS=$(abspath $(HUB)/bin) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider tests/hub $(ARGS)
+
+test-image: $(STAMP)  ## the image of deploy/Dockerfile, built and looked into; needs root and podman or Docker
+	$(BIN)/python tests/image.py $(ARGS)
 
 hub: hub-wheel  ## a JupyterHub on this machine, to try the course: a teacher and two students; Ctrl+C ends it
 	@test -x node_modules/.bin/configurable-http-proxy || npm install --silent --no-audit --no-fund

@@ -71,7 +71,7 @@ c.Spawner.default_url = "/lab"
 # More threads make a small model slower, and a class on one machine far slower.
 c.Spawner.environment = {"OMP_NUM_THREADS": "1"}
 # Kept by spawners that can: systemd's, Docker's, Kubernetes'. A process of its own (the default) has no limit.
-c.Spawner.mem_limit = "1G"
+c.Spawner.mem_limit = "2G"
 c.Spawner.cpu_limit = 1.0
 c.JupyterHub.concurrent_spawn_limit = 10
 

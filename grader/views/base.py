@@ -54,7 +54,7 @@ class View(anywidget.AnyWidget):
 def _still(reason: str, drawn: str | None, summary: str) -> str:
     """A view that can't be operated here, as HTML."""
     picture = f'<img alt="{escape(summary)}" src="data:image/png;base64,{drawn}">' if drawn else escape(summary)
-    advice = "<code>grader doctor</code> says what to do."
+    advice = "<code>!grader doctor</code> in a cell says what to do."
     return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
 
 

@@ -8,6 +8,7 @@ folder of programs.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,8 +115,10 @@ def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
     notebook = opened(ann, hub, ANN, f"{LESSON}/{LESSON}.ipynb")
     notebook.run_cell("from grader import")
     notebook.write_cell("def first_steps", "def first_steps(x):\n    return 2 * x + 1")
-    checked = notebook.run_cell("check(first_steps)")
-    expect(checked).to_contain_text("1 of 1 point")
+    expect(notebook.run_cell("check(first_steps)")).to_contain_text("1 of 1 point")
+    said = doctors_words(ann, homes(hub, ANN))
+    assert re.search(r"ok +JupyterLab [\d.]+, the server's: has anywidget", said), said
+    assert f"Exchange: {hub.root / 'exchange'} is open as it should be" in said
     notebook.save()
     ann.get_by_role("button", name="Validate").click()
     dialog = ann.locator(".jp-Dialog")
@@ -130,6 +133,17 @@ def opened(page: Page, hub: Hub, name: str, path: str) -> Notebook:
     """A notebook of somebody's, in JupyterLab loaded anew."""
     page.goto("about:blank")
     return Notebook(page, Lab(hub.root, f"{hub.url}/user/{name}", ""), path)
+
+
+def doctors_words(page: Page, home: Path) -> str:
+    """What `grader doctor` says in a student's kernel, whose server belongs to the hub."""
+    code = "from grader.learner.doctor import doctor; open('doctor.txt', 'w').write(repr(doctor()))"
+    run = "code => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code }).done"
+    page.evaluate(run, code)
+    (said,) = home.rglob("doctor.txt")
+    text = said.read_text()
+    said.unlink()  # it isn't handed in
+    return text
 
 
 def click_in_row(page: Page, icon: str, row: str = LESSON) -> None:
