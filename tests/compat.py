@@ -1,8 +1,8 @@
-"""`make compat`: the checks with the oldest and the newest versions that pyproject.toml allows, on each Python, and with
-Google Colab's. One environment after the other is made in `.cache/compat`, and removed when its tests have passed.
+"""`make compat`: the checks with the oldest and newest versions that pyproject.toml allows, on each Python, and with
+Google Colab's. One environment after another is made in `.cache/compat`, and removed when its tests have passed.
 
-`python tests/compat.py oldest-3.12 colab -- -k right` makes the environments named and hands pytest the rest. Checks and
-marks are compared, printed outputs are not.
+`python tests/compat.py oldest-3.12 colab -- -k right` makes the environments named and hands pytest the rest. Checks
+and marks are compared, printed outputs are not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ ENVIRONMENTS = {
     COLAB: ("3.13", ""),
 }
 # Tests that hold with every version: no stored output, no linter, no browser.
-ANY_VERSION = [f"tests/{name}" for name in ["exercises", "learner", "models", "report", "spec", "subject", "views", "insights"]]
+TESTED = ("exercises", "learner", "models", "report", "spec", "subject", "views", "insights")
+ANY_VERSION = [f"tests/{name}" for name in TESTED]
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "auto", "--dist", "loadfile"]
 # What the tests need in Colab's environment beside the course. nbgrader wants a later notebook than there is, for its
 # extensions; the build's rules need its preprocessors only.

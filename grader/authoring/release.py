@@ -34,16 +34,34 @@ TEACHERS_PAGES = ("teaching.md", "course.md", "grading.md", "own-exercises.md", 
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
+# The first cell of every notebook in the student's package: for Google Colab, VS Code and wherever else a notebook is
+# opened without the course. What it installs is an address, or the wheel beside the notebook.
+INSTALL_CELL = """\
+# Installs the course where it is not there yet, as on Google Colab. Elsewhere this does nothing.
+try:
+    import grader
+except ModuleNotFoundError:
+    {install}
+"""
+FROM_ADDRESS = '%pip install --quiet "{address}"'
+FROM_FILE = """\
+from pathlib import Path
+
+    if Path("{wheel}").exists():
+        %pip install --quiet "./{wheel}"
+    else:
+        print("The course is not installed here. Put {wheel} beside this notebook and run this cell again.")"""
 # Two wheels of the same version must not have the same name.
 TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
 
 
-def release(repository: Repository, out: Path, kind: str = STUDENT) -> Path:
-    """Write the zip into `out`. The notebooks have to be what a build would make."""
+def release(repository: Repository, out: Path, kind: str = STUDENT, address: str = "") -> Path:
+    """Write the zip into `out`. The notebooks have to be what a build would make. `address`: where the student's wheel
+    will lie, for notebooks that are opened without the course."""
     verify(repository, ())
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), kind)
-        entries = {f"{FOLDER}/{name}": content for name, content in _contents(repository, wheel, kind)}
+        entries = {f"{FOLDER}/{name}": content for name, content in _contents(repository, wheel, kind, address)}
         return _zip(out / f"{FOLDER}-{_version(wheel)}-{kind}.zip", entries)
 
 
@@ -85,7 +103,7 @@ def _version(wheel: Path) -> str:
     return wheel.name.split("-")[1]
 
 
-def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[str, bytes]]:
+def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> Iterator[tuple[str, bytes]]:
     root = repository.root
     yield from _templates(root, kind, wheel, {}).items()
     for name in SHARED_FILES:
@@ -93,10 +111,20 @@ def _contents(repository: Repository, wheel: Path, kind: str) -> Iterator[tuple[
     yield wheel.name, wheel.read_bytes()
     if kind == STUDENT:
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
-            yield f"notebooks/{notebook.name}", notebook.read_bytes()
+            yield f"notebooks/{notebook.name}", _installing(notebook.read_bytes(), wheel.name, address)
     else:
         for name in TEACHERS_PAGES:
             yield name, (root / "docs" / name).read_bytes()
+
+
+def _installing(notebook: bytes, wheel: str, address: str) -> bytes:
+    """The notebook with the cell that installs the course in front."""
+    document = json.loads(notebook)
+    install = FROM_ADDRESS.format(address=address) if address else FROM_FILE.format(wheel=wheel)
+    source = INSTALL_CELL.format(install=install).rstrip().splitlines(keepends=True)
+    cell = {"cell_type": "code", "execution_count": None, "id": "install-the-course", "metadata": {}, "outputs": []}
+    document["cells"].insert(0, {**cell, "source": source})
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _templates(root: Path, kind: str, wheel: Path, known: Mapping[str, str]) -> dict[str, bytes]:

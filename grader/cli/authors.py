@@ -122,10 +122,17 @@ def digest(key: str, answer: str) -> None:
 @click.option("--teacher", is_flag=True, help="The teacher's package instead: its wheel holds the model solutions.")
 @click.option("--gradescope", metavar="LESSON", help="Instead, what grades LESSON on Gradescope.")
 @click.option("--prairielearn", metavar="LESSON", help="Instead, what grades LESSON on PrairieLearn.")
+@click.option("--wheel", "address", metavar="ADDRESS", default="", help="Where students' notebooks find the wheel.")
 @click.option("--visibility", type=click.Choice(VISIBILITY), default="visible", help="When Gradescope shows results.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("dist"), show_default=True)
-def release(teacher: bool, gradescope: str | None, prairielearn: str | None, visibility: str, out: Path) -> None:
-    """Write the student's package: notebooks, wheel, set-up files, in one zip."""
+def release(
+    teacher: bool, gradescope: str | None, prairielearn: str | None, address: str, visibility: str, out: Path
+) -> None:
+    """Write the student's package: notebooks, wheel, set-up files, in one zip.
+
+    The first cell of its notebooks installs the course where it isn't there, as on Google Colab: from the wheel beside
+    the notebook, or from the ADDRESS at which you put the wheel.
+    """
     if sum(map(bool, (teacher, gradescope, prairielearn))) > 1:
         raise CourseError("One package at a time: --teacher, --gradescope or --prairielearn.")
     repository = _repository()
@@ -137,4 +144,4 @@ def release(teacher: bool, gradescope: str | None, prairielearn: str | None, vis
     elif prairielearn:
         click.echo(platform_release(repository, out, "prairielearn", prairielearn))
     else:
-        click.echo(pack(repository, out, TEACHER if teacher else STUDENT))
+        click.echo(pack(repository, out, TEACHER if teacher else STUDENT, address))

@@ -138,6 +138,45 @@ def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
         ast.parse(source)
 
 
+def first_cells(folder: Path) -> set[str]:
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / "notebooks").glob("*.ipynb")]
+    assert {document["cells"][0]["id"] for document in documents} == {"install-the-course"}
+    return {"".join(document["cells"][0]["source"]) for document in documents}
+
+
+def ran_without_the_course(cell: str, folder: Path) -> str:
+    """What the cell prints where there is no course. pip is a stand-in that says what it is asked to install."""
+    script = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+sys.modules["grader"] = None
+shell = InteractiveShell.instance()
+shell.register_magic_function(lambda line: print("pip", line), magic_name="pip")
+print(shell.run_cell(sys.stdin.read()).success)
+"""
+    command = [sys.executable, "-c", script]
+    environment = os.environ | {"IPYTHONDIR": str(folder / "ipython")}
+    done = subprocess.run(command, input=cell, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_the_first_cell_installs_the_wheel_that_lies_beside_it(unpacked, tmp_path):
+    (wheel,) = unpacked.glob("*.whl")
+    (cell,) = first_cells(unpacked)
+    said = f"Put {wheel.name} beside this notebook and run this cell again.\nTrue\n"
+    assert ran_without_the_course(cell, tmp_path).endswith(said)
+    (tmp_path / wheel.name).touch()
+    assert ran_without_the_course(cell, tmp_path) == f'pip install --quiet "./{wheel.name}"\nTrue\n'
+
+
+def test_with_an_address_it_installs_from_there(tmp_path):
+    with zipfile.ZipFile(released(tmp_path, "--wheel", "https://example.org/course.whl")) as archive:
+        archive.extractall(tmp_path)
+    (cell,) = first_cells(tmp_path / "attention-course")
+    said = 'pip install --quiet "https://example.org/course.whl"\nTrue\n'
+    assert ran_without_the_course(cell, tmp_path) == said
+
+
 def test_two_releases_are_the_same_zip(package, tmp_path):
     assert released(tmp_path).read_bytes() == package.read_bytes()
 
