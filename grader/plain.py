@@ -12,14 +12,16 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 def made(kind: Any, data: object, place: str) -> Any:
     """`data` as `kind`: a dataclass, a tuple or a dict by text of one kind, `str`, `bool`, `int`, a finite `float`, or
-    one of these or None. Fields that a dataclass doesn't have are passed over. `ValueError` if anything is missing or
-    of another type.
+    one of these or None; `Any` is taken as it is. Fields that a dataclass doesn't have are passed over. `ValueError` if
+    anything is missing or of another type.
 
     >>> made(tuple[float, ...], [1, "two"], "weights")
     Traceback (most recent call last):
     ...
     ValueError: weights[1]: got 'two', expected float
     """
+    if kind is Any:
+        return data
     if is_dataclass(kind) and isinstance(data, Mapping):
         return _made_of_fields(kind, data, place)
     if get_origin(kind) is tuple and isinstance(data, list | tuple):

@@ -31,6 +31,14 @@ def _judged(outcome: ClassOutcome) -> dict[str, float]:
     return {who: mark for who, mark in judged.items() if mark != marks[who].score}
 
 
+def moved(outcome: ClassOutcome) -> list[tuple[str, tuple[float, float]]]:
+    """Whose mark is another one than before the run, and both."""
+    pairs = {
+        who: (mark.score, outcome.marks[who].score) for who, mark in outcome.before.items() if who in outcome.marks
+    }
+    return sorted((who, (before, now)) for who, (before, now) in pairs.items() if before != now)
+
+
 def as_text(outcome: ClassOutcome) -> str:
     """For a terminal."""
     kept = len(outcome.records) - outcome.graded
@@ -46,6 +54,15 @@ def as_text(outcome: ClassOutcome) -> str:
     lines += _listed(
         "wait for a mark by hand", {who: ", ".join(mark.by_hand) for who, mark in marks.items() if mark.by_hand}
     )
+    lines += _listed(
+        "have another mark than before this run", {who: f"{a:g} → {b:g}" for who, (a, b) in moved(outcome)}
+    )
+    if outcome.earlier:
+        lines += [
+            "",
+            f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
+            "What would change: grader regrade DIR LESSON --preview",
+        ]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
     lines += _listed("to look at", outcome.problems)
@@ -75,6 +92,8 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "summary": asdict(summary_of(outcome)),
         "marks": {student: mark.score for student, mark in marks.items()},
         "judge": dict(sorted(_judged(outcome).items())),
+        "moved": dict(moved(outcome)),
+        "graded_by_an_earlier_version": {"students": outcome.earlier, "changed": outcome.changed},
         "late_penalty": {student: mark.penalty for student, mark in marks.items() if mark.penalty},
         "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
         "not_handed_in": outcome.missing,

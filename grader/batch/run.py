@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 import click
 from filelock import FileLock, Timeout
@@ -28,6 +28,7 @@ from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
+from grader.judge.fingerprint import changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import Mark, SubmissionResult
@@ -52,12 +53,17 @@ class Options:
 @dataclass
 class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
-    `marks` what the gradebook says of them; `missing` are those of the roster who handed in nothing; `problems` has
-    what was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    `marks` what the gradebook says of them and `before` what it said of those who had a mark; `earlier` are those whose
+    marks are of an earlier version and stay, and `changed` says what has changed since; `missing` are those of the
+    roster who handed in nothing; `problems` has what was odd, or could not be graded or stored, and why; `stopped` is
+    why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
+    before: dict[str, Mark] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
@@ -71,7 +77,7 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
     course = ClassDirectory(root, lesson)
     course.share()
     with locked(course.root), ResultsLog(course.root, course.lesson) as log:
-        outcome = _Run(course, log, options, tell).run()
+        outcome = ClassRun(course, log, options, tell).run()
     outcome.seconds = round(time.monotonic() - start, 2)
     return outcome
 
@@ -91,7 +97,15 @@ def locked(course: Path) -> Iterator[None]:
         raise CommandFailed(f"{course} is being graded by {name}.") from None
 
 
-class _Run:
+class Takes(Protocol):
+    """Takes results that have just come in."""
+
+    def add_new(self, items: Sequence[Item], /) -> None: ...
+
+
+class ClassRun:
+    """What one run knows, and its steps."""
+
     def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
         self.course, self.log, self.options, self.tell = course, log, options, tell
         self.settings = course.settings()
@@ -112,20 +126,23 @@ class _Run:
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
             book.require(self.exercises)
-            submissions = self._submissions(book)
+            submissions = self.submissions(book)
+            marked = book.complete()
+            self.outcome.before = {who: mark for who, mark in book.marks().items() if who in marked}
             new = [submission for submission in submissions.values() if not self._known(submission)]
             files = Autograded(self.course)
             store = Store(self.log, files, book, self._say)
             self._store_again(submissions, files, store, book)
             if new:
-                self._grade(new, store, book)
+                self.log.add_basis(self.settings.version, self.settings.basis)
+                self.grade(new, store, book)
             store.end({student: timestamp(one.folder) for student, one in submissions.items()})
             marks = book.marks()
         self.outcome.marks = {student: marks[student] for student in self.outcome.records if student in marks}
         self.outcome.problems |= store.problems
         return self._complete(submissions)
 
-    def _submissions(self, book: LessonGradebook) -> dict[str, Submission]:
+    def submissions(self, book: LessonGradebook) -> dict[str, Submission]:
         """Whose work is graded. Who isn't in the roster is left, who is in it and handed in nothing is noted."""
         found, self.outcome.problems = self.course.submissions()
         roster = book.roster()
@@ -138,7 +155,7 @@ class _Run:
             self._say(f"The gradebook has no roster: all {len(found)} who handed in are taken.")
         return {submission.student: submission for submission in found if submission.student not in unknown}
 
-    def _read(self, submission: Submission) -> HandIn:
+    def read(self, submission: Submission) -> HandIn:
         """The notebook that counts. What was odd about it is noted, and what its result is filed under."""
         chosen = hand_in(submission, self.expected, self.settings.limits)
         student, digest = submission.student, "" if chosen.unreadable else _digest(chosen.data)
@@ -147,15 +164,40 @@ class _Run:
         return chosen
 
     def _known(self, submission: Submission) -> bool:
-        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's."""
-        self._read(submission)
-        record = self.log.records.get(self.keys[submission.student])
-        if self.options.force or record is None or not self._is_whole(record):
+        """Whether the log has the result. One with a fault of ours is tried again: it may have been the machine's. Of
+        the same work what was last stored counts: a result of an earlier version stays until `grader regrade`, one that
+        was taken back doesn't come back by itself."""
+        chosen, student = self.read(submission), submission.student
+        record = self.log.records.get(self.log.stored.get(student, ""))
+        if record is None or not self.is_of(record, student, chosen):
+            record = self.log.records.get(self.keys[student])
+        elif record.key != self.keys[student]:
+            pieces = self.changed_since(record)
+            if waits_for_regrade(pieces) and not self.options.force and self.is_whole(record):
+                self.outcome.earlier += (student,)
+                self.outcome.changed = tuple(dict.fromkeys((*self.outcome.changed, *pieces)))
+            else:
+                record = self.log.records.get(self.keys[student])
+        if self.options.force or record is None or not self.is_whole(record):
             return False
-        self.outcome.records[submission.student] = record
+        self.outcome.records[student] = record
         return True
 
-    def _is_whole(self, record: LoggedResult) -> bool:
+    def is_of(self, record: LoggedResult, student: str, chosen: HandIn) -> bool:
+        """Whether a result is of the notebook that counts now."""
+        said = record.result.notes[: len(chosen.remarks)]
+        return (record.submission, record.result.unreadable, said) == (
+            self.digests[student],
+            chosen.unreadable,
+            chosen.remarks,
+        )
+
+    def changed_since(self, record: LoggedResult) -> list[str]:
+        """What a mark depends on that is another one since; nothing where that isn't known."""
+        before = self.log.bases.get(record.version)
+        return changed(before, self.settings.basis) if before else []
+
+    def is_whole(self, record: LoggedResult) -> bool:
         """Whether a result has what the notebook for `autograded/` is made of, and no fault of ours."""
         results, tests = record.result.exercises, record.result.tests
         names = {one.name for one in results} | {one.grade_id for one in tests}
@@ -173,11 +215,12 @@ class _Run:
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
                 continue
-            data = self._read(submission).data
+            data = self.read(submission).data
             notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)
             store.add(Item(submission, record, dump(notebook)))
 
-    def _grade(self, new: Sequence[Submission], store: Store, book: LessonGradebook) -> None:
+    def grade(self, new: Sequence[Submission], store: Takes, book: LessonGradebook) -> None:
+        """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
         workers = self.options.workers or min(len(os.sched_getaffinity(0)), len(new) // SUBMISSIONS_A_WORKER + 1)
         progress = click.progressbar(length=len(new), label="Grading", show_pos=True, file=self.tell)
@@ -202,7 +245,7 @@ class _Run:
         limits = self.settings.limits
         for submission in submissions:
             # Read anew: what is graded is what the key is of, even if the file has changed meanwhile.
-            chosen = self._read(submission)
+            chosen = self.read(submission)
             data = chosen.data
             if len(data) > SMALL:  # its outputs needn't travel to the workers
                 with contextlib.suppress(Unreadable):
@@ -216,7 +259,9 @@ class _Run:
             self.outcome.problems[student] = graded.failed
             return None
         result = SubmissionResult.from_plain(graded.result)
-        record = LoggedResult.now(self.keys[student], student, self.course.lesson, self.digests[student], result)
+        record = LoggedResult.now(
+            self.keys[student], student, self.course.lesson, self.digests[student], result, self.settings.version
+        )
         self.outcome.records[student] = record
         return Item(submissions[student], record, graded.notebook)
 

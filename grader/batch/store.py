@@ -23,11 +23,19 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @dataclass(frozen=True)
 class Item:
-    """One result on its way to the log, the files and the gradebook."""
+    """One result on its way to the log, the files and the gradebook. `regraded`: the same work was graded before."""
 
     submission: Submission
     record: LoggedResult
     notebook: bytes
+    regraded: bool = False
+
+    def entry(self, has_own_cells: bool) -> Entry:
+        """What the gradebook gets of it."""
+        own = own_cells(nbformat.reads(self.notebook.decode(), as_version=4)) if has_own_cells else {}
+        kept = self.record.kept if self.regraded or self.record.kept else None
+        when = timestamp(self.submission.folder)
+        return Entry(self.submission.student, self.record.result, own, when, kept)
 
 
 class Store:
@@ -62,8 +70,7 @@ class Store:
             self._keys[student] = item.record.key
         except OSError as error:
             self.problems[student] = f"Graded, but the notebook can't be written: {error.strerror}: {error.filename}"
-        own = own_cells(nbformat.reads(item.notebook.decode(), as_version=4)) if self._book.has_own_cells else {}
-        self._waiting[student] = Entry(student, item.record.result, own, timestamp(item.submission.folder))
+        self._waiting[student] = item.entry(self._book.has_own_cells)
         if len(self._waiting) == BATCH or time.monotonic() - self._last > BATCH_SECONDS:
             self._try()
 

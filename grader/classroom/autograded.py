@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,9 @@ from nbgrader.utils import parse_utc
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import TIMESTAMP, UntrustedFolder
+from grader.classroom.rebuild import RESULT
 from grader.judge.reader import Unreadable
+from grader.judge.result import SubmissionResult
 
 
 class Autograded:
@@ -40,6 +43,19 @@ class Autograded:
         with contextlib.suppress(OSError):
             return self.path(submission).stat().st_size > 0
         return False
+
+    def result(self, submission: Submission) -> SubmissionResult | None:
+        """The result that a student's notebook there was made from; None if there is none."""
+        try:
+            found = json.loads(self.path(submission).read_bytes())["metadata"][RESULT]
+            return SubmissionResult.from_plain(found)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+    def put_back(self, path: Path, notebook: bytes) -> None:
+        """Write a notebook of a student's folder as it was once."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, notebook, self._mode)
 
     def write(self, submission: Submission, notebook: bytes) -> list[str]:
         """Write a student's folder: the course's own files, the student's where there is none of these, the notebook

@@ -143,6 +143,10 @@ class ClassDirectory:
         """The instructor's notebook."""
         return (self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb").read_bytes()
 
+    def submission(self, student: str) -> Submission:
+        """Where one student's work lies, or would."""
+        return Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson)
+
     def submissions(self) -> tuple[list[Submission], dict[str, str]]:
         """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
         return submissions_of(self.layout, self.lesson)

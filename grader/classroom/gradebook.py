@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -50,16 +50,26 @@ def own_cells(notebook: Any) -> dict[str, OwnCell]:
     return found
 
 
-def record(submitted: Any, result: SubmissionResult, own: Mapping[str, OwnCell], config: Any) -> None:
+def record(
+    submitted: Any,
+    result: SubmissionResult,
+    own: Mapping[str, OwnCell],
+    config: Any,
+    kept: Container[str] | None = None,
+) -> None:
     """Set the marks, comments and late penalty of one submission, an `api.SubmittedNotebook`. Commits nothing.
 
     A check's cell has the grade id `EXERCISE-check`, a solution's `EXERCISE`. `own` has the teacher's own cells; one
-    that has no mark waits for a mark by hand.
+    that has no mark waits for a mark by hand. `kept` is given where the same work is graded again: these cells stay as
+    they are, and all that have a mark by hand, which was given to this very work.
     """
     exercises = {exercise.name: exercise for exercise in result.exercises}
     broken = {one.name for one in result.exercises if one.broken} | {one.grade_id for one in result.tests if one.broken}
+    stay = _staying(submitted, kept)
     for grade in submitted.grades:
         name = exercise_of(grade.name)
+        if name in stay:
+            continue
         if name in exercises:
             grade.auto_score = round(grade.cell.max_score * exercises[name].score, 2)
         elif result.unreadable:
@@ -70,6 +80,8 @@ def record(submitted: Any, result: SubmissionResult, own: Mapping[str, OwnCell],
         by_hand = grade.auto_score is None or grade.manual_score is not None
         grade.needs_manual_grade = by_hand or name in broken
     for comment in submitted.comments:
+        if comment.name in stay:
+            continue
         if comment.name in exercises:
             comment.auto_comment = comment_on(exercises[comment.name], result)
         elif comment.name in own:
@@ -79,6 +91,17 @@ def record(submitted: Any, result: SubmissionResult, own: Mapping[str, OwnCell],
     session.flush()
     session.refresh(submitted, ["score"])  # the database adds the marks up
     submitted.late_submission_penalty = late_penalty(submitted, config)
+
+
+def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
+    """The cells that stay as they are where the same work is graded again."""
+    if kept is None:
+        return set()
+    return {
+        exercise_of(grade.name)
+        for grade in submitted.grades
+        if grade.manual_score is not None or (grade.auto_score is not None and exercise_of(grade.name) in kept)
+    }
 
 
 UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
@@ -121,12 +144,13 @@ class Unavailable(RuntimeError):
 
 @dataclass(frozen=True)
 class Entry:
-    """What is stored of one submission. `timestamp` is when it was handed in, if known."""
+    """What is stored of one submission. `timestamp` is when it was handed in, if known; `kept` is as in `record`."""
 
     student: str
     result: SubmissionResult
     own: Mapping[str, OwnCell]
     timestamp: datetime | None = None
+    kept: tuple[str, ...] | None = None
 
 
 class LessonGradebook:
@@ -147,7 +171,7 @@ class LessonGradebook:
             )
             self._book.db.rollback()
         except SQLAlchemyError as error:
-            raise CommandFailed(f"The gradebook can't be opened: {_cause(error)}") from error
+            raise CommandFailed(f"The gradebook can't be opened: {cause(error)}") from error
 
     def _notebook(self) -> Any:
         try:
@@ -170,23 +194,27 @@ class LessonGradebook:
         """Store a batch in one transaction; `Unavailable` if that can't be done now."""
         session = self._book.db
         try:
-            notebook = self._notebook()
-            rows = self._submitted(notebook, {entry.student for entry in entries})
-            rows |= {one.student: self._add(notebook, one.student) for one in entries if one.student not in rows}
-            session.flush()
-            for entry in entries:
-                submitted = rows[entry.student]
-                submitted.assignment.timestamp = entry.timestamp or submitted.assignment.timestamp
-                record(submitted, entry.result, entry.own, self._config)
+            self._put(entries)
             session.commit()
         except SQLAlchemyError as error:
             session.rollback()
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
-                raise CommandFailed(f"{_cause(error)}. What was graded is kept: make room and run it again.") from error
-            raise Unavailable(_cause(error)) from error
+                raise CommandFailed(f"{cause(error)}. What was graded is kept: make room and run it again.") from error
+            raise Unavailable(cause(error)) from error
         except BaseException:
             session.rollback()
             raise
+
+    def _put(self, entries: Sequence[Entry]) -> None:
+        """Set what the entries say; the caller commits, or takes it back."""
+        notebook = self._notebook()
+        rows = self._submitted(notebook, {entry.student for entry in entries})
+        rows |= {one.student: self._add(notebook, one.student) for one in entries if one.student not in rows}
+        self._book.db.flush()
+        for entry in entries:
+            submitted = rows[entry.student]
+            submitted.assignment.timestamp = entry.timestamp or submitted.assignment.timestamp
+            record(submitted, entry.result, entry.own, self._config, entry.kept)
 
     def roster(self) -> set[str]:
         """The students that the gradebook knows."""
@@ -211,20 +239,28 @@ class LessonGradebook:
     def refresh_lateness(self, handed_in: Mapping[str, datetime | None]) -> None:
         """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
         due date, an extension or the course's rule may have changed since."""
-        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
-        query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
         session = self._book.db
         try:
-            for submitted, whole in session.execute(query.where(one.notebook_id == self._notebook().id)).all():
-                whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
-                submitted.late_submission_penalty = late_penalty(submitted, self._config)
+            self._refresh(handed_in)
             session.commit()
         except SQLAlchemyError as error:
             session.rollback()
-            raise Unavailable(_cause(error)) from error
+            raise Unavailable(cause(error)) from error
+
+    def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
+        for submitted, whole in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)).all():
+            whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
+            submitted.late_submission_penalty = late_penalty(submitted, self._config)
 
     def marks(self) -> dict[str, Mark]:
         """What everybody who has handed in earns, by student."""
+        found = self._marks()
+        self._book.db.rollback()
+        return found
+
+    def _marks(self) -> dict[str, Mark]:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
         query = (
             select(assignment.student_id, one.late_submission_penalty, api.Grade)
@@ -237,9 +273,7 @@ class LessonGradebook:
         for student, penalty, grade in self._book.db.execute(query):
             grades.setdefault(student, []).append(grade)
             penalties[student] = penalty or 0.0
-        found = {student: _mark(every, penalties[student]) for student, every in grades.items()}
-        self._book.db.rollback()
-        return found
+        return {student: _mark(every, penalties[student]) for student, every in grades.items()}
 
     def shown(self) -> dict[str, str]:
         """What the gradebook puts into feedback, as one text for each student."""
@@ -326,5 +360,6 @@ def _mark(grades: Sequence[Any], penalty: float) -> Mark:
     return Mark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
 
 
-def _cause(error: SQLAlchemyError) -> str:
+def cause(error: SQLAlchemyError) -> str:
+    """What a database says, in one line."""
     return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

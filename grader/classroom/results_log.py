@@ -9,7 +9,11 @@ A graded submission:
 specifications, the limits, the course's secret. `submission` is the SHA-256 of the notebook's bytes (empty where it
 couldn't be read as a file). `result` is what `grader.judge.result.SubmissionResult.to_plain` gives and `from_plain`
 takes back.
-The last line of a student counts; earlier ones are of earlier submissions or specifications.
+The last line of a student counts; earlier ones are of earlier submissions or specifications. `version` names what it
+was graded by; `kept` are the exercises whose earlier mark stayed, because the student would have lost points by a
+regrade. What a version is, piece by piece:
+
+    {"format": 2, "version": "77d0...", "basis": {"the limits": "check_seconds 10.0, ...", "torch": "2.9.1", ...}}
 
 What has reached the gradebook and `autograded/`, by student:
 
@@ -39,6 +43,7 @@ from grader.plain import made
 
 FORMAT = 2  # 1: `notes` had another name
 FOLDER = ".grader"
+RESULTS, PREVIEW = "results", "preview"
 
 
 @dataclass(frozen=True)
@@ -51,16 +56,22 @@ class LoggedResult:
     submission: str
     graded: str
     result: SubmissionResult
+    version: str = ""
+    kept: tuple[str, ...] = ()
 
     @classmethod
-    def now(cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult) -> LoggedResult:
+    def now(
+        cls, key: str, student: str, lesson: str, submission: str, result: SubmissionResult, version: str = ""
+    ) -> LoggedResult:
         """A result just come in."""
-        return cls(key, student, lesson, submission, datetime.now(UTC).isoformat(timespec="seconds"), result)
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        return cls(key, student, lesson, submission, when, result, version)
 
     def to_plain(self) -> dict[str, Any]:
         """As the log has it."""
         about = {"key": self.key, "student": self.student, "lesson": self.lesson, "submission": self.submission}
-        return {"format": FORMAT, **about, "graded": self.graded, "result": self.result.to_plain()}
+        about |= {"graded": self.graded, "version": self.version, "kept": list(self.kept)}
+        return {"format": FORMAT, **about, "result": self.result.to_plain()}
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,14 @@ class _Stored:
     """A line that notes what was stored."""
 
     stored: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """A line that says what a version is."""
+
+    version: str
+    basis: dict[str, str]
 
 
 def folder_of(course: Path, name: str = "") -> Path:
@@ -93,9 +112,9 @@ def mode_in(course: Path) -> int:
     return 0o660 if is_shared(course) else 0o600
 
 
-def path_of(course: Path, lesson: str) -> Path:
-    """Where the results of a lesson lie."""
-    return course / FOLDER / "results" / f"{lesson}.jsonl"
+def path_of(course: Path, lesson: str, kind: str = RESULTS) -> Path:
+    """Where the results of a lesson lie, or those of a preview."""
+    return course / FOLDER / kind / f"{lesson}.jsonl"
 
 
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
@@ -105,19 +124,23 @@ def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
 
 class ResultsLog:
     """The log of one lesson, open for appending; a context manager. `records` has the results by key, `stored` the key
-    of what was last stored by student, `odd` what is wrong with the lines that were passed over."""
+    of what was last stored by student, `bases` what each version is, `odd` what is wrong with the lines that were
+    passed over. `kind` is `RESULTS` or `PREVIEW`: what a preview graded, of which nothing is stored."""
 
-    def __init__(self, course: Path, lesson: str) -> None:
-        folder_of(course, "results")
-        path = path_of(course, lesson)
+    def __init__(self, course: Path, lesson: str, kind: str = RESULTS) -> None:
+        folder_of(course, kind)
+        path = path_of(course, lesson, kind)
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
+        self.bases: dict[str, dict[str, str]] = {}
         self.odd: list[str] = []
         for line in _lines(path):
             if isinstance(line, LoggedResult):
                 self.records[line.key] = line
             elif isinstance(line, _Stored):
                 self.stored.update(line.stored)
+            elif isinstance(line, _Basis):
+                self.bases[line.version] = line.basis
             else:
                 self.odd.append(line)
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode_in(course))
@@ -130,6 +153,12 @@ class ResultsLog:
         records = list(records)
         self._append([record.to_plain() for record in records])
         self.records.update({record.key: record for record in records})
+
+    def add_basis(self, version: str, basis: Mapping[str, str]) -> None:
+        """Note once what a version is."""
+        if version not in self.bases:
+            self._append([{"format": FORMAT, "version": version, "basis": dict(basis)}])
+            self.bases[version] = dict(basis)
 
     def mark_stored(self, keys: Mapping[str, str]) -> None:
         """Note what has reached the gradebook, and put all on the disk."""
@@ -161,7 +190,7 @@ class ResultsLog:
         self.close()
 
 
-def _lines(path: Path) -> Iterable[LoggedResult | _Stored | str]:
+def _lines(path: Path) -> Iterable[LoggedResult | _Stored | _Basis | str]:
     """What the lines hold, or in words why one can't be used. Torn lines and those of other formats are left out."""
     try:
         file = path.open("rb")
@@ -176,6 +205,7 @@ def _lines(path: Path) -> Iterable[LoggedResult | _Stored | str]:
             if not isinstance(data, dict) or data.get("format") != FORMAT:
                 continue
             try:
-                yield made(_Stored if "stored" in data else LoggedResult, data, f"{path.name}:{number}")
+                kind = _Stored if "stored" in data else _Basis if "basis" in data else LoggedResult
+                yield made(kind, data, f"{path.name}:{number}")
             except ValueError as error:
                 yield str(error)

@@ -39,7 +39,7 @@ def share(layout: Any, secret_file: str) -> None:
             os.chown(path, -1, group)
             path.chmod(stat.S_IMODE(mode))
         except PermissionError:
-            closed.setdefault(_owner(about.st_uid), []).append(path)
+            closed.setdefault(user_name(about.st_uid), []).append(path)
     if closed:
         name, paths = next(iter(closed.items()))
         more = f" (and {len(paths) - 1} more)" if paths[1:] else ""
@@ -62,7 +62,8 @@ def _parts(root: Path, secret_file: str) -> Iterator[tuple[Path, int]]:
                 yield path, FILE
 
 
-def _owner(number: int) -> str:
+def user_name(number: int) -> str:
+    """The name of this machine's user with that number."""
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

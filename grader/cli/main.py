@@ -10,6 +10,7 @@ import click
 from grader import __version__
 from grader.cli.authors import build, digest, mutants, new, release
 from grader.cli.learners import doctor, progress
+from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 
 
@@ -24,6 +25,6 @@ def main() -> None:
 
 for command in (
     *(autograde, build, collect, course, digest, doctor, export, insights),
-    *(mutants, new, progress, release, roster),
+    *(mutants, new, override, progress, regrade, release, roster),
 ):
     main.add_command(command)

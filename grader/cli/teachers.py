@@ -16,7 +16,7 @@ from grader.errors import CourseError
 
 
 @contextmanager
-def _teachers_packages() -> Iterator[None]:
+def teachers_packages() -> Iterator[None]:
     """Says what to install where a package of the `teacher` extra is missing."""
     try:
         yield
@@ -66,7 +66,7 @@ def forget(folder: Path, student: str) -> None:
     What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
     searches for the person, and ends with exit code 1 if a file still mentions them.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.batch.run import locked
         from grader.classroom.forget import forget as remove
 
@@ -85,7 +85,7 @@ def forget(folder: Path, student: str) -> None:
 @click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
     """Remove everybody who has handed nothing in since a day."""
-    with _teachers_packages():
+    with teachers_packages():
         from grader.batch.run import locked
         from grader.classroom.forget import forget as remove
         from grader.classroom.forget import last_handed_in
@@ -124,7 +124,7 @@ def autograde(
     LESSON is the lesson's name or number. What is graded already and hasn't changed is left as it is; a run that was
     interrupted is taken up again. Exit code 1 if anything could not be graded: the list says why.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.batch import printout
         from grader.batch.run import Options, run
 
@@ -145,7 +145,7 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     Reads what `grader autograde` has graded, of one LESSON (its name or number) or of all, prints it and writes it as
     one page of HTML.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.insights.collect import graded_lessons, lesson_insights
         from grader.insights.page import as_html, as_text
 
@@ -173,7 +173,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     wrong = [name for name, sign, heading in pairs if not (name and sign and heading)]
     if wrong:
         raise CourseError(f"--column {wrong[0]}: expected NAME=HEADING, for example --column id=Matrikelnummer")
-    with _teachers_packages():
+    with teachers_packages():
         from grader.classroom.class_directory import course_layout
         from grader.classroom.roster import read_list, update
 
@@ -202,7 +202,7 @@ def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | No
     Whose a file is, its name says and the course's roster. Nothing is overwritten: what doesn't count is kept in
     DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why.
     """
-    with _teachers_packages():
+    with teachers_packages():
         from grader.classroom import collect as taking
         from grader.classroom.class_directory import ClassDirectory
 
@@ -238,7 +238,7 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         )
     if pseudonyms and kind not in ("csv", "json"):
         raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
-    with _teachers_packages():
+    with teachers_packages():
         from grader.atomic import write_atomically
         from grader.classroom import marks as files
         from grader.classroom.class_directory import course_layout, secret_of

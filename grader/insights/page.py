@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -93,16 +94,15 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
     """The page. It holds no script and loads nothing."""
-    source = resources.files("grader.insights").joinpath("page.html").read_text(encoding="utf-8")
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(source).render(
-        title=title,
-        lessons=lessons,
-        names=names,
-        percent=percent,
-        bar=_bar,
-        code=lambda text: Markup(inline(text)),
-    )
+    values = {"percent": percent, "bar": _bar, "code": lambda text: Markup(inline(text))}
+    return render("insights/page.html", title=title, lessons=lessons, names=names, **values)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page for teachers, from a template of this package by its path."""
+    loader = jinja2.FunctionLoader(lambda name: resources.files("grader").joinpath(name).read_text(encoding="utf-8"))
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
+    return environment.get_template(template).render(**values)
 
 
 def _bar(share: float) -> Markup:

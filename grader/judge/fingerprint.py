@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
@@ -19,6 +19,10 @@ PACKAGE = Path(__file__).parents[1]
 GRADING = ("grader.judge.grading", "grader.judge.inside.start", "grader.judge.inside.grader_stub")
 # What a module may read from its own folder.
 DATA = ("*.json", "*.safetensors")
+SPECIFICATION = "the specification"
+# A change of these, or of a specification, changes no mark by itself: `grader regrade` shows first what it would do.
+# What a teacher changes in the course directory (points, tests of their own, the secret) is taken over by the next run.
+WAITING = frozenset({"the judge", "torch", "the limits", "the sandbox", "carry_forward"})
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,46 @@ class GradingSettings:
         parts = (instructor, code, repr(self.limits), str(self.unsafe), self.carry_forward)
         return hmac.new(self.secret, "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
+    @property
+    def version(self) -> str:
+        """A short name of the fingerprint, for logs."""
+        return self.fingerprint[:16]
+
+    @cached_property
+    def basis(self) -> dict[str, str]:
+        """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
+        judge = set(files_that_decide(()))
+        pieces = {
+            f"{SPECIFICATION} of {name}": _digest_of(sorted(set(files_that_decide([name])) - judge))
+            for name in outline_of(self.instructor).exercises
+        }
+        return pieces | {
+            "the judge": _digest_of(sorted(judge)),
+            "torch": metadata.version("torch").partition("+")[0],
+            "the limits": ", ".join(f"{name} {value}" for name, value in vars(self.limits).items()),
+            "the sandbox": "not used" if self.unsafe else "used",
+            "carry_forward": self.carry_forward,
+            "the instructor's notebook": hashlib.sha256(self.instructor).hexdigest()[:16],
+            "the secret": hmac.new(self.secret, b"basis", hashlib.sha256).hexdigest()[:16],
+        }
+
     def key(self, student: str, submission: str) -> str:
         """The key of one result; `submission` is the hash of the notebook, or why it can't be read."""
         return hashlib.sha256("\0".join((self.fingerprint, student, submission)).encode()).hexdigest()
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The pieces of a basis that are other ones now.
+
+    >>> changed({"torch": "2.8.0", "the limits": "cells 9"}, {"torch": "2.8.0", "the limits": "cells 8"})
+    ['the limits']
+    """
+    return [piece for piece in now if before.get(piece) != now[piece]]
+
+
+def waits_for_regrade(pieces: Iterable[str]) -> bool:
+    """Whether work that is graded stays as it is after a change of these pieces, until `grader regrade` is asked."""
+    return any(piece in WAITING or piece.startswith(SPECIFICATION) for piece in pieces)
 
 
 def version_for(instructor: bytes) -> str:
@@ -57,10 +98,20 @@ def version_for(instructor: bytes) -> str:
 def code_version(names: Iterable[str]) -> str:
     """A hash of torch's version and of the files that the marks of these exercises depend on."""
     digest = hashlib.sha256(metadata.version("torch").partition("+")[0].encode())
-    for path in files_that_decide(names):
+    _add_files(digest, files_that_decide(names))
+    return digest.hexdigest()
+
+
+def _digest_of(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    _add_files(digest, paths)
+    return digest.hexdigest()[:16]
+
+
+def _add_files(digest: hashlib._Hash, paths: Iterable[Path]) -> None:
+    for path in paths:
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def files_that_decide(names: Iterable[str]) -> list[Path]:

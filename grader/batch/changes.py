@@ -1,0 +1,142 @@
+"""Whose marks a regrade changes, from what to what, and why: the new results beside those that count now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grader.classroom.rebuild import CHECK
+from grader.classroom.regrade_book import JUDGE, TEACHER, Trial
+from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
+
+
+@dataclass(frozen=True)
+class PartChange:
+    """A part of an exercise that is in another state than before; "none" where there was, or is, no such part."""
+
+    part: str
+    before: str
+    after: str
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class ExerciseChange:
+    """The points of one exercise, or of a teacher's own cell, before and after. `kept`: they would go down, and stay
+    unless that is asked for. `by_hand`: a teacher gave others, which stay; only the judge's are told here."""
+
+    exercise: str
+    before: float
+    after: float
+    points: float
+    parts: tuple[PartChange, ...] = ()
+    why: tuple[str, ...] = ()
+    kept: bool = False
+    by_hand: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether an acceptance changes it."""
+        return not (self.kept or self.by_hand)
+
+
+@dataclass(frozen=True)
+class StudentChange:
+    """One student's mark of the lesson before and after an acceptance, and after one with `--also-down`."""
+
+    student: str
+    before: float
+    after: float
+    also_down: float
+    exercises: tuple[ExerciseChange, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Whether an acceptance changes anything."""
+        return any(one.moves for one in self.exercises)
+
+
+def student_change(
+    student: str,
+    was: SubmissionResult,
+    now: SubmissionResult,
+    whole: Trial,
+    offered: Trial,
+    kept: tuple[str, ...],
+) -> StudentChange:
+    """One student: what all new results would give is `whole`, what an acceptance gives `offered`, where the cells in
+    `kept` stay."""
+    before, after = whole.before[student], whole.after[student]
+    rows = whole.rows_before[student]["grade"]
+    exercises = []
+    for name, (points, most) in after.cells.items():
+        had = before.cells.get(name, (0.0, most))[0]
+        teachers = rows.get(f"{name}{CHECK}", rows.get(name, [None, None]))
+        by_hand = teachers[TEACHER] is not None
+        if by_hand:  # the mark stays: what the judge says now is told beside it
+            judged = _judged(now, name, most)
+            if teachers[JUDGE] is None or judged is None:
+                continue
+            had, points = round(teachers[JUDGE], 2), judged
+        if had == points:
+            continue
+        parts, why = _reasons(was, now, name)
+        is_kept = name in kept and not by_hand
+        exercises.append(ExerciseChange(name, had, points, most, parts, why, is_kept, by_hand))
+    return StudentChange(student, before.score, offered.after[student].score, after.score, tuple(exercises))
+
+
+def _judged(result: SubmissionResult, name: str, most: float) -> float | None:
+    """What the judge alone gives for a cell."""
+    given = [round(most * one.score, 2) for one in result.exercises if one.name == name]
+    given += [one.mark(most) for one in result.tests if one.grade_id == name]
+    return given[0] if given else None
+
+
+def _reasons(was: SubmissionResult, now: SubmissionResult, name: str) -> tuple[tuple[PartChange, ...], tuple[str, ...]]:
+    """Why an exercise has other points: its parts, and sentences."""
+    why = []
+    if was.unreadable != now.unreadable:
+        why.append(now.unreadable or f"It could not be read before: {was.unreadable}")
+    old, new = (next((one for one in result.exercises if one.name == name), None) for result in (was, now))
+    if new is not None:
+        parts = _part_changes(old, new)
+        return parts, (*why, *_sentences(old, new, parts))
+    tests = {one.grade_id: one for one in was.tests}
+    for test in now.tests:
+        if test.grade_id == name and test != tests.get(name):
+            why.append("the test passes now" if test.passed else f"the test does not pass: {test.message}".rstrip(": "))
+    return (), tuple(why)
+
+
+def _part_changes(old: ExerciseResult | None, new: ExerciseResult) -> tuple[PartChange, ...]:
+    before = {part.name: part for part in old.parts} if old else {}
+    after = {part.name: part for part in new.parts}
+    return tuple(
+        PartChange(
+            name, _state(before.get(name)), _state(after.get(name)), after[name].message if name in after else ""
+        )
+        for name in dict.fromkeys((*before, *after))
+        if _state(before.get(name)) != _state(after.get(name))
+    )
+
+
+def _state(part: PartResult | None) -> str:
+    return "none" if part is None else part.state
+
+
+def _sentences(old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[PartChange]) -> Iterator[str]:
+    if old is None:
+        yield "it was not checked before"
+        return
+    shares = [{part.name: part.weight for part in one.parts} for one in (old, new)]
+    if any(shares[0].get(name, weight) != weight for name, weight in shares[1].items()):
+        yield "its parts count otherwise"
+    if old.diagnosis != new.diagnosis:
+        yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
+    if old.carried != new.carried:
+        yield f"carried forward: {old.carried:g} → {new.carried:g} of its points"
+    if old.score == new.score and not parts:
+        yield "it is worth other points"
+    elif not parts and new.output and new.score < old.score:
+        yield new.output.strip().splitlines()[-1]

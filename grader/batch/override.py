@@ -1,0 +1,87 @@
+"""One person's mark by hand, with the reason in the feedback and in the audit log."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+from grader.batch.run import locked
+from grader.classroom import audit
+from grader.classroom.class_directory import ClassDirectory, course_layout
+from grader.classroom.gradebook import Unavailable, exercise_of
+from grader.classroom.regrade_book import RegradeBook
+from grader.errors import CommandFailed, CourseError
+from grader.lesson_names import choose
+
+MOST_WORDS = 2000  # characters of a reason
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an override changed: the points of the cell before and those that it has, the mark of the lesson."""
+
+    lesson: str
+    before: float
+    points: float
+    mark_before: float
+    mark_after: float
+    has_comment: bool
+
+
+def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Given:
+    """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
+    if not why.strip() or len(why) > MOST_WORDS or not all(c.isprintable() or c == "\n" for c in why):
+        raise CourseError(f"--why: expected a reason in words, at most {MOST_WORDS} characters.")
+    course = ClassDirectory(root, _lesson(root, student, exercise, lesson))
+    course.share()
+    layout = course.layout
+    with (
+        locked(course.root),
+        RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config) as book,
+    ):
+        most = book.points(student, exercise)
+        if most is None:
+            raise CourseError(f"{student} has handed in nothing for {course.lesson} that is graded yet.")
+        if not (math.isfinite(points) and 0 <= points <= most):
+            raise CourseError(f"{exercise}: got {points:g} points, expected 0 to {most:g}.")
+        said = f"{points:g} of {most:g} points, given by hand: {why.strip()}"
+        try:
+            with book.override(student, exercise, points, said) as trial:
+                before, after = trial.before[student], trial.after[student]
+                cells = {exercise: (before.cells[exercise][0], after.cells[exercise][0])}
+                rows = (trial.rows_before[student], trial.rows_after[student])
+                noted = audit.Noted(before.score, after.score, cells, why.strip(), rows=rows)
+                audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
+        except Unavailable as error:
+            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+    has_comment = exercise in trial.rows_after[student]["comment"]
+    return Given(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
+
+
+def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
+    """The lesson in which an exercise, or a teacher's own cell, is."""
+    layout = course_layout(root)
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        if student not in {one.id for one in book.students}:
+            raise CourseError(f"The gradebook knows no student {student!r}.")
+        cells = {
+            lesson.name: {
+                exercise_of(cell.name) for one in lesson.notebooks for cell in (*one.grade_cells, *one.task_cells)
+            }
+            for lesson in book.assignments
+        }
+    name = choose(wanted, list(cells)) if wanted else None
+    if wanted and name is None:
+        raise CourseError(f"--lesson {wanted}: the gradebook has {', '.join(cells) or 'no lesson yet'}.")
+    found = [lesson for lesson, names in cells.items() if exercise in names and lesson == (name or lesson)]
+    if not found:
+        close = difflib.get_close_matches(exercise, sorted(set().union(*cells.values())), n=1)
+        meant = f" Did you mean {close[0]}?" if close else ""
+        raise CourseError(f"No {'such ' if not wanted else ''}lesson in the gradebook has {exercise!r}.{meant}")
+    if len(found) > 1:
+        raise CourseError(f"{exercise!r} is in {', '.join(found)}: say which with --lesson.")
+    return found[0]

@@ -1,0 +1,272 @@
+"""The regrade loop: what the marks of work that is graded already would be as things are now, and the step there.
+
+A preview grades into a log of its own, `.grader/preview/LESSON.jsonl`. An acceptance stores what is in it, for those
+whose marks change and for nobody else, on the way that every result takes (`grader.batch.store`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TextIO
+
+from grader.atomic import write_atomically
+from grader.batch.changes import StudentChange, student_change
+from grader.batch.run import ClassRun, Options, locked
+from grader.batch.store import Item, Store
+from grader.classroom import audit
+from grader.classroom.autograded import Autograded, timestamp
+from grader.classroom.class_directory import ClassDirectory, Submission
+from grader.classroom.files import read_regular
+from grader.classroom.gradebook import Entry, Unavailable
+from grader.classroom.rebuild import dump, rebuild
+from grader.classroom.regrade_book import RegradeBook, Trial
+from grader.classroom.results_log import PREVIEW, LoggedResult, ResultsLog, mode_in
+from grader.errors import CommandFailed, CourseError
+from grader.judge.result import SubmissionResult
+
+NOT_PREVIEWED = "Nothing is accepted that was not previewed as things are now. First: grader regrade {} --preview"
+MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
+
+
+@dataclass
+class Regrade:
+    """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
+    whose mark stays; `waiting` are those whose work `grader autograde` has not graded yet, or not as it is now;
+    `accepted` is the number in the audit log, 0 for a preview."""
+
+    lesson: str
+    version: str = ""
+    changed: tuple[str, ...] = ()
+    students: tuple[StudentChange, ...] = ()
+    same: int = 0
+    waiting: tuple[str, ...] = ()
+    problems: dict[str, str] = field(default_factory=dict)
+    also_down: bool = False
+    accepted: int = 0
+    stopped: str = ""
+    seconds: float = 0.0
+
+
+def preview(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> Regrade:
+    """What a regrade would change. Neither the gradebook nor `autograded/` is written."""
+    return _run(root, lesson, options, tell, accept=False, also_down=False)
+
+
+def accept(root: Path, lesson: str, also_down: bool = False, tell: TextIO = sys.stderr) -> Regrade:
+    """Store what was previewed. Marks that would go down stay, unless `also_down`."""
+    return _run(root, lesson, Options(), tell, accept=True, also_down=also_down)
+
+
+def _run(root: Path, lesson: str, options: Options, tell: TextIO, *, accept: bool, also_down: bool) -> Regrade:
+    start = time.monotonic()
+    course = ClassDirectory(root, lesson)
+    course.share()
+    with (
+        locked(course.root),
+        ResultsLog(course.root, course.lesson) as log,
+        ResultsLog(course.root, course.lesson, PREVIEW) as graded,
+        RegradeBook(course.layout.db_url, course.layout.course_id, course.lesson, course.config) as book,
+    ):
+        work = _Work(course, log, graded, options, tell, book)
+        outcome = work.accept(also_down) if accept else work.preview()
+    outcome.seconds = round(time.monotonic() - start, 2)
+    return outcome
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One student's work: the result that counts now, and the one that would."""
+
+    submission: Submission
+    was: SubmissionResult
+    record: LoggedResult
+    data: bytes
+
+
+class _LogOnly:
+    """Takes results in a preview."""
+
+    def __init__(self, log: ResultsLog) -> None:
+        self._log = log
+
+    def add_new(self, items: Sequence[Item], /) -> None:
+        self._log.add(item.record for item in items)
+
+
+class _Work(ClassRun):
+    def __init__(
+        self,
+        course: ClassDirectory,
+        log: ResultsLog,
+        graded: ResultsLog,
+        options: Options,
+        tell: TextIO,
+        book: RegradeBook,
+    ) -> None:
+        super().__init__(course, log, options, tell)
+        self.graded, self.book, self.files = graded, book, Autograded(course)
+        self.regrade = Regrade(course.lesson, self.settings.version)
+        self.pieces: dict[str, None] = {}
+        book.require(self.exercises)
+        self.handed_in = {one.student: timestamp(one.folder) for one in course.submissions()[0]}
+
+    def preview(self) -> Regrade:
+        """Grade what isn't graded as things are now, and compare."""
+        candidates = self._candidates()
+        new = [one for one, _was in candidates.values() if self._record(one.student) is None]
+        if new:
+            self.grade(new, _LogOnly(self.graded), self.book)
+            self.regrade.stopped = self.outcome.stopped
+        pairs = dict(self._pairs(candidates))
+        self._compare(pairs, also_down=False)
+        return self.regrade
+
+    def accept(self, also_down: bool) -> Regrade:
+        """Store what changes a mark, and note for all others that nothing does."""
+        pairs = dict(self._pairs(self._candidates()))
+        if self.regrade.problems and not pairs:
+            raise CourseError(NOT_PREVIEWED.format(f"{self.course.root} {self.course.lesson}"))
+        trial, kept = self._compare(pairs, also_down)
+        moving = {one.student: pairs[one.student] for one in self.regrade.students if one.moves}
+        records = {who: _with_kept(pair, kept.get(who, ())) for who, pair in pairs.items()}
+        if moving:
+            self._note(moving, trial, records)
+        self.log.add_basis(self.settings.version, self.settings.basis)
+        store = Store(self.log, self.files, self.book, self._say)
+        store.add_new([self._stored_item(pair, records[who]) for who, pair in moving.items()])
+        self._settle({who: record for who, record in records.items() if who not in moving})
+        store.end(self.handed_in)
+        self.regrade.problems |= store.problems
+        return self.regrade
+
+    def _candidates(self) -> dict[str, tuple[Submission, SubmissionResult]]:
+        """Whose work is graded as it is now, with the result that counts."""
+        complete, found = self.book.complete(), {}
+        waiting = []
+        for submission in self.course.submissions()[0]:
+            student = submission.student
+            chosen, was = self.read(submission), self.files.result(submission)
+            stored = self.log.records.get(self.log.stored.get(student, ""))
+            if student not in complete or was is None or (stored and not self.is_of(stored, student, chosen)):
+                waiting.append(student)
+                continue
+            found[student] = (submission, was)
+            if stored and stored.key != self.keys[student]:
+                self.pieces |= dict.fromkeys(self.changed_since(stored))
+        self.regrade.waiting = tuple(waiting)
+        self.regrade.changed = tuple(self.pieces)
+        return found
+
+    def _record(self, student: str) -> LoggedResult | None:
+        """The result of a student's work as things are now, if there is one."""
+        key = self.keys[student]
+        other = self.log.records.get(key)
+        found = self.graded.records.get(key) or (other if other and not other.kept else None)
+        return found if found and self.is_whole(found) else None
+
+    def _pairs(self, candidates: Mapping[str, tuple[Submission, SubmissionResult]]) -> Iterator[tuple[str, _Pair]]:
+        for student, (submission, was) in candidates.items():
+            record = self._record(student)
+            if record is None:
+                self.regrade.problems[student] = f"Left as it is: {self._why_not(student)}"
+                continue
+            yield student, _Pair(submission, was, record, self.read(submission).data)
+
+    def _why_not(self, student: str) -> str:
+        if self.keys[student] in self.graded.records:
+            return "The check itself failed."
+        return self.outcome.problems.get(student, "") or self.outcome.stopped or "Not previewed as things are now."
+
+    def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:
+        settings = self.settings
+        made = rebuild(settings.instructor, pair.data, record.result, self.book.release, settings.limits)
+        return Item(pair.submission, record, dump(made), regraded=True)
+
+    def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> Trial:
+        entries: list[Entry] = []
+        for who, pair in pairs.items():
+            record = replace(pair.record, kept=kept.get(who, ()))
+            own = self.book.has_own_cells
+            item = self._stored_item(pair, record) if own else Item(pair.submission, record, b"", regraded=True)
+            entries.append(item.entry(own))
+        try:
+            return self.book.trial(entries, self.handed_in)
+        except Unavailable as error:
+            raise CommandFailed(f"The gradebook can't be used now ({error}). Run it again.") from error
+
+    def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[Trial, dict[str, tuple[str, ...]]]:
+        """Fill in the outcome. What an acceptance would store, and by student the cells that stay as they are."""
+        whole = self._trial(pairs, {})
+        kept = {who: down for who in pairs if (down := _down(whole, who))}
+        offered = self._trial(pairs, kept) if kept else whole
+        # A course's own rule for lateness may take more from a better mark: then all of that student's marks stay.
+        worse = [who for who in pairs if offered.after[who].score < offered.before[who].score]
+        kept |= {who: tuple(whole.before[who].cells) for who in worse}
+        offered = self._trial(pairs, kept) if worse else offered
+        if also_down:
+            offered, kept = whole, {}
+        changes = [
+            student_change(who, pair.was, pair.record.result, whole, offered, kept.get(who, ()))
+            for who, pair in pairs.items()
+        ]
+        self.regrade.also_down = also_down
+        self.regrade.students = tuple(change for change in changes if change.exercises)
+        self.regrade.same = len(changes) - len(self.regrade.students)
+        return offered, kept
+
+    def _note(self, pairs: Mapping[str, _Pair], trial: Trial, records: Mapping[str, LoggedResult]) -> None:
+        """Write the entry of the audit log, and keep the notebooks as they are: before anything is stored."""
+        about = {change.student: change for change in self.regrade.students}
+        folder = audit.notebooks_of(self.course.root, self.course.lesson)
+        students = {}
+        for who, pair in pairs.items():
+            notebook = read_regular(self.files.path(pair.submission), MOST_BYTES)
+            write_atomically(folder / f"{who}.ipynb", notebook, mode_in(self.course.root))
+            cells = {one.exercise: (one.before, one.after) for one in about[who].exercises if one.moves}
+            students[who] = audit.Noted(
+                trial.before[who].score,
+                trial.after[who].score,
+                cells,
+                keys=(self.log.stored.get(who, ""), records[who].key),
+                rows=(trial.rows_before[who], trial.rows_after[who]),
+            )
+        now = self.regrade
+        entry = audit.add(
+            self.course.root,
+            self.course.lesson,
+            audit.ACCEPT,
+            students,
+            version=now.version,
+            changed=now.changed,
+            also_down=now.also_down,
+        )
+        now.accepted = entry.id
+
+    def _settle(self, records: Mapping[str, LoggedResult]) -> None:
+        """Note that the marks of these are those of this version too: nothing of theirs is written anew."""
+        new = {who: record for who, record in records.items() if self.log.stored.get(who) != record.key}
+        if new:
+            self.log.add(new.values())
+            self.log.mark_stored({who: record.key for who, record in new.items()})
+
+
+def _down(trial: Trial, student: str) -> tuple[str, ...]:
+    """The cells in which a student would lose points."""
+    before, after = trial.before[student].cells, trial.after[student].cells
+    return tuple(name for name, (points, _most) in after.items() if points < before.get(name, (0.0, 0.0))[0])
+
+
+def _with_kept(pair: _Pair, kept: tuple[str, ...]) -> LoggedResult:
+    """The new result, with the earlier one of the exercises that stay as they are."""
+    if not kept:
+        return replace(pair.record, kept=())
+    was = {one.name: one for one in pair.was.exercises if one.name in kept}
+    tests = {one.grade_id: one for one in pair.was.tests if one.grade_id in kept}
+    now = pair.record.result
+    exercises = tuple(was.get(one.name, one) for one in now.exercises)
+    result = replace(now, exercises=exercises, tests=tuple(tests.get(one.grade_id, one) for one in now.tests))
+    return replace(pair.record, result=result, kept=kept)

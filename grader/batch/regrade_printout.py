@@ -1,0 +1,127 @@
+"""A regrade in words: a table for a terminal, one JSON document, or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from markupsafe import Markup
+
+from grader.batch.changes import ExerciseChange, StudentChange
+from grader.batch.regrade import Regrade
+from grader.batch.undo import Undone
+from grader.classroom.audit import Entry
+from grader.insights.page import render
+from grader.judge.clean_text import printable
+from grader.markup import inline
+
+KEPT = "would go down: the mark stays (--also-down takes it)"
+BY_HAND = "the judge's points: the mark given by hand stays"
+
+
+def sentence(regrade: Regrade) -> str:
+    """What it comes to."""
+    moving = sum(one.moves for one in regrade.students)
+    down = sum(any(exercise.kept for exercise in one.exercises) for one in regrade.students)
+    marks = f"{moving or 'no'} mark{'' if moving == 1 else 's'}"
+    said = f"{marks} changed" if regrade.accepted else f"{marks} would change"
+    said = f"{regrade.lesson}: {said}, {len(regrade.students) + regrade.same} looked at."
+    if regrade.accepted:
+        said += f" Number {regrade.accepted} in the audit log."
+    return f"{said} {down} would lose points, and keep{'s' if down == 1 else ''} them." if down else said
+
+
+def as_text(regrade: Regrade) -> str:
+    """For a terminal."""
+    lines = [sentence(regrade)]
+    if regrade.changed:
+        lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
+    if _shown(regrade):
+        lines += ["", f"{'student, exercise':40} {'before':>7} {'after':>7} {'of':>5}  why"]
+    for one in _shown(regrade):
+        less = f"  {one.also_down:g} with --also-down" if one.also_down < one.after else ""
+        lines.append(f"{printable(one.student):40} {one.before:7g} {one.after:7g}      {less}".rstrip())
+        for exercise in one.exercises:
+            reasons = list(why(exercise))
+            figures = f"{exercise.before:7g} {exercise.after:7g} {exercise.points:5g}"
+            lines.append(f"  {exercise.exercise:38} {figures}  {reasons[0] if reasons else ''}".rstrip())
+            lines += [f"{'':64}{line}" for line in reasons[1:]]
+    if regrade.waiting:
+        names = ", ".join(map(printable, regrade.waiting))
+        lines += ["", f"{len(regrade.waiting)} not graded yet, or not as it is now (grader autograde): {names}"]
+    if regrade.problems:
+        lines += ["", f"{len(regrade.problems)} to look at:"]
+        lines += [f"  {printable(who)}: {printable(said)}" for who, said in sorted(regrade.problems.items())]
+    return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
+
+
+def _shown(regrade: Regrade) -> list[StudentChange]:
+    """Before an acceptance all that differs, after it what it changed."""
+    return [one for one in regrade.students if one.moves or not regrade.accepted]
+
+
+def why(exercise: ExerciseChange) -> Iterator[str]:
+    """Why an exercise has other points, a line each."""
+    if exercise.kept:
+        yield KEPT
+    if exercise.by_hand:
+        yield BY_HAND
+    steps: dict[tuple[str, str], list[str]] = {}
+    for part in exercise.parts:
+        steps.setdefault((part.before, part.after), []).append(part.part)
+        if part.message and part.after == "failed":
+            steps[part.before, part.after][-1] += f" ({part.message.splitlines()[0]})"
+    for (before, after), parts in steps.items():
+        yield printable(f"{before} → {after}: {'; '.join(parts)}")
+    yield from map(printable, exercise.why)
+
+
+def as_json(regrade: Regrade) -> dict[str, Any]:
+    """All of it as plain data."""
+    return asdict(regrade)
+
+
+def as_html(regrade: Regrade) -> str:
+    """The page. It holds no script and loads nothing."""
+    return render(
+        "batch/regrade.html",
+        title=f"A regrade of {regrade.lesson}",
+        regrade=regrade,
+        sentence=sentence(regrade),
+        waiting=", ".join(map(printable, regrade.waiting)),
+        why=why,
+        printable=printable,
+        code=lambda text: Markup(inline(text)),
+    )
+
+
+def undone_as_text(undone: Undone) -> str:
+    """What was taken back."""
+    entry = undone.entry
+    lines = [f"{undone.lesson}: number {entry.id} of the audit log ({entry.action}, {entry.when}) is undone."]
+    lines += [f"  {printable(who)}: {before:g} → {after:g}" for who, (before, after) in undone.marks.items()]
+    lines += [f"  {printable(who)}: {said}" for who, said in undone.stays.items()]
+    return "\n".join(lines)
+
+
+def undone_as_json(undone: Undone) -> dict[str, Any]:
+    """The same as plain data."""
+    about = {"lesson": undone.lesson, "undone": undone.entry.id, "action": undone.entry.action}
+    return about | {"marks": undone.marks, "stays": undone.stays}
+
+
+def log_as_text(entries: list[Entry]) -> str:
+    """The audit log."""
+    lines = []
+    for entry in entries:
+        about = f" of number {entry.undoes}" if entry.undoes else ""
+        version = " ".join(word for word in (entry.course, entry.version) if word)
+        lines.append(f"{entry.id}  {entry.when}  {printable(entry.who)}  {entry.action}{about}  (version {version})")
+        if entry.changed:
+            lines.append(f"     changed before: {', '.join(entry.changed)}")
+        for who, one in entry.students.items():
+            cells = ", ".join(f"{name} {pair[0]:g} → {pair[1]:g}" for name, pair in one.cells.items())
+            told = "; ".join(said for said in (cells, printable(one.why)) if said)
+            lines.append(f"     {printable(who)}: {one.before:g} → {one.after:g}{f' ({told})' if told else ''}")
+    return "\n".join(lines) or "Nothing was accepted, overridden or undone yet."

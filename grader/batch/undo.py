@@ -1,0 +1,85 @@
+"""The way back from an acceptance or an override, by the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.batch.regrade import MOST_BYTES
+from grader.batch.run import locked
+from grader.classroom import audit
+from grader.classroom.autograded import Autograded
+from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.files import read_regular
+from grader.classroom.gradebook import Unavailable
+from grader.classroom.regrade_book import JUDGE, RegradeBook, Rows
+from grader.classroom.results_log import ResultsLog
+from grader.errors import CommandFailed, CourseError
+
+
+@dataclass
+class Undone:
+    """What was taken back: the entry, the marks before and after, and where something newer stays."""
+
+    lesson: str
+    entry: audit.Entry
+    marks: dict[str, tuple[float, float]] = field(default_factory=dict)
+    stays: dict[str, str] = field(default_factory=dict)
+
+
+def undo(root: Path, lesson: str) -> Undone:
+    """Take the last acceptance or override back. What a teacher gave by hand since stays, and so does the mark of work
+    that was graded again."""
+    course = ClassDirectory(root, lesson)
+    course.share()
+    with (
+        locked(course.root),
+        ResultsLog(course.root, course.lesson) as log,
+        RegradeBook(course.layout.db_url, course.layout.course_id, course.lesson, course.config) as book,
+    ):
+        entry = audit.last(course.root, course.lesson)
+        if entry is None:
+            raise CourseError(f"{course.root}: of {course.lesson} there is nothing to undo.")
+        outcome = Undone(course.lesson, entry)
+        try:
+            _take_back(course, log, book, outcome)
+        except Unavailable as error:
+            raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
+    return outcome
+
+
+def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outcome: Undone) -> None:
+    entry, before = outcome.entry, book.marks()
+    rows = book.rows(entry.students)
+    back: dict[str, tuple[Rows, ...]] = {}
+    for who, noted in entry.students.items():
+        if who not in rows:
+            outcome.stays[who] = "Left: they are no longer in the gradebook."
+        elif _graded_again(rows[who], noted.rows[1]) or (noted.keys and log.stored.get(who) != noted.keys[1]):
+            outcome.stays[who] = "Left as it is now: it was graded again since."
+        else:
+            back[who] = noted.rows
+    was, became = ({who: pair[i] for who, pair in back.items()} for i in (0, 1))
+    newer = book.restore(was, became)
+    outcome.stays |= {
+        who: f"What a teacher gave by hand since stays: {', '.join(names)}." for who, names in newer.items()
+    }
+    files = Autograded(course)
+    folder = audit.notebooks_of(course.root, course.lesson, entry.id)
+    stored = {}
+    for who in back:
+        if entry.students[who].keys:
+            submission = course.submission(who)
+            files.put_back(files.path(submission), read_regular(folder / f"{who}.ipynb", MOST_BYTES))
+            stored[who] = entry.students[who].keys[0]
+    if stored:
+        log.mark_stored(stored)
+    after = book.marks()
+    outcome.marks = {who: (before[who].score, after[who].score) for who in entry.students if who in after}
+    noted = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
+    audit.add(course.root, course.lesson, audit.UNDO, noted, undoes=entry.id)
+
+
+def _graded_again(now: Rows, became: Rows) -> bool:
+    """Whether the judge's points are others than an acceptance left."""
+    return any(row[JUDGE] != now["grade"].get(name, row)[JUDGE] for name, row in became["grade"].items())
