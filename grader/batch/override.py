@@ -81,7 +81,7 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
     if not found:
         close = difflib.get_close_matches(exercise, sorted(set().union(*cells.values())), n=1)
         meant = f" Did you mean {close[0]}?" if close else ""
-        raise CourseError(f"No {'such ' if not wanted else ''}lesson in the gradebook has {exercise!r}.{meant}")
+        raise CourseError(f"{name or 'The gradebook'} has no exercise {exercise!r}.{meant}")
     if len(found) > 1:
         raise CourseError(f"{exercise!r} is in {', '.join(found)}: say which with --lesson.")
     return found[0]

@@ -22,6 +22,7 @@ from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import read_regular
 from grader.classroom.gradebook import Entry, Unavailable
+from grader.classroom.learners_file import Judged, judge
 from grader.classroom.rebuild import dump, rebuild
 from grader.classroom.regrade_book import RegradeBook, Trial
 from grader.classroom.results_log import PREVIEW, LoggedResult, ResultsLog, mode_in
@@ -36,7 +37,7 @@ MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 class Regrade:
     """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
     whose mark stays; `waiting` are those whose work `grader autograde` has not graded yet, or not as it is now;
-    `accepted` is the number in the audit log, 0 for a preview."""
+    `accepted` is the number in the audit log, 0 for a preview; `file` is what became of a learner's file."""
 
     lesson: str
     version: str = ""
@@ -49,11 +50,19 @@ class Regrade:
     accepted: int = 0
     stopped: str = ""
     seconds: float = 0.0
+    file: Judged | None = None
 
 
-def preview(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) -> Regrade:
-    """What a regrade would change. Neither the gradebook nor `autograded/` is written."""
-    return _run(root, lesson, options, tell, accept=False, also_down=False)
+def preview(root: Path, lesson: str, options: Options, file: Path | None = None, tell: TextIO = sys.stderr) -> Regrade:
+    """What a regrade would change. Neither the gradebook nor `autograded/` is written. `file` is one that a learner
+    saved: it is judged first."""
+    judged = None
+    if file is not None:
+        course = ClassDirectory(root, lesson)
+        judged = judge(file, course.settings(), course.lesson)
+    outcome = _run(root, lesson, options, tell, accept=False, also_down=False)
+    outcome.file = judged
+    return outcome
 
 
 def accept(root: Path, lesson: str, also_down: bool = False, tell: TextIO = sys.stderr) -> Regrade:
@@ -155,7 +164,7 @@ class _Work(ClassRun):
                 waiting.append(student)
                 continue
             found[student] = (submission, was)
-            if stored and stored.key != self.keys[student]:
+            if stored and stored.work != self.keys[student]:
                 self.pieces |= dict.fromkeys(self.changed_since(stored))
         self.regrade.waiting = tuple(waiting)
         self.regrade.changed = tuple(self.pieces)
@@ -164,8 +173,7 @@ class _Work(ClassRun):
     def _record(self, student: str) -> LoggedResult | None:
         """The result of a student's work as things are now, if there is one."""
         key = self.keys[student]
-        other = self.log.records.get(key)
-        found = self.graded.records.get(key) or (other if other and not other.kept else None)
+        found = self.graded.records.get(key) or self.log.records.get(key)
         return found if found and self.is_whole(found) else None
 
     def _pairs(self, candidates: Mapping[str, tuple[Submission, SubmissionResult]]) -> Iterator[tuple[str, _Pair]]:
@@ -263,10 +271,10 @@ def _down(trial: Trial, student: str) -> tuple[str, ...]:
 def _with_kept(pair: _Pair, kept: tuple[str, ...]) -> LoggedResult:
     """The new result, with the earlier one of the exercises that stay as they are."""
     if not kept:
-        return replace(pair.record, kept=())
+        return pair.record
     was = {one.name: one for one in pair.was.exercises if one.name in kept}
     tests = {one.grade_id: one for one in pair.was.tests if one.grade_id in kept}
     now = pair.record.result
     exercises = tuple(was.get(one.name, one) for one in now.exercises)
     result = replace(now, exercises=exercises, tests=tuple(tests.get(one.grade_id, one) for one in now.tests))
-    return replace(pair.record, result=result, kept=kept)
+    return pair.record.keeping(kept, result)

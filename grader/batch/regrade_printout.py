@@ -12,6 +12,8 @@ from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
 from grader.classroom.audit import Entry
+from grader.classroom.feedback import as_text as shown
+from grader.classroom.learners_file import Judged
 from grader.insights.page import render
 from grader.judge.clean_text import printable
 from grader.markup import inline
@@ -34,7 +36,7 @@ def sentence(regrade: Regrade) -> str:
 
 def as_text(regrade: Regrade) -> str:
     """For a terminal."""
-    lines = [sentence(regrade)]
+    lines = [*(_file(regrade.file) if regrade.file else ()), sentence(regrade)]
     if regrade.changed:
         lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
     if _shown(regrade):
@@ -54,6 +56,17 @@ def as_text(regrade: Regrade) -> str:
         lines += ["", f"{len(regrade.problems)} to look at:"]
         lines += [f"  {printable(who)}: {printable(said)}" for who, said in sorted(regrade.problems.items())]
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
+
+
+def _file(judged: Judged) -> Iterator[str]:
+    file, result = judged.file, judged.result
+    versions = ", ".join(f"{name} {version}" for name, version in file.versions.items())
+    told = f"{file.mark:g} of {file.points:g} points" + (f", {file.mistake}" if file.mistake else "")
+    yield printable(
+        f"The learner's file, {file.exercise}. Their own check said: {told} ({versions}). The judge says now:"
+    )
+    yield from (f"  {printable(line)}" for line in shown(result).splitlines())
+    yield ""
 
 
 def _shown(regrade: Regrade) -> list[StudentChange]:

@@ -171,7 +171,7 @@ class ClassRun:
         record = self.log.records.get(self.log.stored.get(student, ""))
         if record is None or not self.is_of(record, student, chosen):
             record = self.log.records.get(self.keys[student])
-        elif record.key != self.keys[student]:
+        elif record.work != self.keys[student]:
             pieces = self.changed_since(record)
             if waits_for_regrade(pieces) and not self.options.force and self.is_whole(record):
                 self.outcome.earlier += (student,)

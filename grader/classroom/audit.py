@@ -98,11 +98,18 @@ def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], *
     number = next_id(course, lesson)
     entry = Entry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
     line = json.dumps({"format": FORMAT, **asdict(entry)}).encode()
-    with open(os.open(path_of(course, lesson), os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
-        file.write(b"\n" + line + b"\n")  # behind a torn line, if there is one
+    path = path_of(course, lesson)
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
+        file.write((b"\n" if _is_torn(path) else b"") + line + b"\n")
         file.flush()
         os.fsync(file.fileno())
     return entry
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether a run was killed while it wrote."""
+    data = path.read_bytes()
+    return bool(data) and not data.endswith(b"\n")
 
 
 def notebooks_of(course: Path, lesson: str, number: int = 0) -> Path:

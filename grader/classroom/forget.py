@@ -20,16 +20,17 @@ from nbgrader.exchange.default.exchange import Exchange
 from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
+from grader.classroom.audit import REGRADES
 from grader.classroom.class_directory import course_layout
 from grader.classroom.collect import EARLIER
 from grader.classroom.files import SECRET_FILE, read_regular
-from grader.classroom.results_log import FOLDER, mode_in
+from grader.classroom.results_log import FOLDER, PREVIEW, RESULTS, mode_in
 from grader.classroom.roster import FILE, Person, Roster, save
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
-MADE_AGAIN = ("marks-*.csv", "marks-*.json", "insights.html", f"{FOLDER}/feedback/*.json")
+MADE_AGAIN = ("marks-*.csv", "marks-*.json", "insights.html", "regrade-*.html", f"{FOLDER}/feedback/*.json")
 # The lessons' own: nobody's name gets there.
 NOT_SEARCHED = (".git", "source", "release")
 
@@ -93,6 +94,7 @@ def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
         pattern = layout.format_path(escape(step), escape(student), "*")
         yield from (Path(found) for found in sorted(glob(pattern)))
     yield from sorted((course / FOLDER / EARLIER).glob(f"*/{escape(student)}"))
+    yield from sorted((course / FOLDER / REGRADES).glob(f"*/*/{escape(student)}.ipynb"))
 
 
 def _inbound(exchange: Path, student: str) -> Iterator[Path]:
@@ -112,21 +114,25 @@ def _released_names(folders: Iterable[Path]) -> Iterator[str]:
 
 
 def _without_lines(course: Path, student: str) -> Iterator[Path]:
-    """The logs of results that had lines of the student, written anew without them."""
-    for path in sorted((course / FOLDER / "results").glob("*.jsonl")):
+    """The logs that had lines of the student, or lines that named them among others, written anew without them."""
+    logs = (path for kind in (RESULTS, PREVIEW, REGRADES) for path in (course / FOLDER / kind).glob("*.jsonl"))
+    for path in sorted(logs):
         kept, changed = [], False
         for line in path.read_bytes().splitlines(keepends=True):
             try:
                 data = json.loads(line)
             except ValueError:
+                data = None
+            if not isinstance(data, dict):
                 changed = True  # a torn line may be anybody's
                 continue
             if data.get("student") == student:
                 changed = True
                 continue
-            if student in data.get("stored", {}):
-                del data["stored"][student]
-                changed, line = True, json.dumps(data).encode() + b"\n"
+            for names in ("stored", "students"):
+                if student in data.get(names, {}):
+                    del data[names][student]
+                    changed, line = True, json.dumps(data).encode() + b"\n"
             kept.append(line)
         if changed:
             write_atomically(path, b"".join(kept), mode_in(course))

@@ -11,7 +11,7 @@ couldn't be read as a file). `result` is what `grader.judge.result.SubmissionRes
 takes back.
 The last line of a student counts; earlier ones are of earlier submissions or specifications. `version` names what it
 was graded by; `kept` are the exercises whose earlier mark stayed, because the student would have lost points by a
-regrade. What a version is, piece by piece:
+regrade: they are in the key too. What a version is, piece by piece:
 
     {"format": 2, "version": "77d0...", "basis": {"the limits": "check_seconds 10.0, ...", "torch": "2.9.1", ...}}
 
@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -66,6 +66,15 @@ class LoggedResult:
         """A result just come in."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(key, student, lesson, submission, when, result, version)
+
+    @property
+    def work(self) -> str:
+        """The key without what was kept."""
+        return self.key.partition(":")[0]
+
+    def keeping(self, kept: tuple[str, ...], result: SubmissionResult) -> LoggedResult:
+        """The same with the earlier results of some exercises."""
+        return replace(self, key=f"{self.work}:{','.join(kept)}", kept=kept, result=result)
 
     def to_plain(self) -> dict[str, Any]:
         """As the log has it."""

@@ -22,6 +22,12 @@ HERE = "here"  # --page without a file
 @click.option("--undo", "mode", flag_value="undo", help="Take the last acceptance or override back.")
 @click.option("--log", "mode", flag_value="log", help="Show what was changed so far, when and by whom.")
 @click.option("--also-down", is_flag=True, help="With --accept: marks that go down too.")
+@click.option(
+    "--with",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help='Judge a file first that a learner saved from a report: "I think this is right".',
+)
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option(
     "--page",
@@ -37,6 +43,7 @@ def regrade(
     lesson: str,
     mode: str,
     also_down: bool,
+    file: Path | None,
     as_document: bool,
     page: str | None,
     workers: int | None,
@@ -47,9 +54,14 @@ def regrade(
     First it shows whose marks would change, from what to what, for which exercise and part, and why. Nothing enters the
     gradebook before --accept, and then nobody loses points, unless --also-down is said. Exit code 1 if somebody's work
     could not be graded again: the list says why.
+
+    With a learner's file it says first whether the check as it is now takes their answer. Correct the check, run the
+    same again, and see what that does for the class.
     """
     if also_down and mode != "accept":
         raise CourseError("--also-down goes with --accept. The preview shows both.")
+    if file and mode != "preview":
+        raise CourseError("--with goes with --preview.")
     with teachers_packages():
         from grader.atomic import write_atomically
         from grader.batch import regrade as regrading
@@ -73,7 +85,7 @@ def regrade(
     if mode == "accept":
         outcome = regrading.accept(folder, lesson, also_down)
     else:
-        outcome = regrading.preview(folder, lesson, Options(workers, scheduler))
+        outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
     click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)

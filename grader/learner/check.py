@@ -11,14 +11,16 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from grader.exercises.registry import exercises
 from grader.learner import progress
+from grader.learner.appeal import file_for
 from grader.report import PartReport, Report
 from grader.report.html import as_html
-from grader.report.text import as_text
+from grader.report.text import HOW_TO_SAVE, as_text, file_name
 from grader.spec.evaluate import evaluate
 from grader.subject.local import LocalSubject
 
@@ -27,19 +29,30 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, repr=False)
 class ShownReport(Report):
-    """The report that `check` returns. It displays itself, as text or in a notebook."""
+    """The report that `check` returns. It displays itself, as text or in a notebook. `file` is what a learner may give
+    to a teacher who is to look at the check; empty where there is nothing to look at."""
 
+    file: bytes = field(default=b"", repr=False, compare=False)
     _display: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def save(self, path: str = "") -> None:
+        """Write the file for a teacher: your code of this exercise, this report and the versions, without your name."""
+        if not self.file:
+            print("There is nothing to save: this report has nothing that a teacher would have to look at.")
+            return
+        path = path or file_name(self)
+        Path(path).write_bytes(self.file)
+        print(f"Saved as {path}. Give this file to your teacher.")
+
     def __str__(self) -> str:
-        return as_text(self)
+        return as_text(self) + (f"\n{HOW_TO_SAVE}" if self.file else "")
 
     def __repr__(self) -> str:
         state = "passed" if self.passed else "not passed"
         return f"<Report {self.exercise}: {state}, {self.mark:g} of {self.points:g} points>"
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
-        return {"text/plain": as_text(self), "text/html": as_html(self)}
+        return {"text/plain": str(self), "text/html": as_html(self, self.file)}
 
     def _ipython_display_(self) -> None:
         """Draw it, but not again right after `check` has drawn it (as the last expression of a cell)."""
@@ -67,7 +80,9 @@ def check(
     Only where nbgrader runs the cell, a failed check raises `CheckFailed` after showing its report, because nbgrader
     counts nothing else. `practice` only shows the report: it records nothing and raises nothing.
     """
-    report = ShownReport(**vars(_checked(obj, name, seconds, sys._getframe(1))))
+    caller = sys._getframe(1)
+    found = _checked(obj, name, seconds, caller)
+    report = ShownReport(**vars(found), file=b"" if practice else _safely(lambda: _file(found, obj, caller)) or b"")
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)
@@ -88,9 +103,21 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
     wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
     if not isinstance(wanted, str) or wanted not in known:
         return _refused(str(wanted or type(obj).__name__), _unknown(obj, wanted, list(known), caller))
-    found = _safely(lambda: _globals_of(obj))
-    namespace = {**(found if isinstance(found, dict) else caller.f_globals), wanted: obj}
+    namespace = {**_names(obj, caller), wanted: obj}
     return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
+
+
+def _names(obj: object, caller: FrameType) -> dict[str, Any]:
+    """The names that an answer sees."""
+    found = _safely(lambda: _globals_of(obj))
+    return found if isinstance(found, dict) else caller.f_globals
+
+
+def _file(report: Report, obj: object, caller: FrameType) -> bytes:
+    """What a learner may give to a teacher: of an answer that is written and was refused."""
+    if report.passed or report.broken or report.unwritten or not report.points or "NBGRADER_EXECUTION" in os.environ:
+        return b""
+    return file_for(report, obj, _names(obj, caller))
 
 
 def _safely(ask: Callable[[], Any]) -> Any:

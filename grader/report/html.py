@@ -3,6 +3,7 @@ variables), keyboards and screen readers."""
 
 from __future__ import annotations
 
+import base64
 from functools import cache
 from html import escape
 from importlib import resources
@@ -13,7 +14,7 @@ from torch import Tensor
 from grader.markup import inline
 from grader.report.data import PartReport, Report
 from grader.report.heat import cell_style
-from grader.report.text import BROKEN, explained, headline, matrix_rows, points
+from grader.report.text import BROKEN, explained, file_name, headline, matrix_rows, points
 from grader.report.words import NOT_JUDGED, grouped, waits_for
 from grader.tolerance import FLOAT32
 
@@ -21,8 +22,9 @@ from grader.tolerance import FLOAT32
 KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
-def as_html(report: Report) -> str:
-    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other."""
+def as_html(report: Report, file: bytes = b"") -> str:
+    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other. `file` is
+    what a learner can save who thinks that the report is wrong."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
@@ -32,6 +34,7 @@ def as_html(report: Report) -> str:
         parts.append(f"<p>{inline(report.unwritten.message)}</p>")
     else:
         parts += [_results(report), _mistake(report), _hints(report.hints, 1), _printed(report)]
+        parts += [_appeal(report, file)] if file else []
     return "".join([*parts, "</section>"])
 
 
@@ -96,6 +99,17 @@ def _printed(report: Report) -> str:
         return ""
     printed = escape(report.output[:2000])
     return f'<details><summary {KEEP}>What your code printed</summary><pre tabindex="0">{printed}</pre></details>'
+
+
+def _appeal(report: Report, file: bytes) -> str:
+    """A link that holds the file itself: it needs no kernel, no script and no network."""
+    data = base64.b64encode(file).decode()
+    return (
+        f'<p class="grader-appeal"><a {KEEP} target="_self" download="{escape(file_name(report))}" '
+        f'href="data:application/json;base64,{data}">I think this is right</a> '
+        "<span>saves a file for your teacher: your code of this exercise, this report and the versions, but not your "
+        "name. If no file comes: <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
+    )
 
 
 def _pair(result: PartReport) -> str:

@@ -65,6 +65,12 @@ def explained(report: Report) -> list[PartReport]:
     return list(failures.values())
 
 
+def file_name(report: Report) -> str:
+    """Under which name a learner saves what a teacher is to look at."""
+    return f"{report.exercise}.json"
+
+
+HOW_TO_SAVE = "You think this is right? report = check(...), then report.save() writes a file for your teacher."
 # Kinds of findings with a message of their own each time.
 EACH = frozenset({"wrong-answer", "wrong-type", "missing-answer", "wrong-verdict"})
 BROKEN = (

@@ -98,9 +98,12 @@ class Room:
         return data
 
 
-def command(root: Path, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def command(
+    root: Path, *words: str, check: bool = True, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """A command line in a course directory; nbgrader's own are forked."""
-    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    environment = environment or {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
     if words[0] == "nbgrader":
         code, said = nbgrader([[str(root), *words[1:]]], environment)
         done = subprocess.CompletedProcess(words, code, said, "")

@@ -1,0 +1,127 @@
+"""The file that a learner gives a teacher: "I think this is right". It has code, report and versions, and no name.
+
+Its code are whole cells, those that define what the answer calls first, the answer's own cell last. What a report says
+of values and of printed text stays out of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import linecache
+import os
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from grader import __version__
+from grader.report import Report
+from grader.subject.names import names_of
+
+FORMAT = 1
+MOST_CELLS, MOST_BYTES = 20, 100_000
+PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True)
+class ToldPart:
+    """One part, as the learner's report has it."""
+
+    name: str
+    state: str
+    weight: float
+    kind: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class LearnersFile:
+    """What the file holds."""
+
+    exercise: str
+    cells: tuple[str, ...]
+    mark: float
+    points: float
+    parts: tuple[ToldPart, ...] = ()
+    mistake: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        """As JSON, without the paths of this machine."""
+        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, ensure_ascii=False)
+        for path, shown in ((Path.home(), "~"), (Path.cwd(), "."), (Path(sys.prefix), "python")):
+            if len(path.parts) > 1:
+                text = text.replace(json.dumps(str(path), ensure_ascii=False)[1:-1], shown)
+        return text.encode("utf-8", "replace")
+
+
+def file_for(report: Report, thing: object, names: Mapping[str, Any]) -> bytes:
+    """The file of an answer `thing` and its report; nothing where the code can't be had. `names` are those that the
+    answer sees."""
+    cells = cells_of(report.exercise, thing, names)
+    if not cells or sum(map(len, cells)) > MOST_BYTES:
+        return b""
+    parts = tuple(ToldPart(one.name, one.state, one.weight, one.kind, one.message) for one in report.results)
+    versions = {"python": platform.python_version(), "torch": metadata.version("torch"), "course": __version__}
+    told = LearnersFile(
+        report.exercise, cells, report.mark, report.points, parts, report.diagnosis or "", versions=versions
+    )
+    return told.to_bytes()
+
+
+def cells_of(exercise: str, thing: object, names: Mapping[str, Any]) -> tuple[str, ...]:
+    """The cells that define an answer, and before them those that define what it calls."""
+    if isinstance(thing, dict) and all(isinstance(one, PLAIN) for pair in thing.items() for one in pair):
+        return (f"{exercise} = {thing!r}",)
+    found: dict[str, str] = {}
+    _add(thing, names, found)
+    name = getattr(thing, "__name__", "")
+    if found and name != exercise:
+        name = next((name for name, one in names.items() if one is thing and not name.startswith("_")), "")
+        found["name"] = f"{exercise} = {name}"
+    return tuple(found.values()) if name else ()
+
+
+def _add(thing: object, names: Mapping[str, Any], found: dict[str, str]) -> None:
+    """Add a thing's cell behind those that it needs, and behind the modules and numbers that it names."""
+    codes = list(_codes(thing))
+    place = codes[0].co_filename if codes else ""
+    source = _source(thing, place) if codes and place not in found and len(found) < MOST_CELLS else ""
+    if not source:
+        return
+    found[place] = source
+    for name in sorted({name for code in codes for name in names_of(code).uses} & names.keys()):
+        one = names[name]
+        if inspect.isfunction(one) or inspect.isclass(one):
+            _add(one, names, found)
+        elif inspect.ismodule(one):
+            found.setdefault(name, f"import {one.__name__} as {name}")
+        elif isinstance(one, PLAIN):
+            found.setdefault(name, f"{name} = {one!r}")
+    found[place] = found.pop(place)
+
+
+def _codes(thing: Any) -> Iterator[CodeType]:
+    """The code of a function, or of all functions of a class."""
+    while isinstance(thing, functools.partial):
+        thing = thing.func
+    thing = inspect.unwrap(thing) if callable(thing) else thing
+    if inspect.isfunction(thing):
+        yield thing.__code__
+    elif not inspect.isroutine(thing):
+        kind = thing if inspect.isclass(thing) else type(thing)
+        yield from (one.__code__ for one in vars(kind).values() if inspect.isfunction(one))
+
+
+def _source(thing: object, place: str) -> str:
+    """The whole cell, or from a file the function or class alone; nothing for what is installed."""
+    if not os.path.exists(place):
+        return "".join(linecache.getlines(place))
+    module = getattr(thing, "__module__", "")
+    return inspect.getsource(thing) if module == "__main__" else ""  # type: ignore[arg-type]
