@@ -102,6 +102,8 @@ def as_html(regrade: Regrade) -> str:
         title=f"A regrade of {regrade.lesson}",
         regrade=regrade,
         sentence=sentence(regrade),
+        students=_shown(regrade),
+        file="\n".join(_file(regrade.file)) if regrade.file else "",
         waiting=", ".join(map(printable, regrade.waiting)),
         why=why,
         printable=printable,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -70,6 +72,15 @@ def test_hints_unfold_one_after_the_other_by_keyboard(notebook):
     notebook.page.keyboard.press("Tab")
     notebook.page.keyboard.press("Space")
     expect(second.get_by_text("what comes after the doubling")).to_be_visible()
+
+
+def test_a_learner_who_thinks_the_answer_right_saves_a_file_by_keyboard(notebook):
+    report = checked(notebook, WRONG)
+    report.get_by_role("link", name="I think this is right").focus()
+    with notebook.page.expect_download() as saved:
+        notebook.page.keyboard.press("Enter")
+    assert saved.value.suggested_filename == "first_steps.json"
+    assert json.loads(saved.value.path().read_text())["cells"] == [f"{WRONG}\n"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
+import linecache
 import math
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -155,3 +158,45 @@ def test_time_limit_works_in_a_thread():
     thread.start()
     thread.join()
     assert reports[0].diagnosis == "time-limit"
+
+
+def in_cells(*sources):
+    """The names after these cells, each with a file of its own that is on no disk, as in a notebook."""
+    names = {"__name__": "__main__"}
+    for i, source in enumerate(sources):
+        place = f"/nowhere/ipykernel_1/{i}.py"
+        linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+        exec(compile(source, place, "exec"), names)
+    return names
+
+
+def test_a_refused_answer_can_be_saved_for_a_teacher(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ann"))
+    cells = (
+        "import math as m\nK = 1",
+        "def helper(x):\n    return 2 * x + m.floor(K) - 1",
+        "unused = 3",
+        "def first_steps(x):\n    # from /home/ann/notes\n    print('my secret')\n    return helper(x)",
+    )
+    report = check(in_cells(*cells)["first_steps"])
+    report.save()
+    assert "Saved as first_steps.json" in capsys.readouterr().out
+    told = json.loads((tmp_path / "first_steps.json").read_text())
+    expected = ["K = 1", "import math as m", cells[1], cells[3].replace("/home/ann", "~")]
+    assert [cell.strip() for cell in told["cells"]] == expected
+    assert (told["exercise"], told["mark"], told["mistake"]) == ("first_steps", 0.07, "one-forgotten")
+    assert set(told["versions"]) == {"python", "torch", "course"}
+    assert "ann" not in report.file.decode().replace("from ~/notes", "")
+    named = in_cells("def mine(x):\n    return 2 * x")
+    assert json.loads(check(named["mine"], "first_steps").file)["cells"][-1] == "first_steps = mine"
+    assert json.loads(check({"softmax": 3}, "quiz_03").file)["cells"] == ["quiz_03 = {'softmax': 3}"]
+
+
+@pytest.mark.parametrize("source", ["return 2 * x + 1", "raise NotImplementedError()"])
+def test_nothing_is_saved_of_what_passed_or_is_not_written(source, capsys):
+    report = check(in_cells(f"def first_steps(x):\n    {source}")["first_steps"])
+    report.save()
+    assert report.file == b""
+    assert "There is nothing to save" in capsys.readouterr().out
+    assert not check(in_cells("def first_steps(x):\n    return x")["first_steps"], practice=True).file

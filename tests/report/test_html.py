@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
 from html.parser import HTMLParser
@@ -54,6 +56,14 @@ def test_what_passed_and_what_failed_is_said_in_words():
     assert "0.5 of 2 points" in text
     assert "passed shape" in text
     assert "failed scores one sequence" in text
+
+
+def test_file_for_a_teacher_is_in_the_page_itself():
+    html = as_html(failed(), b'{"exercise": "attention_scores"}')
+    (link,) = re.findall(r'<a [^>]*href="data:application/json;base64,([^"]*)">I think this is right</a>', html)
+    assert json.loads(base64.b64decode(link)) == {"exercise": "attention_scores"}
+    assert 'download="attention_scores.json"' in html
+    assert "I think this is right" not in as_html(failed())
 
 
 def test_text_of_the_learner_is_no_markup():
