@@ -80,7 +80,7 @@ def student_change(
             had, points = round(teachers[JUDGE], 2), judged
         if had == points:
             continue
-        parts, why = _reasons(was, now, name)
+        parts, why = _reasons(was, now, name, most)
         is_kept = name in kept and not by_hand
         exercises.append(ExerciseChange(name, had, points, most, parts, why, is_kept, by_hand))
     return StudentChange(student, before.score, offered.after[student].score, after.score, tuple(exercises))
@@ -93,14 +93,18 @@ def _judged(result: SubmissionResult, name: str, most: float) -> float | None:
     return given[0] if given else None
 
 
-def _reasons(was: SubmissionResult, now: SubmissionResult, name: str) -> tuple[tuple[PartChange, ...], tuple[str, ...]]:
-    """Why an exercise has other points: its parts, and sentences."""
+def _reasons(
+    was: SubmissionResult, now: SubmissionResult, name: str, most: float
+) -> tuple[tuple[PartChange, ...], tuple[str, ...]]:
+    """Why an exercise, which is worth `most`, has other points: its parts, and sentences."""
     why = []
     if was.unreadable != now.unreadable:
         why.append(now.unreadable or f"It could not be read before: {was.unreadable}")
     old, new = (next((one for one in result.exercises if one.name == name), None) for result in (was, now))
     if new is not None:
         parts = _part_changes(old, new)
+        if old is not None and old.points != most:
+            why.append(f"worth {old.points:g} → {most:g} points")
         return parts, (*why, *_sentences(old, new, parts))
     tests = {one.grade_id: one for one in was.tests}
     for test in now.tests:
@@ -112,12 +116,11 @@ def _reasons(was: SubmissionResult, now: SubmissionResult, name: str) -> tuple[t
 def _part_changes(old: ExerciseResult | None, new: ExerciseResult) -> tuple[PartChange, ...]:
     before = {part.name: part for part in old.parts} if old else {}
     after = {part.name: part for part in new.parts}
+    pairs = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     return tuple(
-        PartChange(
-            name, _state(before.get(name)), _state(after.get(name)), after[name].message if name in after else ""
-        )
-        for name in dict.fromkeys((*before, *after))
-        if _state(before.get(name)) != _state(after.get(name))
+        PartChange(name, _state(one), _state(other), other.message if other else "")
+        for name, one, other in pairs
+        if _state(one) != _state(other)
     )
 
 
@@ -136,7 +139,5 @@ def _sentences(old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[
         yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
     if old.carried != new.carried:
         yield f"carried forward: {old.carried:g} → {new.carried:g} of its points"
-    if old.score == new.score and not parts:
-        yield "it is worth other points"
-    elif not parts and new.output and new.score < old.score:
+    if not parts and new.output and new.score < old.score:
         yield new.output.strip().splitlines()[-1]

@@ -52,7 +52,7 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
         try:
             with book.override(student, exercise, points, said) as trial:
                 before, after = trial.before[student], trial.after[student]
-                cells = {exercise: (before.cells[exercise][0], after.cells[exercise][0])}
+                cells: audit.Cells = {exercise: (before.cells[exercise][0], after.cells[exercise][0])}
                 rows = (trial.rows_before[student], trial.rows_after[student])
                 noted = audit.Noted(before.score, after.score, cells, why.strip(), rows=rows)
                 audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})

@@ -230,11 +230,11 @@ class _Work(ClassRun):
         """Write the entry of the audit log, and keep the notebooks as they are: before anything is stored."""
         about = {change.student: change for change in self.regrade.students}
         folder = audit.notebooks_of(self.course.root, self.course.lesson)
-        students = {}
+        students: dict[str, audit.Noted] = {}
         for who, pair in pairs.items():
             notebook = read_regular(self.files.path(pair.submission), MOST_BYTES)
             write_atomically(folder / f"{who}.ipynb", notebook, mode_in(self.course.root))
-            cells = {one.exercise: (one.before, one.after) for one in about[who].exercises if one.moves}
+            cells: audit.Cells = {one.exercise: (one.before, one.after) for one in about[who].exercises if one.moves}
             students[who] = audit.Noted(
                 trial.before[who].score,
                 trial.after[who].score,

@@ -76,8 +76,8 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
         log.mark_stored(stored)
     after = book.marks()
     outcome.marks = {who: (before[who].score, after[who].score) for who in entry.students if who in after}
-    noted = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
-    audit.add(course.root, course.lesson, audit.UNDO, noted, undoes=entry.id)
+    told = {who: audit.Noted(*pair, why=outcome.stays.get(who, "")) for who, pair in outcome.marks.items()}
+    audit.add(course.root, course.lesson, audit.UNDO, told, undoes=entry.id)
 
 
 def _graded_again(now: Rows, became: Rows) -> bool:

@@ -26,6 +26,8 @@ from grader.plain import made
 
 FORMAT = 1
 REGRADES = "regrades"
+# By exercise, or by a teacher's own cell, the points before and after.
+Cells = dict[str, tuple[float, ...]]
 ACCEPT, OVERRIDE, UNDO = "accept", "override", "undo"
 
 
@@ -35,7 +37,7 @@ class Noted:
 
     before: float
     after: float
-    cells: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    cells: Cells = field(default_factory=dict)
     why: str = ""
     keys: tuple[str, ...] = ()
     rows: tuple[dict[str, Any], ...] = ()

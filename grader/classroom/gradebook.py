@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from nbgrader import api, utils
 from nbgrader.preprocessors import AssignLatePenalties
@@ -332,7 +332,7 @@ class LessonGradebook:
         """Close the connection."""
         self._book.close()
 
-    def __enter__(self) -> LessonGradebook:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -78,7 +78,12 @@ class LoggedResult:
 
     def to_plain(self) -> dict[str, Any]:
         """As the log has it."""
-        about = {"key": self.key, "student": self.student, "lesson": self.lesson, "submission": self.submission}
+        about: dict[str, Any] = {
+            "key": self.key,
+            "student": self.student,
+            "lesson": self.lesson,
+            "submission": self.submission,
+        }
         about |= {"graded": self.graded, "version": self.version, "kept": list(self.kept)}
         return {"format": FORMAT, **about, "result": self.result.to_plain()}
 

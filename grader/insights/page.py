@@ -94,7 +94,7 @@ def _pairs(pairs: Sequence[Pair]) -> list[str]:
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
     """The page. It holds no script and loads nothing."""
-    values = {"percent": percent, "bar": _bar, "code": lambda text: Markup(inline(text))}
+    values: dict[str, Any] = {"percent": percent, "bar": _bar, "code": lambda text: Markup(inline(text))}
     return render("insights/page.html", title=title, lessons=lessons, names=names, **values)
 
 

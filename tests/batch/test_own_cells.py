@@ -10,6 +10,8 @@ import shutil
 import pytest
 
 from grader.batch import printout
+from grader.batch.regrade import accept, preview
+from grader.batch.run import Options
 from tests.batch.conftest import LESSON, RIGHT, command
 
 SOLUTION = "### BEGIN SOLUTION\nreturn_value = 'the model answer'\n### END SOLUTION"
@@ -134,6 +136,13 @@ def test_mark_by_hand_stays_and_counts(course):
     assert outcome.marks["right"].score == 1 + 2 + 1.5 + 3 * 2
     assert outcome.marks["right"].by_hand == ()
     assert outcome.marks["right"].points == 1 + 2 + 1.5 + 3 + 3 + 4
+    before = course.book()
+    with (course.root / "nbgrader_config.py").open("a") as file:
+        file.write("\nc.JudgingExporter.limits = {'check_seconds': 9}\n")
+    shown = preview(course.root, "00", Options(scheduler=course.scheduler))
+    assert (shown.students, shown.same, shown.problems) == ((), len(STUDENTS), {})
+    accept(course.root, "00")
+    assert course.book() == before
     course.sql("""update grade set needs_manual_grade = 1 where notebook_id in (select n.id from submitted_notebook n
         join submitted_assignment s on n.assignment_id = s.id where s.student_id = 'lucky')""")
     course.sql("update student set last_name = 'of House, the Second' where id = 'lucky'")
