@@ -15,6 +15,7 @@ from grader.classroom.gradebook import Unavailable
 from grader.classroom.regrade_book import JUDGE, RegradeBook, Rows
 from grader.classroom.results_log import ResultsLog
 from grader.errors import CommandFailed, CourseError
+from grader.judge.reader import Unreadable
 
 
 @dataclass
@@ -55,7 +56,9 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     for who, noted in entry.students.items():
         if who not in rows:
             outcome.stays[who] = "Left: they are no longer in the gradebook."
-        elif _graded_again(rows[who], noted.rows[1]) or (noted.keys and log.stored.get(who) != noted.keys[1]):
+        elif not any(_same(rows[who], one) for one in noted.rows) or (
+            noted.keys and log.stored.get(who) not in noted.keys
+        ):
             outcome.stays[who] = "Left as it is now: it was graded again since."
         else:
             back[who] = noted.rows
@@ -69,9 +72,13 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     stored = {}
     for who in back:
         if entry.students[who].keys:
-            submission = course.submission(who)
-            files.put_back(files.path(submission), read_regular(folder / f"{who}.ipynb", MOST_BYTES))
             stored[who] = entry.students[who].keys[0]
+            try:
+                notebook = read_regular(folder / f"{who}.ipynb", MOST_BYTES)
+            except (Unreadable, OSError) as error:
+                outcome.stays[who] = f"The marks are back, the notebook in {files.step}/ is not: {error}"
+            else:
+                files.put_back(files.path(course.submission(who)), notebook)
     if stored:
         log.mark_stored(stored)
     after = book.marks()
@@ -80,6 +87,6 @@ def _take_back(course: ClassDirectory, log: ResultsLog, book: RegradeBook, outco
     audit.add(course.root, course.lesson, audit.UNDO, told, undoes=entry.id)
 
 
-def _graded_again(now: Rows, became: Rows) -> bool:
-    """Whether the judge's points are others than an acceptance left."""
-    return any(row[JUDGE] != now["grade"].get(name, row)[JUDGE] for name, row in became["grade"].items())
+def _same(now: Rows, then: Rows) -> bool:
+    """Whether the judge's points are those of then: after an acceptance, or before it, where an undoing was killed."""
+    return all(row[JUDGE] == now["grade"].get(name, row)[JUDGE] for name, row in then["grade"].items())

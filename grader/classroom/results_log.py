@@ -78,14 +78,7 @@ class LoggedResult:
 
     def to_plain(self) -> dict[str, Any]:
         """As the log has it."""
-        about: dict[str, Any] = {
-            "key": self.key,
-            "student": self.student,
-            "lesson": self.lesson,
-            "submission": self.submission,
-        }
-        about |= {"graded": self.graded, "version": self.version, "kept": list(self.kept)}
-        return {"format": FORMAT, **about, "result": self.result.to_plain()}
+        return {"format": FORMAT, **vars(self), "result": self.result.to_plain()}
 
 
 @dataclass(frozen=True)
@@ -132,8 +125,17 @@ def path_of(course: Path, lesson: str, kind: str = RESULTS) -> Path:
 
 
 def latest(course: Path, lesson: str) -> dict[str, LoggedResult]:
-    """The last result of every student, whether their submission has changed since or not."""
-    return {line.student: line for line in _lines(path_of(course, lesson)) if isinstance(line, LoggedResult)}
+    """The result of every student that was last stored, or else the last one, whether their submission has changed
+    since or not."""
+    last: dict[str, LoggedResult] = {}
+    by_key: dict[str, LoggedResult] = {}
+    stored: dict[str, str] = {}
+    for line in _lines(path_of(course, lesson)):
+        if isinstance(line, LoggedResult):
+            last[line.student] = by_key[line.key] = line
+        elif isinstance(line, _Stored):
+            stored.update(line.stored)
+    return {student: by_key.get(stored.get(student, ""), line) for student, line in last.items()}
 
 
 class ResultsLog:

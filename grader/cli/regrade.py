@@ -70,6 +70,7 @@ def regrade(
         from grader.batch.undo import undo
         from grader.classroom import audit
         from grader.classroom.class_directory import ClassDirectory
+        from grader.classroom.results_log import mode_in
 
     if mode == "log":
         directory = ClassDirectory(folder, lesson)
@@ -89,7 +90,7 @@ def regrade(
     click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
-        write_atomically(path, printout.as_html(outcome), 0o600)
+        write_atomically(path, printout.as_html(outcome), mode_in(folder))
         click.echo(f"The same as a page: {path}", err=as_document)
     if mode == "preview" and any(one.moves for one in outcome.students):
         click.echo(f"To take it over: grader regrade {folder} {lesson} --accept", err=True)

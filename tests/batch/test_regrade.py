@@ -19,6 +19,7 @@ from grader.batch.run import Options
 from grader.batch.undo import undo
 from grader.classroom import audit
 from grader.classroom.forget import forget, mentions
+from grader.classroom.results_log import latest
 from grader.cli.main import main
 from grader.errors import CourseError
 from tests.batch.conftest import HALF, LESSON, RIGHT, ROOT, SQUARED, answered, command
@@ -116,6 +117,7 @@ def test_accepted_is_what_was_shown_and_undone_is_what_was_before(graded):
     shutil.rmtree(graded.root / "autograded")
     assert graded.grade().earlier == ("bo",)
     assert graded.book() == before
+    assert latest(graded.root, LESSON)["bo"].result["first_steps"].diagnosis == "squared"
     with pytest.raises(CourseError, match="nothing to undo"):
         undo(graded.root, "00")
     assert accept(graded.root, "00").accepted == 5
