@@ -39,9 +39,9 @@ def as_html(report: Report, file: bytes = b"") -> str:
 
 
 @cache
-def style() -> str:
-    """The style sheet of all HTML of the grader."""
-    sheet = resources.files("grader.report").joinpath("report.css").read_text(encoding="utf-8")
+def style(name: str = "report.css") -> str:
+    """The style sheet of all HTML of the grader, or one beside it."""
+    sheet = resources.files("grader.report").joinpath(name).read_text(encoding="utf-8")
     return f"<style>{sheet}</style>"
 
 
@@ -105,7 +105,8 @@ def _appeal(report: Report, file: bytes) -> str:
     """A link that holds the file itself: it needs no kernel, no script and no network."""
     data = base64.b64encode(file).decode()
     return (
-        f'<p class="grader-appeal"><a {KEEP} target="_self" download="{escape(file_name(report))}" '
+        f'{style("appeal.css")}<p class="grader-appeal">'
+        f'<a {KEEP} target="_self" download="{escape(file_name(report))}" '
         f'href="data:application/json;base64,{data}">I think this is right</a> '
         "<span>saves a file for your teacher: your code of this exercise, this report and the versions, but not your "
         "name. If no file comes: <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
