@@ -57,13 +57,11 @@ class GradingSettings:
     def basis(self) -> dict[str, str]:
         """What marks depend on, piece by piece: the same text or digest means that the piece is the same."""
         judge, outline = set(files_that_decide(())), outline_of(self.instructor)
-        own = dict(outline.own)
-        pieces = {
-            f"{SPECIFICATION} of {name}": hashlib.sha256(own[name].encode()).hexdigest()[:16]
-            if name in own
-            else _digest_of(sorted(set(files_that_decide([name])) - judge))
-            for name in outline.exercises
-        }
+        pieces = {}
+        for name in outline.exercises:
+            own = tuple((one, text) for one, text in outline.own if one == name)
+            files = set(files_that_decide([] if own else [name], own)) - judge
+            pieces[f"{SPECIFICATION} of {name}"] = _digest_of(sorted(files), repr(own))
         return pieces | {
             "the judge": _digest_of(sorted(judge)),
             "torch": metadata.version("torch").partition("+")[0],
@@ -108,8 +106,8 @@ def code_version(names: Iterable[str], own: OwnFiles = ()) -> str:
     return digest.hexdigest()
 
 
-def _digest_of(paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
+def _digest_of(paths: Iterable[Path], text: str = "") -> str:
+    digest = hashlib.sha256(text.encode())
     _add_files(digest, paths)
     return digest.hexdigest()[:16]
 
