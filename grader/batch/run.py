@@ -26,7 +26,7 @@ from grader.classroom.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.classroom.gradebook import UNKNOWN, LessonGradebook
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, latest, mode_in
+from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
 from grader.judge.fingerprint import changed, waits_for_regrade
@@ -263,17 +263,14 @@ class ClassRun:
                             results[id(one)] = self._new_record(task.student, *filed[id(one)], graded.result)
                     progress.update(len(batch))
             self.log.add(results[id(one)] for one in new if id(one) in results)
-        last = latest(self.course.root, self.course.lesson)
         for student, tries in several.items():
             if not all(id(one) in results for one in tries):
                 self.outcome.problems[student] = (
                     "Not all hand-ins could be graded, so none is the best yet. Run it again."
                 )
                 continue
-            best, said = put_best(self.course, book, [(one, results[id(one)].result) for one in tries])
-            self.outcome.best[student] = said
-            if last[student].key != results[id(best)].key:  # a student's last line counts
-                self.log.add([results[id(best)]])
+            graded = [(one, results[id(one)].result) for one in tries]
+            self.outcome.best[student] = put_best(self.course, book, graded)
 
     @contextlib.contextmanager
     def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judges, Any]]:

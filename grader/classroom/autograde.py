@@ -108,7 +108,7 @@ class JudgingExporter(NotebookExporter):
                 tries = attempts(course, submission)
                 if len(tries) > 1 and str(submission.folder.root / submission.folder.path) in assignments:
                     graded = [(one, self._judged(one.submission, course.lesson)[0]) for one in tries]
-                    self.log.info("%s: %s", submission.student, put_best(course, book, graded)[1])
+                    self.log.info("%s: %s", submission.student, put_best(course, book, graded))
 
     def _judged(self, submission: Submission, lesson: str) -> tuple[SubmissionResult, HandIn]:
         """What the judge says of a submission, and the notebook in it that counts."""

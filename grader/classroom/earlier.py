@@ -102,9 +102,9 @@ def _kept(course: ClassDirectory, student: str) -> Iterator[Attempt]:
 
 def put_best(
     course: ClassDirectory, book: LessonGradebook, graded: Sequence[tuple[Attempt, SubmissionResult]]
-) -> tuple[Attempt, str]:
+) -> str:
     """Of a student's graded hand-ins put the one in place that earns most, late penalties included, of equal ones the
-    last; which it is, and the same in words. The one that was in place is kept."""
+    last; in words, which it is. The one that was in place is kept."""
     student = graded[0][0].submission.student
     by_time = sorted(graded, key=lambda one: one[0].time or UNKNOWN_TIME)
     earned = [book.earns(student, result, attempt.time) for attempt, result in by_time]
@@ -113,7 +113,7 @@ def put_best(
     when = (best.time or UNKNOWN_TIME).strftime(FORMAT)
     said = f"{', '.join(f'{mark:g}' for mark in earned)} points; the one of {when} counts"
     if best.in_place:
-        return best, said
+        return said
     there = next(attempt for attempt, _result in graded if attempt.in_place)
     most = course.limits().notebook_bytes
     data, old = best.read(most), there.read(most)
@@ -122,4 +122,4 @@ def put_best(
     put(course, student, best.time or UNKNOWN_TIME, data)
     # nbgrader goes by the times of the two folders, and this one is often older than what was graded.
     shutil.rmtree(course.folder(course.layout.autograded_directory, student), ignore_errors=True)
-    return best, said
+    return said
