@@ -30,7 +30,7 @@ MATH_ATTRIBUTES = {"accent", "columnalign", "display", "displaystyle", "fence", 
 MATH_ATTRIBUTES |= {"mathvariant", "movablelimits", "scriptlevel", "separator", "stretchy"}
 # A long formula is scrolled on a telephone, so the keyboard has to get there.
 MORE = {"mspace": {"width"}, "math": MATH_ATTRIBUTES | {"tabindex"}}
-FIRST = re.compile("0$")
+ZERO = re.compile("0$")
 GAP = re.compile(r"-?0\.\d+em$|[0-3](\.\d+)?em$")
 MOST_TEX = 2_000
 # Which tokens of Python get a class of their own, and which: a page has a colour for each.
@@ -113,7 +113,7 @@ def _mathml(tex: str, display: str) -> str:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """What is left of an attribute's value; None takes the attribute away."""
-    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": FIRST}.get(
+    allowed = {"src": PICTURE, "href": ADDRESS, "cite": ADDRESS, "tabindex": ZERO, "linethickness": ZERO}.get(
         name, GAP if tag == "mspace" else None
     )
     return value if allowed is None or allowed.match(value) else None
