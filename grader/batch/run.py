@@ -269,8 +269,8 @@ class ClassRun:
                     "Not all hand-ins could be graded, so none is the best yet. Run it again."
                 )
                 continue
-            graded = [(one, results[id(one)].result) for one in tries]
-            self.outcome.best[student] = put_best(self.course, book, graded)
+            earned = [(one, results[id(one)].result) for one in tries]
+            self.outcome.best[student] = put_best(self.course, book, earned)
 
     @contextlib.contextmanager
     def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judges, Any]]:
