@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,8 @@ class One:
         ]
         for test in self.result.tests:
             points = self.own_tests[test.grade_id]
-            said = {"diagnosis": None, "hints": [], "text": clean(test.message, FEEDBACK_BYTES)}
-            rows.append({"name": test.grade_id, "mark": test.mark(points), "points": points, **said})
+            text, nothing = clean(test.message, FEEDBACK_BYTES), {"diagnosis": None, "hints": []}
+            rows.append({"name": test.grade_id, "mark": test.mark(points), "points": points, "text": text} | nothing)
         return rows
 
     def as_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class One:
 
 def limits_of(pairs: tuple[str, ...]) -> Limits:
     """From words like "check_seconds=20"."""
-    kinds = {field.name: type(field.default) for field in fields(Limits)}
+    kinds = {name: type(value) for name, value in asdict(Limits()).items()}
     values: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")

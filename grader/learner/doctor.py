@@ -138,7 +138,7 @@ def _extensions() -> Iterator[Observation]:
     from jupyter_core.paths import jupyter_path
 
     try:
-        import jupyterlab  # noqa: F401
+        import jupyterlab  # type: ignore[import-untyped]  # noqa: F401
     except ModuleNotFoundError:
         yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
         return
