@@ -58,7 +58,7 @@ class One:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """What earns points, in the notebook's order: each exercise, then each test of the teacher's own."""
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "name": one.name,
                 "mark": one.mark,
@@ -71,8 +71,8 @@ class One:
         ]
         for test in self.result.tests:
             points = self.own_tests[test.grade_id]
-            text, nothing = clean(test.message, FEEDBACK_BYTES), {"diagnosis": None, "hints": []}
-            rows.append({"name": test.grade_id, "mark": test.mark(points), "points": points, "text": text} | nothing)
+            earned: dict[str, Any] = {"name": test.grade_id, "mark": test.mark(points), "points": points}
+            rows.append({**earned, "diagnosis": None, "hints": [], "text": clean(test.message, FEEDBACK_BYTES)})
         return rows
 
     def as_json(self) -> dict[str, Any]:
