@@ -16,6 +16,7 @@ import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from grader.authoring.repository import Repository
 from grader.authoring.verify import verify
@@ -122,8 +123,14 @@ def _installing(notebook: bytes, wheel: str, address: str) -> bytes:
     document = json.loads(notebook)
     install = FROM_ADDRESS.format(address=address) if address else FROM_FILE.format(wheel=wheel)
     source = INSTALL_CELL.format(install=install).rstrip().splitlines(keepends=True)
-    cell = {"cell_type": "code", "execution_count": None, "id": "install-the-course", "metadata": {}, "outputs": []}
-    document["cells"].insert(0, {**cell, "source": source})
+    cell: dict[str, Any] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "install-the-course",
+        "metadata": {},
+        "outputs": [],
+    }
+    document["cells"].insert(0, cell | {"source": source})
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -100,9 +100,7 @@ def _kept(course: ClassDirectory, student: str) -> Iterator[Attempt]:
             yield Attempt(Submission(student, UntrustedFolder(base, Path(folder.name)), course.lesson), time)
 
 
-def put_best(
-    course: ClassDirectory, book: LessonGradebook, graded: Sequence[tuple[Attempt, SubmissionResult]]
-) -> str:
+def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tuple[Attempt, SubmissionResult]]) -> str:
     """Of a student's graded hand-ins put the one in place that earns most, late penalties included, of equal ones the
     last; in words, which it is. The one that was in place is kept."""
     student = graded[0][0].submission.student

@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ class One:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """What earns points, in the notebook's order: each exercise, then each test of the teacher's own."""
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "name": one.name,
                 "mark": one.mark,
@@ -71,8 +71,8 @@ class One:
         ]
         for test in self.result.tests:
             points = self.own_tests[test.grade_id]
-            said = {"diagnosis": None, "hints": [], "text": clean(test.message, FEEDBACK_BYTES)}
-            rows.append({"name": test.grade_id, "mark": test.mark(points), "points": points, **said})
+            earned: dict[str, Any] = {"name": test.grade_id, "mark": test.mark(points), "points": points}
+            rows.append({**earned, "diagnosis": None, "hints": [], "text": clean(test.message, FEEDBACK_BYTES)})
         return rows
 
     def as_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class One:
 
 def limits_of(pairs: tuple[str, ...]) -> Limits:
     """From words like "check_seconds=20"."""
-    kinds = {field.name: type(field.default) for field in fields(Limits)}
+    kinds = {name: type(value) for name, value in asdict(Limits()).items()}
     values: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
@@ -164,7 +164,7 @@ def grade_one(path: Path, settings: Settings) -> One:
     elif path.is_dir():
         raise CourseError(f"{path} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
-        name = _lesson_in(path, lessons, settings)
+        name = lesson_in(path, lessons, settings)
     instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
     chosen = _hand_in(path, name, instructor, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
@@ -177,7 +177,7 @@ def grade_one(path: Path, settings: Settings) -> One:
     return One(name, result.with_remarks(chosen.remarks).worth(points), points)
 
 
-def _lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
+def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
     """The lesson of which the notebook holds the most exercises."""
     try:
         data = _readable(path, settings.limits)

@@ -8,7 +8,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from grader.classroom.single import Settings, lesson_in
 from grader.cli.main import main
+from grader.judge.limits import Limits
 from tests.classroom.conftest import ROOT, solved
 
 
@@ -35,11 +37,8 @@ def test_one_notebook_is_graded_without_a_course(tmp_path):
 
 @pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_the_lesson_is_told_by_the_exercises_in_it(notebook):
-    from grader.classroom.single import _lesson_in
-    from grader.judge.limits import Limits
-
     lessons = {path.stem: path for path in (ROOT / "solutions").glob("*.ipynb")}
-    assert _lesson_in(notebook, lessons, Limits()) == notebook.stem
+    assert lesson_in(notebook, lessons, Settings(ROOT / "solutions", Limits())) == notebook.stem
 
 
 @pytest.mark.parametrize(

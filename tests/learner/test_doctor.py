@@ -83,6 +83,7 @@ def test_without_jupyterlab_nothing_has_to_be_fixed(monkeypatch):
 
 
 def test_a_missing_extension_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyterlab", sys)  # also where it isn't installed
     monkeypatch.setattr(module, "EXTENSIONS", {"no-such-extension": "nothing"})
     assert [(f.word, f.detail) for f in titled("JupyterLab")] == [("fix", "no-such-extension is missing, nothing")]
 
