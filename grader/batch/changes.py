@@ -105,7 +105,7 @@ def _reasons(
         parts = _part_changes(old, new)
         if old is not None and old.points != most:
             why.append(f"worth {old.points:g} → {most:g} points")
-        return parts, (*why, *_sentences(old, new, parts))
+        return parts, (*why, *_sentences(old, new, parts, most))
     tests = {one.grade_id: one for one in was.tests}
     for test in now.tests:
         if test.grade_id == name and test != tests.get(name):
@@ -128,7 +128,9 @@ def _state(part: PartResult | None) -> str:
     return "none" if part is None else part.state
 
 
-def _sentences(old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[PartChange]) -> Iterator[str]:
+def _sentences(
+    old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[PartChange], most: float
+) -> Iterator[str]:
     if old is None:
         yield "it was not checked before"
         return
@@ -138,6 +140,7 @@ def _sentences(old: ExerciseResult | None, new: ExerciseResult, parts: Sequence[
     if old.diagnosis != new.diagnosis:
         yield f"named mistake: {old.diagnosis or 'none'} → {new.diagnosis or 'none'}"
     if old.carried != new.carried:
-        yield f"carried forward: {old.carried:g} → {new.carried:g} of its points"
+        points = (round(one.carried * most, 2) for one in (old, new))
+        yield f"carried forward: {' → '.join(f'{one:g}' for one in points)} points"
     if not parts and new.output and new.score < old.score:
         yield new.output.strip().splitlines()[-1]

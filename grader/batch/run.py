@@ -203,13 +203,10 @@ class ClassRun:
         return True
 
     def is_of(self, record: LoggedResult, student: str, chosen: HandIn) -> bool:
-        """Whether a result is of the notebook that counts now."""
-        said = record.result.notes[: len(chosen.remarks)]
-        return (record.submission, record.result.unreadable, said) == (
-            self.digests[student],
-            chosen.unreadable,
-            chosen.remarks,
-        )
+        """Whether a result is of the notebook that counts now, or of the same reason why there is none."""
+        if record.submission != self.digests[student] or chosen.unreadable not in ("", record.result.unreadable):
+            return False
+        return record.result.notes[: len(chosen.remarks)] == chosen.remarks
 
     def changed_since(self, record: LoggedResult) -> list[str]:
         """What a mark depends on that is another one since; nothing where that isn't known."""
