@@ -31,7 +31,7 @@ from tools import notebooks as nb  # noqa: E402
 OURS = {
     "collect": ("grader", "collect", ".", nb.LESSON, "../moodle.zip"),
     "mark": ("grader", "autograde", ".", nb.LESSON),
-    "feedback": ("nbgrader", "generate_feedback", nb.LESSON),
+    "feedback": ("grader", "feedback", ".", nb.LESSON, "--zip", "moodle"),
     "export": ("grader", "export", ".", "--to", "moodle"),
 }
 STOCK = {
