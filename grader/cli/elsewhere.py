@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from grader.cli.teachers import teachers_packages
+from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
@@ -60,9 +60,7 @@ def grade(
 
         solutions = solutions or solutions_folder()
         if solutions is None:
-            raise CourseError(
-                "The instructor's notebooks are not installed here. Name their folder: --solutions FOLDER"
-            )
+            raise CourseError(NO_SOLUTIONS)
         seed = read_secret(secret.parent, secret.name) if secret else b""
         one = grade_one(path, Settings(solutions, limits_of(limits), lesson, seed, carry_forward, unsafe))
     if form == "gradescope":

@@ -14,7 +14,10 @@ import click
 
 from grader.errors import CourseError
 
-NO_SOLUTIONS = "The instructor's notebooks are not installed here. Name their folder: --solutions FOLDER"
+NO_SOLUTIONS = (
+    "The instructor's notebooks are not installed here: the teacher's package has them (`grader release --teacher` "
+    "makes it). If you have them elsewhere, name their folder: --solutions FOLDER"
+)
 
 
 @contextmanager
