@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 
 from grader.server import VALIDATE, WIDGETS, missing_widgets, this_server
@@ -150,9 +149,12 @@ def _extensions() -> Iterator[Observation]:
     from jupyter_core.paths import jupyter_path
 
     server = this_server()
-    if server is None and find_spec("jupyterlab") is None:
-        yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
-        return
+    if server is None:
+        try:
+            import jupyterlab  # type: ignore[import-untyped]  # noqa: F401
+        except ModuleNotFoundError:
+            yield Observation("JupyterLab", "is not installed", WITHOUT_LAB, needed=False)
+            return
     title = f"JupyterLab {server.lab}, the server's" if server else "JupyterLab"
     for name, purpose in EXTENSIONS.items():
         there = server.extensions.get(name, "") if server else ""
