@@ -21,14 +21,17 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
 	cd notebooks && ../$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
-test: $(STAMP)  ## every check of the project
+test: $(STAMP)  ## the checks of the project, but for those that follow
 	$(BIN)/python tests/stages.py $(ARGS)
+
+test-slow: $(STAMP)  ## whole terms and classes, commands that are killed, several users; the release in a fresh environment
+	$(BIN)/python tests/stages.py programs slow release $(ARGS)
 
 test-samples: $(STAMP)  ## every sample submission, in the learner's process and behind the judge's pipe
 	SAMPLES=all OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -p no:cacheprovider -n auto tests/exercises/test_submissions.py $(ARGS)

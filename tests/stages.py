@@ -1,4 +1,4 @@
-"""`make test`: runs every check of the project, stage by stage, and prints how long each took.
+"""`make test`: runs the checks of the project, stage by stage, and prints how long each took.
 
 All stages run, whatever fails. `python tests/stages.py lint types` runs the stages named.
 """
@@ -26,6 +26,13 @@ WORKERS = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile", "--no-l
 NBVAL = ["-p", "tests.kernels", "--nbval", "--nbval-current-env", "solutions", "notebooks"]
 # What of tests/judge runs as another user each time.
 OTHERS = ["tests/judge/test_honest.py"]
+# What takes long and rarely breaks: whole terms and classes, commands that are killed, several users.
+SLOW = [
+    "tests/demo",
+    *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "killed", "shared")),
+    *(f"tests/classroom/test_{name}.py" for name in ("forget", "sharing")),
+    *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),
+]
 # Tools of the tests whose docstrings hold examples.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
 
@@ -45,6 +52,7 @@ STAGES: dict[str, list[list[str]]] = {
             "--durations=40",
             "tests",
             *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release")),
+            *(f"--ignore={path}" for path in SLOW),
         ],
         # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
         [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES],
@@ -55,8 +63,11 @@ STAGES: dict[str, list[list[str]]] = {
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "browser": [[*PYTEST, "tests/browser"]],
+    "slow": [[*PYTEST, *WORKERS, *SLOW]],
     "release": [[*PYTEST, "tests/release"]],
 }
+# `make test-slow` runs these, `make test` all others.
+LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
 # One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
@@ -134,12 +145,14 @@ def _listed(counts: Counter[str]) -> str:
 
 
 def main(wanted: list[str]) -> int:
-    """Run the stages wanted, or all; the exit code is 1 if any failed."""
+    """Run the stages wanted, or all of `make test`; the exit code is 1 if any failed."""
     unknown = [name for name in wanted if name not in STAGES]
     if unknown:
         print(f"no stage {unknown[0]!r}; there are: {', '.join(STAGES)}", file=sys.stderr)
         return 2
-    start, names = time.monotonic(), sorted(wanted or STAGES, key=lambda name: name not in FIRST)
+    start = time.monotonic()
+    usual = [name for name in STAGES if name not in LATER]
+    names = sorted(wanted or usual, key=lambda name: name not in FIRST)
     outcomes: dict[str, Outcome] = {}
     lines: dict[str, list[str]] = {name: [] for name in names if name in BESIDE}
     with ThreadPoolExecutor() as pool:
