@@ -1,4 +1,4 @@
-# `make start` opens the notebooks, `make test` runs every check. Both make .venv and install what they need.
+# `make start` opens the notebooks, `make test` runs the checks. Both make .venv and install what they need.
 
 # A name on the path may be a shim without a Python behind it, so each is tried.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
