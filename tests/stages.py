@@ -72,15 +72,19 @@ LATER = ("slow", "release")
 FIRST = ("programs",)
 # One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
 BESIDE = ("browser", "release", "marks", "other-user")
+# How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
+FAULTS = ("FAILED ", "ERROR ")
+SHOWN = 10
 
 
 @dataclass
 class Outcome:
-    """How a stage went; `counts` are pytest's, added up over its commands."""
+    """How a stage went; `counts` are pytest's, added up over its commands, `faults` its lines on tests that failed."""
 
     seconds: float = 0.0
     failed: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
 
 
 def show(line: str) -> None:
@@ -91,8 +95,8 @@ def show(line: str) -> None:
 def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -> Outcome:
     """Run a stage's commands, all of them, and `tell` the lines that they print."""
     start, outcome = time.monotonic(), Outcome()
-    # A test run is nobody's progress.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off"}
+    # A test run is nobody's progress. With CI set, pytest doesn't cut its last lines, on the tests that failed.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "CI": "true"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     for command in commands:
         tell(f"$ {' '.join(['python' if part == sys.executable else part for part in command])}\n")
@@ -110,6 +114,8 @@ def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -
             for line in process.stdout:
                 tell(line)
                 last = line
+                if line.startswith(FAULTS):
+                    outcome.faults.append(line.rstrip())
         outcome.failed |= process.returncode != 0
         if "pytest" in command:
             outcome.counts.update(summary(last))
@@ -128,13 +134,17 @@ def summary(line: str) -> dict[str, int]:
 
 
 def report(outcomes: dict[str, Outcome], seconds: float) -> str:
-    """A table of the stages, and in its last line the sum of it all and the seconds on the clock."""
+    """A table of the stages, the tests that failed, and in the last line the sum of it all and the seconds it took."""
     lines = [f"{'stage':10} {'seconds':>8}  result"]
     total: Counter[str] = Counter()
     for name, outcome in outcomes.items():
         total.update(outcome.counts)
         verdict = "FAILED" if outcome.failed else "passed"
         lines.append(f"{name:10} {outcome.seconds:8.1f}  {verdict}  {_listed(outcome.counts)}".rstrip())
+    for name, outcome in outcomes.items():
+        lines += [f"{name}: {fault[:300]}" for fault in outcome.faults[:SHOWN]]
+        if len(outcome.faults) > SHOWN:
+            lines.append(f"{name}: and {len(outcome.faults) - SHOWN} more")
     failed = [name for name, outcome in outcomes.items() if outcome.failed]
     verdict = f"stages failed: {', '.join(failed)}" if failed else f"all {len(outcomes)} stages passed"
     return "\n".join([*lines, f"=== {verdict}; tests: {_listed(total) or 'none'} in {seconds:.1f}s ==="])

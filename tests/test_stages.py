@@ -54,12 +54,22 @@ def test_an_unknown_stage_is_a_usage_error(two_stages, capsys: pytest.CaptureFix
     assert "no stage 'third'; there are: first, second" in capsys.readouterr().err
 
 
-def test_a_failing_test_shows_in_the_counts(tmp_path: Path):
+def test_a_failing_test_shows_in_the_counts_and_by_name(tmp_path: Path):
     (tmp_path / "test_it.py").write_text("def test_a(): assert 0\ndef test_b(): pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", str(tmp_path)]
     outcome = stages.run_stage([command])
     assert outcome.failed
     assert outcome.counts == Counter(failed=1, passed=1)
+    *_, fault, last = stages.report({"unit": outcome}, 1.0).splitlines()
+    assert fault.startswith("unit: FAILED ")
+    assert fault.endswith("test_it.py::test_a - assert 0")
+    assert last == "=== stages failed: unit; tests: 1 failed, 1 passed in 1.0s ==="
+
+
+def test_many_failures_are_cut_short():
+    outcome = stages.Outcome(failed=True, faults=[f"FAILED test_{i}" for i in range(stages.SHOWN + 2)])
+    lines = stages.report({"unit": outcome}, 1.0).splitlines()
+    assert lines[-3:-1] == [f"unit: FAILED test_{stages.SHOWN - 1}", "unit: and 2 more"]
 
 
 def test_continuous_integration_runs_what_developers_run():

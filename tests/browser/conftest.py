@@ -14,6 +14,8 @@ from tools.lab import Excerpt, Lab, Notebook, chromium, page_of, running_browser
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# Milliseconds. The kernel answers in some ten of them, but beside other tests it may have to wait for its turn.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
