@@ -95,7 +95,7 @@ def show(line: str) -> None:
 def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -> Outcome:
     """Run a stage's commands, all of them, and `tell` the lines that they print."""
     start, outcome = time.monotonic(), Outcome()
-    # A test run is nobody's progress. Where this number is set, pytest doesn't cut its last lines, on tests that failed.
+    # A test run is nobody's progress. Where this number is set, pytest doesn't cut what it says last of failed tests.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "BUILD_NUMBER": "1"}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     for command in commands:
