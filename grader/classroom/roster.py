@@ -30,7 +30,7 @@ NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 @dataclass(frozen=True)
 class Person:
     """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is empty. `name` is the
-    whole name as a platform writes it, `moodle` the ID number or the user name there."""
+    whole name as a platform writes it, `moodle` the ID number there."""
 
     id: str
     first_name: str = ""
@@ -59,7 +59,6 @@ HEADINGS: dict[str, str] = {
     "last name": "last_name",
     "surname": "last_name",
     "email address": "email",
-    "username": "moodle",
     "id number": "moodle",
     # Canvas: its gradebook
     "student": "name",

@@ -154,10 +154,10 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
     one page of HTML.
     """
     with teachers_packages():
-        from grader.insights.collect import graded_lessons, lesson_insights
+        from grader.insights.collect import lesson_insights, lessons_with_results
         from grader.insights.page import as_html, as_text
 
-    lessons = [lesson_insights(folder, one) for one in ([lesson] if lesson else graded_lessons(folder))]
+    lessons = [lesson_insights(folder, one) for one in ([lesson] if lesson else lessons_with_results(folder))]
     if not lessons:
         raise CourseError(f"{folder}: nothing has been graded yet. First: grader autograde {folder} LESSON")
     shown = lessons if names else [one.without_names() for one in lessons]

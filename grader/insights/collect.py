@@ -17,7 +17,7 @@ from grader.insights.summary import summarise
 from grader.judge.reader import Unreadable, read
 
 
-def graded_lessons(root: Path) -> list[str]:
+def lessons_with_results(root: Path) -> list[str]:
     """The lessons that `grader autograde` has graded, in the course's order."""
     return sorted(path.stem for path in path_of(root, "any").parent.glob("*.jsonl"))
 

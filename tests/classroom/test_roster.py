@@ -36,6 +36,13 @@ def test_nbgraders_list(tmp_path):
     assert (bo.id, bo.last_name, bo.email) == ("bo", "O'Neil", "")
 
 
+@pytest.mark.parametrize("heads", ["Username,ID number", "ID number,Username"])
+def test_in_moodle_a_user_name_is_the_id_and_no_id_number(tmp_path, heads):
+    (both,) = read_list(listed(tmp_path, f"First name,{heads}\nAnn,{'ann,1007' if heads[0] == 'U' else '1007,ann'}\n"))
+    (one,) = read_list(listed(tmp_path, "First name,Username\nAnn,ann\n"))
+    assert [(who.id, who.moodle) for who in (both, one)] == [("ann", "1007"), ("ann", "")]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
 def test_moodles_list_with_a_byte_order_mark_semicolons_and_quoted_names(tmp_path, encoding):
     text = MOODLE if encoding == "utf-8" else MOODLE.lstrip("\ufeff")

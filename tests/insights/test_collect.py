@@ -13,7 +13,7 @@ from grader.classroom.create import create
 from grader.classroom.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
-from grader.insights.collect import graded_lessons, lesson_insights
+from grader.insights.collect import lesson_insights, lessons_with_results
 from grader.insights.similarity import Pair
 from grader.judge.result import ExerciseResult, SubmissionResult
 from tools import notebooks as nb
@@ -73,7 +73,7 @@ def test_similar_submissions_are_found_wherever_they_lie(course):
 
 
 def test_lessons_that_were_graded_are_known(course):
-    assert graded_lessons(course) == [LESSON]
+    assert lessons_with_results(course) == [LESSON]
 
 
 def test_submission_that_is_a_link_resembles_nobody(course):
@@ -106,4 +106,4 @@ def test_lesson_that_was_not_graded_is_told(course):
     next((course / ".grader" / "results").iterdir()).unlink()
     with pytest.raises(CourseError, match=r"01_self_attention has not been graded yet\. First: grader autograde"):
         lesson_insights(course, "01")
-    assert graded_lessons(course) == []
+    assert lessons_with_results(course) == []
