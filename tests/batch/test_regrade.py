@@ -16,6 +16,7 @@ from grader.batch.override import override
 from grader.batch.regrade import accept, preview
 from grader.batch.regrade_printout import as_html, as_text
 from grader.batch.run import Options
+from grader.batch.store import Store
 from grader.batch.undo import undo
 from grader.classroom import audit
 from grader.classroom.forget import forget, mentions
@@ -121,6 +122,39 @@ def test_accepted_is_what_was_shown_and_undone_is_what_was_before(graded):
     with pytest.raises(CourseError, match="nothing to undo"):
         undo(graded.root, "00")
     assert accept(graded.root, "00").accepted == 5
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("stored", [[], ["bo"]], ids=["with a notebook written", "with a mark stored"])
+def test_an_acceptance_that_was_killed_is_finished_and_undone(room, monkeypatch, stored):
+    for student, answer in {"bo": SQUARED, "cy": HALF}.items():
+        room.submit(student, answered(answer))
+    room.grade()
+    before, options = room.book(), Options(scheduler=room.scheduler)
+    change(room, monkeypatch, {"bo": 1.0, "cy": 1.0})
+    assert [one.after for one in preview(room.root, "00", options).students] == [1, 1]
+
+    def die(self, items):
+        store_all(self, items[:1])
+        raise KeyboardInterrupt
+
+    store_all = Store.add_new
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "add_new", die)
+        patched.setattr("grader.batch.store.BATCH", 1 if stored else 2)
+        with pytest.raises(KeyboardInterrupt):
+            accept(room.root, "00")
+    assert room.marks() == {"bo": 1 if stored else 0.07, "cy": 0.79}
+    assert room.grade().graded == 0
+    assert room.marks()["cy"] == 0.79
+
+    left = {"bo", "cy"} - set(stored)
+    assert {one.student for one in preview(room.root, "00", options).students} == left
+    assert accept(room.root, "00").accepted == 2
+    assert room.marks() == {"bo": 1, "cy": 1}
+    assert {*undo(room.root, "00").marks} == left
+    undo(room.root, "00")
+    assert room.book() == before
 
 
 def test_marks_by_hand_stay_and_what_is_given_in_between_is_told(graded):
