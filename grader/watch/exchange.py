@@ -31,6 +31,7 @@ from grader.nbgrader_settings import foreign_exchange
 
 SETTLED = 10.0  # seconds after which a hand-in counts as whole whatever it lacks
 SECRET_BYTES = 10_000
+OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
     "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These settings "
     "replace it: {}. Collect and release by its own commands, and grade with `grader autograde`."
@@ -148,9 +149,9 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
             outcome.over[student] = len(records)
             for record in records:
                 _refuse(course, inbound, record, collector.attempts)
-    # A whole class's refusals come again with every student's hand-in; those over the limit are told apart.
-    beyond = OVER.format(collector.attempts)
-    outcome.problems = [line for line in said.lines if not line.endswith(beyond)]
+    # Those over the limit are told apart; what belongs to whoever collects is theirs to hand in.
+    told = (OVER.format(collector.attempts), OWN)
+    outcome.problems = [line for line in said.lines if not any(one in line for one in told)]
     return outcome
 
 

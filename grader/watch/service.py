@@ -21,6 +21,7 @@ from types import FrameType
 from typing import TextIO
 
 import click
+from nbgrader.api import Gradebook
 
 from grader.batch.cluster import SchedulerLost
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
@@ -29,6 +30,7 @@ from grader.classroom.class_directory import ClassDirectory, course_layout, secr
 from grader.classroom.exchange import attempts_allowed
 from grader.classroom.fresh_feedback import Made, make
 from grader.classroom.results_log import LoggedResult, ResultsLog, mode_in
+from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
 from grader.insights.summary import summarise
 from grader.judge.clean_text import printable
@@ -44,6 +46,10 @@ HOUR = 3600.0
 # Seconds until something that failed is tried again: this long first, then longer and longer.
 AGAIN, LONGEST = 2.0, 60.0
 LISTED = 60  # hand-ins on the page
+NO_ROSTER = (
+    "The gradebook has no student yet, so nobody's work can be told from a typing error. Enter the list of people first "
+    "(`grader roster {0} FILE.csv`), or take in everybody who hands in: --add-students"
+)
 Who = tuple[str, str]  # lesson and student
 
 
@@ -92,6 +98,7 @@ class Watch:
         secret_of(self.root, self.layout.config)
         attempts_allowed(self.layout.config)
         self.inbound = Inbound(self.layout)
+        self._require_roster()
         self.turns: dict[Who, Turn] = {}
         self.logs: dict[str, ResultsLog] = {}
         self.marks: dict[Who, Mark] = {}
@@ -100,6 +107,15 @@ class Watch:
         self.fault = ""
         self._since, self._shown, self._next_sweep = datetime.now(UTC), 0.0, 0.0
         self._page = Page(self.root / FILE, mode_in(self.root))
+
+    def _require_roster(self) -> None:
+        """Without one all are taken; but those of the first round would be the roster of the second."""
+        always = bool(self.layout.config.JudgingExporter.get("add_students", False))
+        if not self.options.add_students and not always:
+            programs_on_path()
+            with Gradebook(self.layout.db_url, self.layout.course_id) as book:
+                if not book.students:
+                    raise CourseError(NO_ROSTER.format(self.root))
 
     def run(self) -> None:
         """Until SIGTERM or Ctrl+C."""
