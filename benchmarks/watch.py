@@ -3,10 +3,10 @@
     python benchmarks/watch.py [--students 300] [--times 3] [--minutes 5] [--loops 3] [--kill]
 
 Every student hands in so many times, at random moments, as `nbgrader submit` leaves it in the exchange: right answers
-to lesson 01, each with a text of its own. `--loops` students' last hand-in never ends. What counts is when the feedback for
-a hand-in, or for a later one of the same student, lies where `nbgrader fetch_feedback` looks for it. With `--kill` the
-watch is killed (SIGKILL, all of its processes) at a third and at two thirds of the time, and started again at once.
-At the end it looks whether every student's last hand-in is in `submitted/`, in the gradebook and in the exchange.
+to lesson 01, each with a text of its own. The last hand-in of `--loops` students never ends. What counts is when the
+feedback for a hand-in, or for a later one of the same student, lies where `nbgrader fetch_feedback` looks for it. With
+`--kill` the watch is killed (SIGKILL, all of its processes) at a third and at two thirds of the time, and started again
+at once. At the end it looks whether every student's last hand-in is in `submitted/`, in the gradebook and in the exchange.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def play(course: Course, students: list[str], options: argparse.Namespace) -> li
     """All hand in; what they did."""
     draw, seconds = random.Random(20), 60 * options.minutes
     plan = sorted((draw.uniform(0, seconds), student) for student in students for _ in range(options.times))
-    left = {student: options.times for student in students}
+    left = dict.fromkeys(students, options.times)
     kills = [seconds / 3, 2 * seconds / 3] if options.kill else []
     done: list[HandIn] = []
     start = time.monotonic()

@@ -47,7 +47,7 @@ HOUR = 3600.0
 AGAIN, LONGEST = 2.0, 60.0
 LISTED = 60  # hand-ins on the page
 NO_ROSTER = (
-    "The gradebook has no student yet, so nobody's work can be told from a typing error. Enter the list of people first "
+    "The gradebook has no student yet, so a student can't be told from a typing error. Enter the list of people first "
     "(`grader roster {0} FILE.csv`), or take in everybody who hands in: --add-students"
 )
 Who = tuple[str, str]  # lesson and student
