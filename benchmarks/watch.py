@@ -6,7 +6,8 @@ Every student hands in so many times, at random moments, as `nbgrader submit` le
 to lesson 01, each with a text of its own. The last hand-in of `--loops` students never ends. What counts is when the
 feedback for a hand-in, or for a later one of the same student, lies where `nbgrader fetch_feedback` looks for it. With
 `--kill` the watch is killed (SIGKILL, all of its processes) at a third and at two thirds of the time, and started again
-at once. At the end it looks whether every student's last hand-in is in `submitted/`, in the gradebook and in the exchange.
+at once. At the end it looks whether every student's last hand-in is in `submitted/`, in the gradebook and, with its
+feedback, in the exchange.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
 
-SETTLED = 10.0  # seconds after which a hand-in counts as whole whatever it lacks
+SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
 SECRET_BYTES = 10_000
 OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
