@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import resource
 import secrets
 import shutil
 import signal
@@ -195,15 +196,19 @@ def main() -> None:
         folder = options.keep or Path(name)
         folder.mkdir(exist_ok=True)
         course = Course(folder, students)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         course.start()
         time.sleep(20)  # a service runs before the class comes
         done = play(course, students, options)
         wait_for(done)
         code = course.end()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         honest, loops, passed_over = seconds_of(done)
         missing = lost(course, done)
     print(f"{len(done)} hand-ins of {nb.LESSON} by {len(students)} students in {options.minutes:g} minutes, ", end="")
     print(f"load {os.getloadavg()[0]:.1f} at the end; the watch ended with {code}" + ", killed twice" * options.kill)
+    worked = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    print(f"the processors worked {worked:.0f} s for the watch, {worked / len(done):.2f} s for a hand-in")
     print(f"from hand-in to feedback: {_shown(honest)}")
     print(f"endless loops: {_shown(loops)}")
     print(f"{passed_over} had no page of their own: their student handed in again before")
