@@ -21,7 +21,7 @@ from grader.atomic import write_atomically
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.earlier import BEST, counts, keep
-from grader.classroom.exchange import OVER, CollectRegularFiles, Record, ReleaseAllFeedback
+from grader.classroom.exchange import OVER, CollectRegularFiles, Record, ReleaseAllFeedback, attempts_allowed
 from grader.classroom.files import SECRET_FILE, UntrustedFolder
 from grader.errors import CourseError
 from grader.insights.page import render
@@ -49,11 +49,11 @@ class Entry:
 
 @dataclass
 class Collected:
-    """`failed` has the students whose hand-in could not be copied, `over` how many were refused because of the course's
-    limit, `problems` are sentences."""
+    """`failed` has the students whose hand-in could not be copied, `over` the hand-ins beyond the course's limit,
+    `problems` are sentences."""
 
     failed: set[str] = field(default_factory=set)
-    over: dict[str, int] = field(default_factory=dict)
+    over: dict[str, list[UntrustedFolder]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -146,9 +146,7 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
                     keep(course, student, record["timestamp"], data)
     for student, records in collector.over.items():
         if records and (mine is None or student in mine):
-            outcome.over[student] = len(records)
-            for record in records:
-                _refuse(course, inbound, record, collector.attempts)
+            outcome.over[student] = [_folder(inbound, record) for record in records]
     # Those over the limit are told apart; what belongs to whoever collects is theirs to hand in.
     told = (OVER.format(collector.attempts), OWN)
     outcome.problems = [line for line in said.lines if not any(one in line for one in told)]
@@ -163,18 +161,17 @@ def _authenticator(course: ClassDirectory) -> Authenticator:
     return Authenticator(config=course.config)
 
 
-def _refuse(course: ClassDirectory, inbound: Path, record: Record, attempts: int) -> None:
+def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
     """Where the student looks for the feedback of a hand-in beyond the limit, a page says so."""
-    folder = _folder(inbound, record)
+    said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your marks are those of the ones before."
     try:
         secret = folder.read(SECRET_FILE, SECRET_BYTES).decode()
     except (Unreadable, UnicodeDecodeError):
         return  # whoever spoils it finds no feedback
     names = {course.lesson} | {path.stem for path in folder.names() if path.suffix == ".ipynb" and not path.parts[1:]}
     for name in sorted(names)[:10]:
-        page = inbound.parent / "feedback" / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
+        page = folder.root.parent / "feedback" / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
         if page.parent.is_dir() and not page.exists():
-            said = f"It was not graded: {OVER.format(attempts)} Your marks are those of the hand-ins before it."
             html = render("watch/refused.html", title=f"Your hand-in of {course.lesson}", said=said)
             write_atomically(page, html, 0o644, durable=False)
 

@@ -111,13 +111,16 @@ class Lanes:
         self._slow.append(_Slow(lesson, task))
         self._start()
 
-    def drop(self, lesson: str, students: Collection[str]) -> None:
-        """Take what isn't being graded of these students' out of the slow lane: what they handed in counts no more, or
-        its result is stored."""
+    def drop(self, lesson: str, students: Collection[str], waiting: bool) -> None:
+        """Take results of these students' out of the slow lane: nobody has asked for them, so something newer counts.
+        With `waiting`, what hasn't been started too."""
         self._slow = [
             one
             for one in self._slow
-            if one.future is not None or one.lesson != lesson or one.task.student not in students
+            if one.lesson != lesson
+            or one.task.student not in students
+            or one.future is not None
+            or (one.graded is None and not waiting)
         ]
 
     def _start(self) -> None:

@@ -35,7 +35,7 @@ from grader.errors import CommandFailed, CourseError
 from grader.insights.summary import summarise
 from grader.judge.clean_text import printable
 from grader.judge.result import Mark
-from grader.watch.exchange import Collected, Entry, Inbound, collect, release
+from grader.watch.exchange import Collected, Inbound, collect, refuse, release
 from grader.watch.lanes import SLOW, Lanes
 from grader.watch.page import FILE, Now, Page, Row, clock, served
 
@@ -121,10 +121,18 @@ class Watch:
         """Until SIGTERM or Ctrl+C."""
         with locked(self.root, "watch-lock", "watched"), _ends_tidily(), served(self._page, self.options.port) as where:
             self._say(f"Watching {self.root}. The page: {where or self.root / FILE}")
+            started = False
             try:
                 while True:
-                    with Lanes(self.options.workers, self.options.scheduler) as lanes:
-                        self._work(lanes)
+                    try:
+                        with Lanes(self.options.workers, self.options.scheduler) as lanes:
+                            started = True
+                            self._work(lanes)
+                    except CourseError as error:  # there are no workers to be had
+                        if not started:
+                            raise
+                        self._fault(str(error))
+                    self._page.show(self._now(set()))
                     time.sleep(AGAIN)
             except KeyboardInterrupt:
                 self._say("Ended. What was not done yet is done when it is started again.")
@@ -155,7 +163,13 @@ class Watch:
     def _step(self, lanes: Lanes) -> bool:
         """One round, if there is something to do; whether there was."""
         now = datetime.now(UTC)
-        for entry in self._arrived():
+        self._look_at_logs()
+        try:
+            arrived = self.inbound.new()
+        except OSError as error:
+            self._fault(f"The exchange can't be read: {error.strerror}: {error.filename}")
+            return False
+        for entry in arrived:
             if not self._is_lesson(entry.lesson):
                 self.inbound.seen.add(entry.name)
                 self._problem("", printable(entry.name), "it is of no lesson of this course, and stays where it is.")
@@ -171,6 +185,8 @@ class Watch:
         due = [(who, turn) for who, turn in self.turns.items() if turn.due <= time.monotonic()]
         due.sort(key=lambda one: not one[1].urgent)  # the first come stays the first
         if not due:
+            if not self.turns:
+                self.fault = ""
             return False
         lesson = due[0][0][0]
         mine = {who[1]: turn for who, turn in due if who[0] == lesson}
@@ -185,12 +201,13 @@ class Watch:
         time.sleep(0.1)  # whoever waits for the course's lock gets it now
         return True
 
-    def _arrived(self) -> list[Entry]:
-        try:
-            return self.inbound.new()
-        except OSError as error:
-            self._fault(f"The exchange can't be read: {error.strerror}: {error.filename}")
-            return []
+    def _look_at_logs(self) -> None:
+        """What another command has written, or taken away, is read again, and everybody's turn comes."""
+        for lesson in [lesson for lesson, log in self.logs.items() if not log.is_current]:
+            self.logs.pop(lesson).close()
+            self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
+            self.problems = {key: one for key, one in self.problems.items() if key[0] != lesson}
+            self._next_sweep = 0.0
 
     def _source(self) -> Path:
         return Path(self.layout.format_path(self.layout.source_directory, ".", "."))
@@ -231,12 +248,14 @@ class Watch:
             course.share()
         students = frozenset(chosen)
         if any(turn.entries for turn in chosen.values()):
-            lanes.drop(lesson, students)
+            lanes.drop(lesson, students, waiting=True)
         collected = collect(course, students)
         outcome = self._graded(lanes, course, students)
         marked = sorted(students & outcome.marks.keys())
         made = make(course, marked) if marked else Made(lesson)
         left, unreleased = release(course, [*made.made, *made.unchanged])
+        for folder in (one for folders in collected.over.values() for one in folders):
+            refuse(course, folder)
         self.marks |= {(lesson, student): mark for student, mark in outcome.marks.items()}
         log = self.logs[lesson]
         open_ = {who for who, record in outcome.records.items() if log.stored.get(who) != record.key}
@@ -250,7 +269,7 @@ class Watch:
             del self.turns[lesson, student]
             if student in outcome.records:
                 self._note_release(course, outcome.records[student])
-        lanes.drop(lesson, students - {one for one, why in outcome.problems.items() if why == SLOW})
+        lanes.drop(lesson, students, waiting=False)
         self.fault = ""
 
     def _graded(self, lanes: Lanes, course: ClassDirectory, students: frozenset[str]) -> ClassOutcome:
@@ -267,13 +286,10 @@ class Watch:
 
     def _log(self, course: ClassDirectory) -> ResultsLog:
         """Reading it takes a while, so it stays open as long as nobody else writes to it."""
-        lesson = course.lesson
-        if lesson in self.logs and not self.logs[lesson].is_current:
-            self.logs.pop(lesson).close()
-            self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
-        if lesson not in self.logs:
-            self.logs[lesson] = ResultsLog(self.root, lesson)
-        return self.logs[lesson]
+        self._look_at_logs()  # again: now nobody else can
+        if course.lesson not in self.logs:
+            self.logs[course.lesson] = ResultsLog(self.root, course.lesson)
+        return self.logs[course.lesson]
 
     # --- what the page says -------------------------------------------------------------------------------------------
 
@@ -291,10 +307,10 @@ class Watch:
         for student, why in outcome.problems.items():
             if why != SLOW:
                 self._problem(course.lesson, student, why)
-        for student, count in collected.over.items():
+        for student, folders in collected.over.items():
             limit = attempts_allowed(course.config)
-            hand_ins = "hand-in is" if count == 1 else "hand-ins are"
-            said = f"{count} {hand_ins} over the limit of {limit}, kept and not graded."
+            hand_ins = "hand-in is" if len(folders) == 1 else "hand-ins are"
+            said = f"{len(folders)} {hand_ins} over the limit of {limit}, kept and not graded."
             self._problem(course.lesson, student, said, f"{student} over the limit")
         for sentence in sentences:
             self._problem(course.lesson, "", sentence, sentence)
@@ -338,7 +354,7 @@ class Watch:
         recent.sort(key=lambda record: record.graded, reverse=True)
         waiting = [(who, turn.since, "waits") for who, turn in self.turns.items() if turn.urgent and who not in slow]
         alone = [(who, None, SLOW) for who in sorted(slow)]
-        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} graded by themselves."
+        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} that take long."
         marked = [mark for record in recent if (mark := self.marks.get((record.lesson, record.student)))]
         figures = [("hand-ins graded", f"{len(recent)}")]
         if marked:
