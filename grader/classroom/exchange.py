@@ -23,7 +23,7 @@ from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
-OVER = "of a lesson, the first {0} hand-ins count in this course, and this is a later one."
+OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
 

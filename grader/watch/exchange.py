@@ -185,7 +185,8 @@ def release(course: ClassDirectory, students: Collection[str]) -> tuple[set[str]
     layout.assignment_id, root = course.lesson, Path(releaser.root)
     waiting = [student for student in sorted(students) if not is_released(course, student, root)]
     try:
-        for layout.student_id in waiting:
+        for student in waiting:
+            layout.student_id = student
             releaser.start()
     except (ExchangeError, OSError) as error:
         problems.append(f"Feedback can't be released: {error}")

@@ -47,6 +47,7 @@ class Lanes:
         self._wanted, self._scheduler = workers or max(2, len(os.sched_getaffinity(0))), scheduler
         self._judges: dict[str, tuple[str, Judges]] = {}
         self._slow: list[_Slow] = []
+        self._left: set[tuple[str, str]] = set()
         self._stack = ExitStack()
         self._client: Client | None = None
 
@@ -75,13 +76,14 @@ class Lanes:
         return Quick(self, lesson)
 
     def _end(self, lesson: str) -> None:
-        """End a lesson's judges. What they have in the slow lane starts anew with the next ones."""
+        """End a lesson's judges. Whom they have in the slow lane gets another turn, with the next ones."""
         _form, judges = self._judges.pop(lesson)
         judges.__exit__()
         for one in [one for one in self._slow if one.lesson == lesson]:
             if one.future is not None:
                 one.future.cancel()
             self._slow.remove(one)
+            self._left.add((lesson, one.task.student))
 
     def judges(self, lesson: str) -> Judges:
         """Those that run."""
@@ -138,7 +140,8 @@ class Lanes:
             if one.future is not None and one.future.done():
                 one.graded, one.future = _result(one.future), None
         self._start()
-        return {(one.lesson, one.task.student) for one in self._slow if one.graded is not None}
+        left, self._left = self._left, set()
+        return left | {(one.lesson, one.task.student) for one in self._slow if one.graded is not None}
 
     @property
     def slow(self) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ import signal
 import time
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -124,6 +124,7 @@ class Watch:
             started = False
             try:
                 while True:
+                    self._page.show(self._now(set()))
                     try:
                         with Lanes(self.options.workers, self.options.scheduler) as lanes:
                             started = True
@@ -132,16 +133,13 @@ class Watch:
                         if not started:
                             raise
                         self._fault(str(error))
-                    self._page.show(self._now(set()))
                     time.sleep(AGAIN)
             except KeyboardInterrupt:
                 self._say("Ended. What was not done yet is done when it is started again.")
             finally:
+                self._page.show(self._now(set(), ended=True))
                 for log in self.logs.values():
                     log.close()
-                self.logs = {}
-                with suppress(OSError):
-                    self._page.show(self._now(set(), ended=True))
 
     def _say(self, text: str) -> None:
         click.echo(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)

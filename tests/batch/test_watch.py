@@ -128,7 +128,7 @@ def test_hand_ins_over_the_limit_are_kept_and_not_graded(room):
         rounds()
     assert room.marks()["ann"] < 1
     assert "squaring" in first.read_text()
-    assert "the first 1 hand-ins count in this course" in second.read_text()
+    assert "the limit of hand-ins for a lesson is 1 in this course" in second.read_text()
     assert "1 hand-in is over the limit of 1" in watched.page
     assert len(list(watched.inbound.iterdir())) == 2
 
