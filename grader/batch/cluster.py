@@ -141,7 +141,7 @@ class Judges:
         """Grade so many; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
-        first = Pass(self)
+        first = _Pass(self)
         timed_out: list[Task] = []
         for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
             timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
@@ -149,17 +149,16 @@ class Judges:
         # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
         # it. Each of these submissions gets another chance, alone.
         for task in (*first.killers, *timed_out):
-            alone = Pass(self)
+            alone = _Pass(self)
             yield from alone.run([task], 1, 1)
             yield [(killer, Graded(failed="Every worker that graded it died.")) for killer in alone.killers]
 
 
-class Pass:
-    """Grades submissions once, on `workers` if some are named; `killers` are those at which workers died, again and
-    again."""
+class _Pass:
+    """Grades submissions once; `killers` are those at which workers died, again and again."""
 
-    def __init__(self, judges: Judges, workers: Sequence[str] = ()) -> None:
-        self._judges, self._workers = judges, workers
+    def __init__(self, judges: Judges) -> None:
+        self._judges = judges
         self._under_way: dict[Future, list[Task]] = {}
         self._waiting = as_completed()
         self.killers: list[Task] = []
@@ -169,7 +168,7 @@ class Pass:
         left = iter(tasks)
         while True:
             while len(self._under_way) < most and (batch := list(itertools.islice(left, in_a_list))):
-                future = self._judges.submit(batch, self._workers)
+                future = self._judges.submit(batch)
                 self._under_way[future] = batch
                 self._waiting.add(future)
             if not self._under_way:

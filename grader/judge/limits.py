@@ -25,7 +25,7 @@ class Limits:
 
     @property
     def quick(self) -> Limits:
-        """With half the time for a check or a cell, and a quarter for it all. What ends within these limits has the
+        """With half the time for a check or a cell, and a sixth for it all. What ends within these limits has the
         same result as within the whole ones; what doesn't has to be graded again."""
-        check, cell, submission = self.check_seconds / 2, self.cell_seconds / 2, self.submission_seconds / 4
+        check, cell, submission = self.check_seconds / 2, self.cell_seconds / 2, self.submission_seconds / 6
         return replace(self, check_seconds=check, cell_seconds=cell, submission_seconds=submission)

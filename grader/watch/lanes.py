@@ -1,43 +1,48 @@
 """The judges of a watch: workers that stay, with torch imported, and two lanes. In the quick one a submission has part
 of the time (`Limits.quick`). One that needs more is graded again within the whole limits, in the slow lane, which never
-has all workers: so nobody's endless loop holds up the others.
+has all workers. And nobody waits for one whose result is late: so no endless loop holds up the others.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, wait
 
-from grader.batch.cluster import LISTS_UNDER_WAY, Judges, Pass, SchedulerLost, connected
+from grader.batch.cluster import Judges, SchedulerLost, connected
 from grader.batch.worker import Graded, Task, failure
 from grader.classroom.rebuild import Release
 from grader.judge.fingerprint import GradingSettings
 
-# How a submission is told that is in the slow lane, and has no result yet.
-SLOW = "It takes long and is graded once more by itself, with all of its time."
+# What is said of a submission that has no result yet.
+SLOW = "It takes long."
+# Seconds after the last result that a round waits for more.
+GRACE = 5.0
 KILLED = "Every worker that graded it died."
 # Of so many lessons the judges are kept: each takes some 0.2 GB in every worker.
 LESSONS = 3
-IN_A_LIST = 2
+UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits for the watch
 
 
 @dataclass
 class _Slow:
-    """A submission in the slow lane: `future` while it is graded, `graded` once it is."""
+    """A submission that takes long: `future` while it is graded, `graded` once it is. `quick`: still in the quick
+    lane."""
 
     lesson: str
     task: Task
     future: Future | None = None
     worker: str = ""
     graded: Graded | None = None
+    quick: bool = False
 
 
 class Lanes:
@@ -95,7 +100,7 @@ class Lanes:
 
     def free(self) -> list[str]:
         """The workers that no slow submission has."""
-        taken = {one.worker for one in self._slow if one.future is not None}
+        taken = {one.worker for one in self._slow if one.future is not None and not one.quick}
         return [worker for worker in self._workers() if worker not in taken]
 
     def result(self, lesson: str, task: Task) -> Graded | None:
@@ -112,6 +117,10 @@ class Lanes:
         """Into the slow lane."""
         self._slow.append(_Slow(lesson, task))
         self._start()
+
+    def leave(self, lesson: str, task: Task, future: Future) -> None:
+        """In the quick lane, until its result comes."""
+        self._slow.append(_Slow(lesson, task, future, quick=True))
 
     def drop(self, lesson: str, students: Collection[str], waiting: bool) -> None:
         """Take results of these students' out of the slow lane: nobody has asked for them, so something newer counts.
@@ -138,7 +147,11 @@ class Lanes:
         """Lesson and student of those with whom the slow lane is done. `SchedulerLost` if the connection has broken."""
         for one in self._slow:
             if one.future is not None and one.future.done():
-                one.graded, one.future = _result(one.future), None
+                graded, one.future = _result(one.future), None
+                if one.quick and _too_long(graded):
+                    one.quick = False
+                else:
+                    one.graded = graded
         self._start()
         left, self._left = self._left, set()
         return left | {(one.lesson, one.task.student) for one in self._slow if one.graded is not None}
@@ -163,6 +176,10 @@ def _result(future: Future) -> Graded:
     return graded
 
 
+def _too_long(graded: Graded) -> bool:
+    return graded.timed_out or graded.failed == KILLED
+
+
 class Quick:
     """The quick lane of one lesson, for a `ClassRun`."""
 
@@ -170,30 +187,38 @@ class Quick:
         self._lanes, self._lesson = lanes, lesson
 
     def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, Graded]]]:
-        """What has come in, as it comes in. What the slow lane has done is taken from there; what takes too long goes
-        there, and has failed so far."""
-        known: list[tuple[Task, Graded]] = []
-        whole: dict[int, Task] = {}
-
-        def quick() -> Iterator[Task]:
-            for task in tasks:
+        """What has come in, as it comes in. What was late is taken when it is there; what takes long has failed so
+        far."""
+        judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
+        under_way: dict[Future, Task] = {}
+        left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()
+        while True:
+            late = time.monotonic() - last > GRACE
+            came: list[tuple[Task, Graded]] = []
+            while (late or len(under_way) < most) and (task := next(left, None)) is not None:
                 graded = self._lanes.result(self._lesson, task)
-                if graded is not None:
-                    known.append((task, graded))
-                    continue
-                part = replace(task, quick=True)
-                whole[id(part)] = task
-                yield part
+                if graded is None:
+                    under_way[judges.submit([replace(task, quick=True)], workers)] = task
+                else:
+                    came.append((task, graded))
+            came += [self._or_slow(under_way.pop(one), _result(one)) for one in list(under_way) if one.done()]
+            if late:
+                for future, task in under_way.items():
+                    self._lanes.leave(self._lesson, task, future)
+                    came.append((task, Graded(failed=SLOW)))
+                under_way = {}
+            if came:
+                yield came
+                last = time.monotonic()
+            if not under_way and not came:
+                return
+            judges.require_connection()
+            if under_way and not came:
+                with suppress(TimeoutError):
+                    wait(list(under_way), timeout=1, return_when="FIRST_COMPLETED")
 
-        workers = self._lanes.free()
-        work = Pass(self._lanes.judges(self._lesson), workers)
-        for batch in work.run(quick(), IN_A_LIST, LISTS_UNDER_WAY * max(len(workers), 1)):
-            yield [self._or_slow(whole.pop(id(part)), graded, graded.timed_out) for part, graded in batch]
-        yield [self._or_slow(whole.pop(id(part)), Graded(), True) for part in work.killers]
-        yield known
-
-    def _or_slow(self, task: Task, graded: Graded, too_long: bool) -> tuple[Task, Graded]:
-        if not too_long:
+    def _or_slow(self, task: Task, graded: Graded) -> tuple[Task, Graded]:
+        if not _too_long(graded):
             return task, graded
         self._lanes.put(self._lesson, task)
         return task, Graded(failed=SLOW)
