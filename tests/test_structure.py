@@ -30,6 +30,7 @@ ORDER = (
     "classroom",
     "insights",
     "batch",
+    "watch",
     "authoring",
     "cli",
 )

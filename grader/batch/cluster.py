@@ -8,7 +8,7 @@ import itertools
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any
@@ -124,11 +124,24 @@ class Judges:
             with contextlib.suppress(Exception):
                 self._client.unregister_worker_plugin(self._name)
 
+    def submit(self, tasks: Sequence[Task], workers: Sequence[str] = ()) -> Future:
+        """Have some graded, on these workers if they are there. `SchedulerLost` if the connection breaks."""
+        where = {"workers": list(workers), "allow_other_workers": True} if workers else {}
+        try:
+            return self._client.submit(judge, self._name, tasks, pure=False, **where)
+        except ClosedClientError:
+            raise SchedulerLost from None
+
+    def require_connection(self) -> None:
+        """`SchedulerLost` if the connection has broken."""
+        if self._client.status in ("closing", "closed"):
+            raise SchedulerLost
+
     def grade(self, tasks: Iterable[Task], count: int) -> Iterator[list[tuple[Task, Graded]]]:
         """Grade so many; what has come in, as it comes in. `SchedulerLost` if the connection breaks."""
         workers = max(len(self._client.ncores()), 1)  # one that died may be on its way back
         in_a_list = max(1, min(MOST_IN_A_LIST, count // (LISTS_A_WORKER * workers)))
-        first = _Pass(self._client, self._name)
+        first = _Pass(self)
         timed_out: list[Task] = []
         for batch in first.run(tasks, in_a_list, LISTS_UNDER_WAY * workers + 1):
             timed_out += [task for task, graded in batch if workers > 1 and graded.timed_out]
@@ -136,7 +149,7 @@ class Judges:
         # A worker that died had other submissions at hand; one that ran out of time had neighbours, who may have taken
         # it. Each of these submissions gets another chance, alone.
         for task in (*first.killers, *timed_out):
-            alone = _Pass(self._client, self._name)
+            alone = _Pass(self)
             yield from alone.run([task], 1, 1)
             yield [(killer, Graded(failed="Every worker that graded it died.")) for killer in alone.killers]
 
@@ -144,8 +157,8 @@ class Judges:
 class _Pass:
     """Grades submissions once; `killers` are those at which workers died, again and again."""
 
-    def __init__(self, client: Client, name: str) -> None:
-        self._client, self._name = client, name
+    def __init__(self, judges: Judges) -> None:
+        self._judges = judges
         self._under_way: dict[Future, list[Task]] = {}
         self._waiting = as_completed()
         self.killers: list[Task] = []
@@ -155,20 +168,13 @@ class _Pass:
         left = iter(tasks)
         while True:
             while len(self._under_way) < most and (batch := list(itertools.islice(left, in_a_list))):
-                future = self._submitted(batch)
+                future = self._judges.submit(batch)
                 self._under_way[future] = batch
                 self._waiting.add(future)
             if not self._under_way:
                 return
-            if self._client.status in ("closing", "closed"):  # else its closing ends the wait
-                raise SchedulerLost
+            self._judges.require_connection()  # else its closing ends the wait
             yield [graded for future in next(self._waiting.batches()) for graded in self._collected(future)]
-
-    def _submitted(self, batch: list[Task]) -> Future:
-        try:
-            return self._client.submit(judge, self._name, batch, pure=False)
-        except ClosedClientError:
-            raise SchedulerLost from None
 
     def _collected(self, future: Future) -> list[tuple[Task, Graded]]:
         if future.status in ("pending", "lost"):  # its worker died with the result: it is graded again

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -25,11 +25,11 @@ from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.classroom.gradebook import UNKNOWN, LessonGradebook
 from grader.classroom.hand_in import HandIn, hand_in, lesson_of
-from grader.classroom.rebuild import dump, rebuild
+from grader.classroom.rebuild import Release, dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
 from grader.judge.clean_text import printable
-from grader.judge.fingerprint import changed, waits_for_regrade
+from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import Mark, SubmissionResult
@@ -38,17 +38,21 @@ LOST = "The connection to the scheduler was lost. What was graded before is kept
 STOPPED = "Stopped. What was graded before is kept; run it again."
 # A worker takes seconds to start: with fewer new submissions it would not pay.
 SUBMISSIONS_A_WORKER = 16
+# Who holds the course's lock for seconds at a time, and how many seconds others wait for it.
+WATCH, PATIENCE = "grader watch", 120.0
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for. `scheduler` is a Dask scheduler's address, None for workers of this run's own;
-    `workers` how many, None for one a core at most; `add_students`: those who aren't in the roster are graded too."""
+    """What is asked for. `scheduler` is a Dask scheduler's address, None for workers of this run's own; `workers` how
+    many, None for one a core at most; `add_students`: those who aren't in the roster are graded too; `students`: whose
+    work is looked at, None for everybody's."""
 
     workers: int | None = None
     scheduler: str | None = None
     force: bool = False
     add_students: bool = False
+    students: frozenset[str] | None = None
 
 
 @dataclass
@@ -85,18 +89,38 @@ def run(root: Path, lesson: str, options: Options, tell: TextIO = sys.stderr) ->
 
 
 @contextlib.contextmanager
-def locked(course: Path) -> Iterator[None]:
-    """Hold the course's lock; `CommandFailed` with the holder's name if another run has it. The lock ends with the
-    process that holds it, however it ends."""
+def locked(course: Path, name: str = "lock", what: str = "graded", who: str = "") -> Iterator[None]:
+    """Hold the course's lock, or another one by its name; `CommandFailed` with the holder's name if another process has
+    it. `grader watch` (`who`) holds it for seconds at a time, and is waited for. The lock ends with the process that
+    holds it, however it ends."""
     folder = folder_of(course)
-    holder = folder / "lock-holder"
+    lock, holder = FileLock(folder / name, timeout=0, mode=mode_in(course)), folder / f"{name}-holder"
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            lock.acquire()
+            break
+        except Timeout:
+            holds = holder.read_text() if holder.is_file() else "another run"
+            if not holds.startswith(f"{WATCH}, ") or time.monotonic() > until:
+                raise CommandFailed(f"{course} is being {what} by {holds}.") from None
+            time.sleep(0.05)
     try:
-        with FileLock(folder / "lock", timeout=0, mode=mode_in(course)):
-            holder.write_text(f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}")
-            yield
-    except Timeout:
-        name = holder.read_text() if holder.is_file() else "another run"
-        raise CommandFailed(f"{course} is being graded by {name}.") from None
+        me = f"process {os.getpid()} on {socket.gethostname()}, since {datetime.now():%Y-%m-%d %H:%M}"
+        holder.write_text(f"{who}, {me}" if who else me)
+        yield
+    finally:
+        lock.release()
+
+
+class Judging(Protocol):
+    """Grades submissions; see `Judges.grade`."""
+
+    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, Graded]]]: ...
+
+
+# Gives judges that run already, by how a lesson is graded.
+Running = Callable[[GradingSettings, Release], Judging]
 
 
 class Takes(Protocol):
@@ -106,10 +130,12 @@ class Takes(Protocol):
 
 
 class ClassRun:
-    """What one run knows, and its steps."""
+    """What one run knows, and its steps. Without judges that are `running` it starts its own."""
 
-    def __init__(self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO) -> None:
-        self.course, self.log, self.options, self.tell = course, log, options, tell
+    def __init__(
+        self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO, running: Running | None = None
+    ) -> None:
+        self.course, self.log, self.options, self.tell, self.running = course, log, options, tell, running
         self.settings = course.settings()
         self.exercises = outline_of(self.settings.instructor).exercises
         self.outcome = ClassOutcome(course.lesson)
@@ -149,6 +175,8 @@ class ClassRun:
     def submissions(self, book: LessonGradebook) -> dict[str, Submission]:
         """Whose work is graded. Who isn't in the roster is left, who is in it and handed in nothing is noted."""
         found, self.outcome.problems = self.course.submissions()
+        if self.options.students is not None:
+            found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
         self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
@@ -270,8 +298,12 @@ class ClassRun:
             self.outcome.best[student] = put_best(self.course, book, earned)
 
     @contextlib.contextmanager
-    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judges, Any]]:
+    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judging, Any]]:
         """Judges for so many, and a bar that shows how far they are."""
+        if self.running is not None:
+            with click.progressbar(length=count, hidden=True) as progress:
+                yield self.running(self.settings, book.release), progress
+            return
         workers = self.options.workers or min(len(os.sched_getaffinity(0)), count // SUBMISSIONS_A_WORKER + 1)
         with (
             connected(self.options.scheduler, workers) as client,

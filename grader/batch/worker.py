@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """One submission: its bytes, or why there are none; `remarks` on which notebook it is."""
+    """One submission: its bytes, or why there are none; `remarks` on which notebook it is; `quick`: within less time,
+    see `Limits.quick`."""
 
     student: str
     data: bytes
     unreadable: str = ""
     remarks: tuple[str, ...] = ()
+    quick: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,10 @@ class JudgePlugin(WorkerPlugin):
         """Grade one submission. An error of our own is told in words, and costs this submission's result only."""
         assert self.judge is not None
         settings = self.settings
+        limits = settings.limits.quick if task.quick else settings.limits
         try:
             with self._alone:
-                result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable)
+                result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             notebook = dump(rebuild(settings.instructor, task.data, result, self.release, settings.limits))
             return Graded(result.to_plain(), notebook)

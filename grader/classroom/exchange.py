@@ -9,6 +9,7 @@ import pwd
 import secrets
 import shutil
 import stat
+from collections.abc import Collection
 from datetime import datetime
 from glob import escape, glob
 from pathlib import Path
@@ -19,10 +20,20 @@ from nbgrader.exchange.default.exchange import Exchange
 
 from grader.classroom.class_directory import can_be_a_student, submitted_folder
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
+OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
+
+
+def attempts_allowed(config: Any) -> int:
+    """How many hand-ins of a lesson count, by `c.CourseWatch.attempts` in nbgrader_config.py; 0 for all."""
+    found = config.CourseWatch.get("attempts", 0)
+    if not isinstance(found, int) or found < 0:
+        raise CourseError(f"c.CourseWatch.attempts: got {found!r}, expected a number of hand-ins, or 0 for all.")
+    return found
 
 
 class CollectRegularFiles(ExchangeCollect):
@@ -34,6 +45,22 @@ class CollectRegularFiles(ExchangeCollect):
     """
 
     src_records: list[Record]
+    # Whose are collected; None for everybody's.
+    students: Collection[str] | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.attempts = attempts_allowed(self.config)
+        self.allowed: dict[str, list[Record]] = {}
+        self.over: dict[str, list[Record]] = {}
+
+    def init_src(self) -> None:
+        """As nbgrader finds what there is to collect. Afterwards `allowed` has a student's hand-ins, the first one
+        first, and `over` those beyond the attempts that the course allows."""
+        self.allowed, self.over = {}, {}
+        super().init_src()
+        if self.students is not None:
+            self.src_records = [record for record in self.src_records if record["username"] in self.students]
 
     def _path_to_record(self, path: str) -> Record:
         try:
@@ -67,8 +94,14 @@ class CollectRegularFiles(ExchangeCollect):
             record["refused"] = self._refused(record)
             if record["refused"]:
                 self.log.warning("Not collected: %s: %s.", printable(record["filename"]), record["refused"])
-        usable = [record for record in records if not record["refused"]]
-        return super()._sort_by_timestamp(usable or records)
+        usable = [record for record in super()._sort_by_timestamp(records)[::-1] if not record["refused"]]
+        if not usable:
+            return super()._sort_by_timestamp(records)
+        student, count = usable[0]["username"], self.attempts or len(usable)
+        self.allowed[student], self.over[student] = usable[:count], usable[count:]
+        for record in self.over[student]:
+            self.log.warning("Not collected: %s: %s", printable(record["filename"]), OVER.format(self.attempts))
+        return super()._sort_by_timestamp(self.allowed[student])
 
     def copy_files(self) -> None:
         """Copy what is a submission, each by itself."""

@@ -37,6 +37,7 @@ MADE_AGAIN = (
     "feedback-*.zip",
     "insights.html",
     "regrade-*.html",
+    "watch.html",
     f"{FOLDER}/feedback/*.json",
 )
 # The lessons' own: nobody's name gets there.

@@ -145,7 +145,7 @@ class ResultsLog:
 
     def __init__(self, course: Path, lesson: str, kind: str = RESULTS) -> None:
         folder_of(course, kind)
-        path = path_of(course, lesson, kind)
+        path = self._path = path_of(course, lesson, kind)
         self.records: dict[str, LoggedResult] = {}
         self.stored: dict[str, str] = {}
         self.bases: dict[str, dict[str, str]] = {}
@@ -163,6 +163,16 @@ class ResultsLog:
         self._end = os.fstat(self._file).st_size
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             self._write(b"\n")  # behind a torn line
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nobody else has written to it since."""
+        try:
+            there = os.stat(self._path)
+        except OSError:
+            return False
+        mine = os.fstat(self._file)
+        return (there.st_ino, there.st_size) == (mine.st_ino, self._end)
 
     def add(self, records: Iterable[LoggedResult]) -> None:
         """Append results. They outlast this process; what was last put down before a power cut is graded again."""

@@ -16,6 +16,7 @@ from grader.cli.learners import doctor, progress
 from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
+from grader.cli.watch import watch
 
 
 @click.group()
@@ -29,7 +30,7 @@ def main() -> None:
 
 for command in (
     *(autograde, build, collect, course, digest, doctor, export, feedback, grade, insights),
-    *(mutants, new, override, progress, regrade, release, roster),
+    *(mutants, new, override, progress, regrade, release, roster, watch),
 ):
     main.add_command(command)
 course.add_command(exercise)

@@ -27,23 +27,27 @@ class Judge:
         self._secret, self._limits, self._unsafe, self._carry_forward = secret, limits, unsafe, carry_forward
         self.place = Sandbox(limits, unsafe)
 
-    def grade(self, submission: bytes, instructor: bytes, student: str, unreadable: str = "") -> SubmissionResult:
+    def grade(
+        self, submission: bytes, instructor: bytes, student: str, unreadable: str = "", limits: Limits | None = None
+    ) -> SubmissionResult:
         """Grade a notebook against the instructor's; or say that it is `unreadable`, which earns nothing. If the zygote
         dies meanwhile, another one is started, once. Whatever else goes wrong, or takes longer than all limits together
-        allow, is a fault of ours and gives a result too: no points, and marked as broken."""
+        allow, is a fault of ours and gives a result too: no points, and marked as broken. `limits` are for this one."""
+        limits = limits or self._limits
         outline = outline_of(instructor)
         known = exercises(outline.own)
         if unreadable:
             return ungraded(unreadable, outline, known, self.place.confinement)
         for attempt in (1, 2):
             try:
-                with limit_in_thread(self._limits.submission_seconds + MARGIN):
+                with limit_in_thread(limits.submission_seconds + MARGIN):
                     return grade(
                         submission,
                         outline,
                         secret=self._secret,
                         student=student,
                         place=self.place,
+                        limits=limits,
                         known=known,
                         carry_forward=self._carry_forward,
                     )

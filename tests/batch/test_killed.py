@@ -7,12 +7,14 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from grader.batch.store import Store
 from tests.batch.conftest import RIGHT, SQUARED, Room, answered
+from tests.batch.test_watch import Watched, running
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = "update grade set manual_score = 0.75, extra_credit = 0.5, needs_manual_grade = false"
@@ -101,6 +103,29 @@ def test_killed_scheduler(room, doomed, monkeypatch):
     assert again.graded == 30 - outcome.graded
     assert not again.problems
     assert list(room.marks().values()) == [1] * 30
+
+
+@pytest.mark.timeout(900)
+def test_watch_killed_at_six_moments(room):
+    """What comes in meanwhile has its mark and its feedback at the end, and is graded once."""
+    watched, draw = Watched(room), random.Random(20)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    grader = [str(Path(sys.executable).with_name("grader")), "watch", str(room.root), "--scheduler", room.scheduler]
+    pages = []
+    for i in range(6):
+        pages += [watched.hand_in("ann", SQUARED), watched.hand_in(f"s{i}", RIGHT)]
+        with subprocess.Popen(grader, env=environment, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert "Watching" in process.stderr.readline()
+            time.sleep(draw.uniform(0, 2.5))
+            process.kill()
+    with running(watched.watch()) as rounds:
+        rounds()
+    assert [page.exists() for page in pages[1::2]] == [True] * 6
+    assert pages[-2].exists()
+    marks = room.marks()
+    assert {student: mark for student, mark in marks.items() if student != "ann"} == {f"s{i}": 1 for i in range(6)}
+    assert 0 < marks["ann"] < 1
 
 
 FULL_DISK = """

@@ -1,0 +1,1 @@
+"""`grader watch`: marks and feedback as submissions arrive."""

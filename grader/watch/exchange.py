@@ -1,0 +1,218 @@
+"""nbgrader's exchange as a watch sees it: what has arrived, what of it counts, which feedback students find there."""
+
+from __future__ import annotations
+
+import filecmp
+import logging
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader.auth import Authenticator
+from nbgrader.exchange import ExchangeError
+from nbgrader.utils import notebook_hash
+
+from grader.atomic import write_atomically
+from grader.classroom.autograded import timestamp
+from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.earlier import BEST, counts, keep
+from grader.classroom.exchange import OVER, CollectRegularFiles, Record, ReleaseAllFeedback, attempts_allowed
+from grader.classroom.files import SECRET_FILE, UntrustedFolder
+from grader.errors import CourseError
+from grader.insights.page import render
+from grader.judge.clean_text import printable
+from grader.judge.reader import Unreadable
+from grader.nbgrader_settings import foreign_exchange
+
+SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
+SECRET_BYTES = 10_000
+OWN = "claims to be submitted by"  # nbgrader's words
+NOT_OURS = (
+    "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These settings "
+    "replace it: {}. Collect and release by its own commands, and grade with `grader autograde`."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One hand-in in the exchange, by the name of its folder."""
+
+    name: str
+    student: str
+    lesson: str
+
+
+@dataclass
+class Collected:
+    """`failed` has the students whose hand-in could not be copied, `over` the hand-ins beyond the course's limit,
+    `problems` are sentences."""
+
+    failed: set[str] = field(default_factory=set)
+    over: dict[str, list[UntrustedFolder]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+class Inbound:
+    """The folder into which students hand in. It is listed, nothing more, as long as nothing is new."""
+
+    def __init__(self, layout: Any) -> None:
+        foreign = foreign_exchange(layout.config)
+        if foreign:
+            raise CourseError(NOT_OURS.format(", ".join(foreign)))
+        place = CollectRegularFiles(coursedir=layout, config=layout.config)
+        if not Path(place.root).is_dir():
+            raise CourseError(
+                f"The exchange {place.root} isn't there: nobody can hand in. `grader doctor` says what to do."
+            )
+        self.folder = Path(place.root) / layout.course_id / "inbound"
+        self.seen: set[str] = set()
+
+    def new(self) -> list[Entry]:
+        """What has arrived, is whole, and isn't `seen` yet; the oldest first as far as names tell."""
+        try:
+            names = {entry.name for entry in os.scandir(self.folder)}
+        except FileNotFoundError:  # nothing was released yet
+            names = set()
+        self.seen &= names
+        found = []
+        for name in names - self.seen:
+            parts = name.rsplit("+", 3)
+            if len(parts) < 3:
+                self.seen.add(name)
+            elif _is_whole(self.folder / name):
+                found.append((parts[2], Entry(name, parts[0], parts[1])))
+        return [entry for _time, entry in sorted(found, key=lambda one: (one[0], one[1].name))]
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether `nbgrader submit` is done with it: the last thing that it does is to open the folder to all."""
+    try:
+        about = folder.lstat()
+    except OSError:  # removed meanwhile
+        return False
+    if not stat.S_ISDIR(about.st_mode):
+        return True  # no submission, and refused as such
+    if about.st_mode & stat.S_IWOTH and os.path.lexists(folder / SECRET_FILE):
+        return True
+    return time.time() - about.st_mtime > SETTLED
+
+
+class _Said(logging.Handler):
+    """Keeps what nbgrader's exchange warns of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(printable(record.getMessage()))
+
+
+def _logger() -> tuple[logging.Logger, _Said]:
+    said, log = _Said(), logging.Logger("grader watch")
+    log.addHandler(said)
+    return log, said
+
+
+def collect(course: ClassDirectory, students: Collection[str] | None = None) -> Collected:
+    """Copy what counts to `submitted/`, of these students or of all. What was collected before stays."""
+    layout, rule = course.layout, counts(course)
+    layout.student_id, layout.assignment_id = "*", course.lesson
+    collector = CollectRegularFiles(coursedir=layout, config=course.config, authenticator=_authenticator(course))
+    collector.students, collector.update = students, rule != "first"
+    collector.before_duedate = rule == "last-in-time"
+    collector.log, said = _logger()
+    outcome = Collected()
+    try:
+        collector.start()
+    except ExchangeError as error:
+        raise CourseError(f"The exchange can't be read: {error}") from error
+    for record in collector.src_records:
+        student = record["username"]
+        there = timestamp(course.submission(student).folder)
+        if there is None or (there < record["timestamp"] and rule in ("last", BEST)):
+            outcome.failed.add(student)
+    inbound, mine = Path(collector.inbound_path), collector.students
+    for student, records in collector.allowed.items() if rule == BEST else ():
+        if mine is None or student in mine:
+            for record in records:
+                with suppress(Unreadable):  # what can't be read earns nothing
+                    data = _folder(inbound, record).read(f"{course.lesson}.ipynb", course.limits().notebook_bytes)
+                    keep(course, student, record["timestamp"], data)
+    for student, records in collector.over.items():
+        if records and (mine is None or student in mine):
+            outcome.over[student] = [_folder(inbound, record) for record in records]
+    # Those over the limit are told apart; what belongs to whoever collects is theirs to hand in.
+    told = (OVER.format(collector.attempts), OWN)
+    outcome.problems = [line for line in said.lines if not any(one in line for one in told)]
+    return outcome
+
+
+def _folder(inbound: Path, record: Record) -> UntrustedFolder:
+    return UntrustedFolder(inbound, Path(record["filename"]), record.get("owner"))
+
+
+def _authenticator(course: ClassDirectory) -> Authenticator:
+    return Authenticator(config=course.config)
+
+
+def refuse(course: ClassDirectory, folder: UntrustedFolder) -> None:
+    """Where the student looks for the feedback of a hand-in beyond the limit, a page says so."""
+    said = f"It was not graded: {OVER.format(attempts_allowed(course.config))} Your marks are those of the ones before."
+    try:
+        secret = folder.read(SECRET_FILE, SECRET_BYTES).decode()
+    except (Unreadable, UnicodeDecodeError):
+        return  # whoever spoils it finds no feedback
+    names = {course.lesson} | {path.stem for path in folder.names() if path.suffix == ".ipynb" and not path.parts[1:]}
+    for name in sorted(names)[:10]:
+        page = folder.root.parent / "feedback" / f"{notebook_hash(secret=secret, notebook_id=name)}.html"
+        if page.parent.is_dir() and not page.exists():
+            html = render("watch/refused.html", title=f"Your hand-in of {course.lesson}", said=said)
+            write_atomically(page, html, 0o644, durable=False)
+
+
+def release(course: ClassDirectory, students: Collection[str]) -> tuple[set[str], list[str]]:
+    """Put the feedback of these students where they find it. Whose isn't there all the same, and problems as
+    sentences."""
+    layout, problems = course.layout, []
+    releaser = ReleaseAllFeedback(coursedir=layout, config=course.config, authenticator=_authenticator(course))
+    releaser.log, said = _logger()
+    layout.assignment_id, root = course.lesson, Path(releaser.root)
+    waiting = [student for student in sorted(students) if not is_released(course, student, root)]
+    try:
+        for student in waiting:
+            layout.student_id = student
+            releaser.start()
+    except (ExchangeError, OSError) as error:
+        problems.append(f"Feedback can't be released: {error}")
+    finally:
+        layout.student_id = "*"
+    return {student for student in waiting if not is_released(course, student, root)}, problems + said.lines
+
+
+def is_released(course: ClassDirectory, student: str, root: Path) -> bool:
+    """Whether the pages under `feedback/` are in the exchange as they are."""
+    pages = list(_pages(course, student))
+    place = root / course.layout.course_id / "feedback"
+    return bool(pages) and all(_same(page, place / f"{name}.html") for page, name in pages)
+
+
+def _pages(course: ClassDirectory, student: str) -> Iterator[tuple[Path, str]]:
+    folder = course.folder(course.layout.feedback_directory, student)
+    try:
+        secret = (folder / SECRET_FILE).read_text()
+    except (OSError, UnicodeDecodeError):
+        return
+    for page in folder.glob("*.html"):
+        yield page, notebook_hash(secret=secret, notebook_id=page.stem)
+
+
+def _same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return filecmp.cmp(one, other, shallow=False)
+    return False

@@ -1,0 +1,224 @@
+"""The judges of a watch: workers that stay, with torch imported, and two lanes. In the quick one a submission has part
+of the time (`Limits.quick`). One that needs more is graded again within the whole limits, in the slow lane, which never
+has all workers. And nobody waits for one whose result is late: so no endless loop holds up the others.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Self
+
+from distributed import Client, Future, KilledWorker, wait
+
+from grader.batch.cluster import Judges, SchedulerLost, connected
+from grader.batch.worker import Graded, Task, failure
+from grader.classroom.rebuild import Release
+from grader.judge.fingerprint import GradingSettings
+
+# What is said of a submission that has no result yet.
+SLOW = "It takes long."
+# Seconds after the last result that a round waits for more.
+GRACE = 5.0
+KILLED = "Every worker that graded it died."
+# Of so many lessons the judges are kept: each takes some 0.2 GB in every worker.
+LESSONS = 3
+UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits for the watch
+
+
+@dataclass
+class _Slow:
+    """A submission that takes long: `future` while it is graded, `graded` once it is. `quick`: still in the quick
+    lane."""
+
+    lesson: str
+    task: Task
+    future: Future | None = None
+    worker: str = ""
+    graded: Graded | None = None
+    quick: bool = False
+
+
+class Lanes:
+    """A context manager around the workers."""
+
+    def __init__(self, workers: int | None, scheduler: str | None) -> None:
+        self._wanted, self._scheduler = workers or max(2, len(os.sched_getaffinity(0))), scheduler
+        self._judges: dict[str, tuple[str, Judges]] = {}
+        self._slow: list[_Slow] = []
+        self._left: set[tuple[str, str]] = set()
+        self._stack = ExitStack()
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a connection says that ends with the watch
+        self._client = self._stack.enter_context(connected(self._scheduler, self._wanted))
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        for _form, judges in self._judges.values():
+            judges.__exit__()
+        self._stack.close()
+
+    def of(self, lesson: str, settings: GradingSettings, release: Release) -> Quick:
+        """The judges of a lesson as it is graded now."""
+        assert self._client is not None
+        form = f"{settings.fingerprint} {release!r}"
+        if lesson in self._judges and self._judges[lesson][0] != form:
+            self._end(lesson)
+        if lesson not in self._judges:
+            self._judges[lesson] = form, Judges(self._client, settings, release)
+        self._judges[lesson] = self._judges.pop(lesson)  # the last one used is the last one to go
+        busy = {one.lesson for one in self._slow} | {lesson}
+        for other in [name for name in self._judges if name not in busy][: max(0, len(self._judges) - LESSONS)]:
+            self._end(other)
+        return Quick(self, lesson)
+
+    def _end(self, lesson: str) -> None:
+        """End a lesson's judges. Whom they have in the slow lane gets another turn, with the next ones."""
+        _form, judges = self._judges.pop(lesson)
+        judges.__exit__()
+        for one in [one for one in self._slow if one.lesson == lesson]:
+            if one.future is not None:
+                one.future.cancel()
+            self._slow.remove(one)
+            self._left.add((lesson, one.task.student))
+
+    def judges(self, lesson: str) -> Judges:
+        """Those that run."""
+        return self._judges[lesson][1]
+
+    def _workers(self) -> list[str]:
+        assert self._client is not None
+        return list(self._client.ncores())
+
+    def free(self) -> list[str]:
+        """The workers that no slow submission has."""
+        taken = {one.worker for one in self._slow if one.future is not None and not one.quick}
+        return [worker for worker in self._workers() if worker not in taken]
+
+    def result(self, lesson: str, task: Task) -> Graded | None:
+        """What the slow lane made of a submission; None if it isn't there."""
+        for one in self._slow:
+            if (one.lesson, one.task) == (lesson, task):
+                if one.graded is None:
+                    return Graded(failed=SLOW)
+                self._slow.remove(one)
+                return one.graded
+        return None
+
+    def put(self, lesson: str, task: Task) -> None:
+        """Into the slow lane."""
+        self._slow.append(_Slow(lesson, task))
+        self._start()
+
+    def leave(self, lesson: str, task: Task, future: Future) -> None:
+        """In the quick lane, until its result comes."""
+        self._slow.append(_Slow(lesson, task, future, quick=True))
+
+    def drop(self, lesson: str, students: Collection[str], waiting: bool) -> None:
+        """Take results of these students' out of the slow lane: nobody has asked for them, so something newer counts.
+        With `waiting`, what hasn't been started too."""
+        self._slow = [
+            one
+            for one in self._slow
+            if one.lesson != lesson
+            or one.task.student not in students
+            or one.future is not None
+            or (one.graded is None and not waiting)
+        ]
+
+    def _start(self) -> None:
+        """Fill the slow lane: one worker at least stays free of it."""
+        for one in [one for one in self._slow if one.future is None and one.graded is None]:
+            free = self.free()
+            if len(free) < 2 and len(self._workers()) > 1:
+                return
+            one.worker = free[0] if free else ""
+            one.future = self.judges(one.lesson).submit([one.task], free[:1])
+
+    def finished(self) -> set[tuple[str, str]]:
+        """Lesson and student of those with whom the slow lane is done. `SchedulerLost` if the connection has broken."""
+        for one in self._slow:
+            if one.future is not None and one.future.done():
+                graded, one.future = _result(one.future), None
+                if one.quick and _too_long(graded):
+                    one.quick = False
+                else:
+                    one.graded = graded
+        self._start()
+        left, self._left = self._left, set()
+        return left | {(one.lesson, one.task.student) for one in self._slow if one.graded is not None}
+
+    @property
+    def slow(self) -> list[tuple[str, str]]:
+        """Lesson and student of those in the slow lane."""
+        return [(one.lesson, one.task.student) for one in self._slow]
+
+
+def _result(future: Future) -> Graded:
+    try:
+        graded: Graded = future.result()[0]
+    except CancelledError:
+        raise SchedulerLost from None
+    except KilledWorker:
+        return Graded(failed=KILLED)
+    except Exception as error:
+        return Graded(failed=failure(error))
+    finally:
+        future.release()
+    return graded
+
+
+def _too_long(graded: Graded) -> bool:
+    return graded.timed_out or graded.failed == KILLED
+
+
+class Quick:
+    """The quick lane of one lesson, for a `ClassRun`."""
+
+    def __init__(self, lanes: Lanes, lesson: str) -> None:
+        self._lanes, self._lesson = lanes, lesson
+
+    def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, Graded]]]:
+        """What has come in, as it comes in. What was late is taken when it is there; what takes long has failed so
+        far."""
+        judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
+        under_way: dict[Future, Task] = {}
+        left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()
+        while True:
+            late = time.monotonic() - last > GRACE
+            came: list[tuple[Task, Graded]] = []
+            while (late or len(under_way) < most) and (task := next(left, None)) is not None:
+                graded = self._lanes.result(self._lesson, task)
+                if graded is None:
+                    under_way[judges.submit([replace(task, quick=True)], workers)] = task
+                else:
+                    came.append((task, graded))
+            came += [self._or_slow(under_way.pop(one), _result(one)) for one in list(under_way) if one.done()]
+            if late:
+                for future, task in under_way.items():
+                    self._lanes.leave(self._lesson, task, future)
+                    came.append((task, Graded(failed=SLOW)))
+                under_way = {}
+            if came:
+                yield came
+                last = time.monotonic()
+            if not under_way and not came:
+                return
+            judges.require_connection()
+            if under_way and not came:
+                with suppress(TimeoutError):
+                    wait(list(under_way), timeout=1, return_when="FIRST_COMPLETED")
+
+    def _or_slow(self, task: Task, graded: Graded) -> tuple[Task, Graded]:
+        if not _too_long(graded):
+            return task, graded
+        self._lanes.put(self._lesson, task)
+        return task, Graded(failed=SLOW)

@@ -1,0 +1,133 @@
+"""The page of a watch: what has arrived, what it earned, what is frequent, what is wrong. One file without scripts,
+which loads nothing but itself again. It is also served, for this machine alone, to whoever knows its address."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from grader.atomic import write_atomically
+from grader.errors import CourseError
+from grader.insights.page import render
+from grader.insights.summary import MistakeRow
+from grader.markup import inline
+
+REFRESH = 5  # seconds
+FILE = "watch.html"
+# As long as it fits in place of any page of a watch, on a disk without room for a new one.
+SHORT = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="{}"><title>{}</title>'
+    '<p role="alert">{}</p></html>'
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A hand-in. `mark` is what the gradebook says; `state` is a few words; `seconds` from hand-in to feedback."""
+
+    when: str
+    student: str
+    lesson: str
+    state: str
+    mark: str = ""
+    seconds: str = ""
+
+
+@dataclass(frozen=True)
+class Now:
+    """What the page shows. `fault` is what keeps marks from coming; `problems` have a time and a sentence."""
+
+    course: str
+    since: str
+    at: str
+    state: str
+    fault: str
+    figures: Sequence[tuple[str, str]]
+    waiting: Sequence[Row]
+    done: Sequence[Row]
+    mistakes: Sequence[MistakeRow]
+    problems: Sequence[tuple[str, str]]
+    ended: bool = False
+
+
+def as_html(now: Now) -> str:
+    """The page."""
+    values: dict[str, Any] = {"code": lambda text: Markup(inline(text)), "refresh": REFRESH}
+    return render("watch/page.html", title=f"{now.course}: hand-ins as they come", now=now, **values)
+
+
+class Page:
+    """The file in the course, and what is served: the same."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        self._path, self._mode = path, mode
+        self.html = b""
+
+    def show(self, now: Now) -> None:
+        """Write it. Where there is no room for a new file, the fault alone goes into the old one."""
+        self.html = as_html(now).encode("utf-8", "replace")
+        try:
+            write_atomically(self._path, self.html, self._mode, durable=False)
+        except OSError as error:
+            said = Markup.escape(f"{now.at}: {now.fault or f'This page can not be written: {error.strerror}.'}")
+            short = SHORT.format(REFRESH, Markup.escape(now.course), said).encode("utf-8", "replace")
+            with suppress(OSError), self._path.open("r+b") as file:
+                file.write(short)
+                file.truncate()
+
+
+@contextmanager
+def served(page: Page, port: int | None) -> Iterator[str]:
+    """Serve the page to this machine; the address, which nobody can guess. Other people of the machine may ask on any
+    port, and the page has names and marks."""
+    if port is None:
+        yield ""
+        return
+    word = secrets.token_urlsafe(16)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """The page, or nothing."""
+            if not secrets.compare_digest(self.path.strip("/").encode(), word.encode()):
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(page.html)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("Referrer-Policy", "no-referrer")
+            self.end_headers()
+            self.wfile.write(page.html)
+
+        def log_message(self, *_words: object) -> None:
+            """Nothing: the address would be in it."""
+
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        raise CourseError(f"--port {port}: {error.strerror}. Name another port, or 0 for any.") from None
+    with server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/{word}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def clock(when: datetime | None) -> str:
+    """A time as a teacher reads it, in this machine's zone; with the day, if it isn't today."""
+    if when is None:
+        return ""
+    local = when.astimezone()
+    return f"{local:%H:%M:%S}" if local.date() == datetime.now().date() else f"{local:%Y-%m-%d %H:%M}"

@@ -1,0 +1,416 @@
+"""`grader watch`: collects, grades, writes and releases feedback as submissions arrive.
+
+It keeps nothing of its own. What lies in the exchange, in `submitted/`, in the log of results, in the gradebook and in
+`feedback/` says what is left to do, so it may be killed at any moment. Every round does for a few students what
+`nbgrader collect`, `grader autograde`, `grader feedback` and `nbgrader release_feedback` do for all, and each of these
+leaves alone what is done. When it starts, after that once an hour, everybody's turn comes.
+"""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import FrameType
+from typing import TextIO
+
+import click
+from nbgrader.api import Gradebook
+
+from grader.batch.cluster import SchedulerLost
+from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
+from grader.classroom.autograded import timestamp
+from grader.classroom.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
+from grader.classroom.exchange import attempts_allowed
+from grader.classroom.fresh_feedback import Made, make
+from grader.classroom.results_log import LoggedResult, ResultsLog, mode_in
+from grader.classroom.settings import programs_on_path
+from grader.errors import CommandFailed, CourseError
+from grader.insights.summary import summarise
+from grader.judge.clean_text import printable
+from grader.judge.result import Mark
+from grader.watch.exchange import Collected, Inbound, collect, refuse, release
+from grader.watch.lanes import SLOW, Lanes
+from grader.watch.page import FILE, Now, Page, Row, clock, served
+
+POLL = 0.5  # seconds between two looks at the exchange
+MOST = 24  # students in a round: more would keep the first of them waiting
+SHOW = 2.0  # seconds between two pages
+HOUR = 3600.0
+# Seconds until something that failed is tried again: this long first, then longer and longer.
+AGAIN, LONGEST = 2.0, 60.0
+LISTED = 60  # hand-ins on the page
+NO_ROSTER = (
+    "The gradebook has no student yet, so a student can't be told from a typing error. Enter the list of people first "
+    "(`grader roster {0} FILE.csv`), or take in everybody who hands in: --add-students"
+)
+Who = tuple[str, str]  # lesson and student
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """What the command line asks for. `port`: the page is served there too; 0 for any that is free."""
+
+    workers: int | None = None
+    scheduler: str | None = None
+    add_students: bool = False
+    port: int | None = None
+
+
+@dataclass
+class Turn:
+    """Somebody whose turn will come: since when, not before when (by `time.monotonic`), by which names in the exchange,
+    and how often it failed."""
+
+    since: datetime
+    urgent: bool
+    entries: set[str] = field(default_factory=set)
+    due: float = 0.0
+    failed: int = 0
+
+    def again(self, seconds: float | None = None) -> None:
+        """Later."""
+        self.due = time.monotonic() + (seconds or min(AGAIN * 2**self.failed, LONGEST))
+        self.failed += 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something a teacher should know. What isn't somebody's is shown for an hour."""
+
+    since: datetime
+    text: str
+    somebodys: bool
+
+
+class Watch:
+    """One watched course."""
+
+    def __init__(self, root: Path, options: WatchOptions, tell: TextIO) -> None:
+        self.root, self.options, self._tell = root.resolve(), options, tell
+        self.layout = course_layout(root)
+        secret_of(self.root, self.layout.config)
+        attempts_allowed(self.layout.config)
+        self.inbound = Inbound(self.layout)
+        self._require_roster()
+        self.turns: dict[Who, Turn] = {}
+        self.logs: dict[str, ResultsLog] = {}
+        self.marks: dict[Who, Mark] = {}
+        self.released: dict[Who, tuple[str, datetime, float | None]] = {}  # of which result, when, after how long
+        self.problems: dict[tuple[str, str], Problem] = {}  # by lesson and whose or which
+        self.fault = ""
+        self._since, self._shown, self._next_sweep = datetime.now(UTC), 0.0, 0.0
+        self._page = Page(self.root / FILE, mode_in(self.root))
+
+    def _require_roster(self) -> None:
+        """Without one all are taken; but those of the first round would be the roster of the second."""
+        always = bool(self.layout.config.JudgingExporter.get("add_students", False))
+        if not self.options.add_students and not always:
+            programs_on_path()
+            with Gradebook(self.layout.db_url, self.layout.course_id) as book:
+                if not book.students:
+                    raise CourseError(NO_ROSTER.format(self.root))
+
+    def run(self) -> None:
+        """Until SIGTERM or Ctrl+C."""
+        with locked(self.root, "watch-lock", "watched"), _ends_tidily(), served(self._page, self.options.port) as where:
+            self._say(f"Watching {self.root}. The page: {where or self.root / FILE}")
+            started = False
+            try:
+                while True:
+                    self._page.show(self._now(set()))
+                    try:
+                        with Lanes(self.options.workers, self.options.scheduler) as lanes:
+                            started = True
+                            self._work(lanes)
+                    except CourseError as error:  # there are no workers to be had
+                        if not started:
+                            raise
+                        self._fault(str(error))
+                    time.sleep(AGAIN)
+            except KeyboardInterrupt:
+                self._say("Ended. What was not done yet is done when it is started again.")
+            finally:
+                self._page.show(self._now(set(), ended=True))
+                for log in self.logs.values():
+                    log.close()
+
+    def _say(self, text: str) -> None:
+        click.echo(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
+
+    def _work(self, lanes: Lanes) -> None:
+        """Until the workers are gone."""
+        while True:
+            try:
+                busy = self._step(lanes)
+            except SchedulerLost:
+                self._fault(LOST)
+                return
+            self._show(lanes, at_once=not busy)
+            if not busy:
+                time.sleep(POLL)
+
+    # --- whose turn it is ---------------------------------------------------------------------------------------------
+
+    def _step(self, lanes: Lanes) -> bool:
+        """One round, if there is something to do; whether there was."""
+        now = datetime.now(UTC)
+        self._look_at_logs()
+        try:
+            arrived = self.inbound.new()
+        except OSError as error:
+            self._fault(f"The exchange can't be read: {error.strerror}: {error.filename}")
+            return False
+        for entry in arrived:
+            if not self._is_lesson(entry.lesson):
+                self.inbound.seen.add(entry.name)
+                self._problem("", printable(entry.name), "it is of no lesson of this course, and stays where it is.")
+                continue
+            turn = self.turns.setdefault((entry.lesson, entry.student), Turn(now, urgent=True))
+            if entry.name not in turn.entries:
+                turn.entries.add(entry.name)
+                turn.urgent, turn.due = True, 0.0
+        for who in lanes.finished():
+            self.turns.setdefault(who, Turn(now, urgent=True))
+        if time.monotonic() >= self._next_sweep:
+            self._sweep(now)
+        due = [(who, turn) for who, turn in self.turns.items() if turn.due <= time.monotonic()]
+        due.sort(key=lambda one: not one[1].urgent)  # the first come stays the first
+        if not due:
+            if not self.turns:
+                self.fault = ""
+            return False
+        lesson = due[0][0][0]
+        mine = {who[1]: turn for who, turn in due if who[0] == lesson}
+        chosen = dict(list(mine.items())[:MOST])
+        try:
+            with locked(self.root, who=WATCH):
+                self._round(lanes, lesson, chosen)
+        except (SchedulerLost, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            self._failed(lesson, chosen, error)
+        time.sleep(0.1)  # whoever waits for the course's lock gets it now
+        return True
+
+    def _look_at_logs(self) -> None:
+        """What another command has written, or taken away, is read again, and everybody's turn comes."""
+        for lesson in [lesson for lesson, log in self.logs.items() if not log.is_current]:
+            self.logs.pop(lesson).close()
+            self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
+            self.problems = {key: one for key, one in self.problems.items() if key[0] != lesson}
+            self._next_sweep = 0.0
+
+    def _source(self) -> Path:
+        return Path(self.layout.format_path(self.layout.source_directory, ".", "."))
+
+    def _is_lesson(self, name: str) -> bool:
+        return (self._source() / name / f"{name}.ipynb").is_file()
+
+    def _sweep(self, now: datetime) -> None:
+        """Everybody's turn: whatever a killed watch left, and what became of the gradebook meanwhile."""
+        self._next_sweep = time.monotonic() + HOUR
+        for path in sorted(self._source().glob("[!.]*")):
+            for submission in submissions_of(self.layout, path.name)[0] if self._is_lesson(path.name) else ():
+                self.turns.setdefault((path.name, submission.student), Turn(now, urgent=False))
+
+    def _failed(self, lesson: str, chosen: dict[str, Turn], error: Exception) -> None:
+        """Nothing is lost by it: it is tried again. What a teacher has to put right holds up its own lesson only."""
+        for turn in chosen.values():
+            turn.again()
+        if lesson in self.logs:  # what of it has been written is read again
+            self.logs.pop(lesson).close()
+        if isinstance(error, CourseError) and not isinstance(error, CommandFailed):
+            self._problem(lesson, "", str(error))
+            return
+        if isinstance(error, OSError):
+            self._fault(f"{error.strerror}: {error.filename or self.root}. It is tried again; nothing is lost.")
+        elif isinstance(error, CommandFailed):
+            self._fault(str(error))
+        else:
+            self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It is tried again.")
+            traceback.print_exception(error, file=self._tell)
+
+    # --- one round ----------------------------------------------------------------------------------------------------
+
+    def _round(self, lanes: Lanes, lesson: str, chosen: dict[str, Turn]) -> None:
+        """Collect, grade, write and release for some students of a lesson. The course's lock is held."""
+        course = ClassDirectory(self.root, lesson)
+        if not self.logs:
+            course.share()
+        students = frozenset(chosen)
+        if any(turn.entries for turn in chosen.values()):
+            lanes.drop(lesson, students, waiting=True)
+        collected = collect(course, students)
+        outcome = self._graded(lanes, course, students)
+        marked = sorted(students & outcome.marks.keys())
+        made = make(course, marked) if marked else Made(lesson)
+        left, unreleased = release(course, [*made.made, *made.unchanged])
+        for folder in (one for folders in collected.over.values() for one in folders):
+            refuse(course, folder)
+        self.marks |= {(lesson, student): mark for student, mark in outcome.marks.items()}
+        log = self.logs[lesson]
+        open_ = {who for who, record in outcome.records.items() if log.stored.get(who) != record.key}
+        again = collected.failed | left | (open_ & students) | (set(marked) - {*made.made, *made.unchanged})
+        self._note(course, students, collected, outcome, [*collected.problems, *made.problems, *unreleased])
+        for student, turn in chosen.items():
+            if student in again:
+                turn.again()
+                continue
+            self.inbound.seen |= turn.entries
+            del self.turns[lesson, student]
+            if student in outcome.records:
+                self._note_release(course, outcome.records[student])
+        lanes.drop(lesson, students, waiting=False)
+        self.fault = ""
+
+    def _graded(self, lanes: Lanes, course: ClassDirectory, students: frozenset[str]) -> ClassOutcome:
+        """What `grader autograde` makes of these students' work."""
+        log, said = self._log(course), io.StringIO()
+        options = Options(add_students=self.options.add_students, students=students)
+        work = ClassRun(course, log, options, said, lambda *how: lanes.of(course.lesson, *how))
+        outcome = work.run()
+        if outcome.stopped == LOST:
+            raise SchedulerLost
+        if outcome.stopped == STOPPED:
+            raise KeyboardInterrupt
+        return outcome
+
+    def _log(self, course: ClassDirectory) -> ResultsLog:
+        """Reading it takes a while, so it stays open as long as nobody else writes to it."""
+        self._look_at_logs()  # again: now nobody else can
+        if course.lesson not in self.logs:
+            self.logs[course.lesson] = ResultsLog(self.root, course.lesson)
+        return self.logs[course.lesson]
+
+    # --- what the page says -------------------------------------------------------------------------------------------
+
+    def _note(
+        self,
+        course: ClassDirectory,
+        students: Iterable[str],
+        collected: Collected,
+        outcome: ClassOutcome,
+        sentences: Iterable[str],
+    ) -> None:
+        """The problems of a round in place of those that the same students had before."""
+        for student in ("", *students):
+            self.problems.pop((course.lesson, student), None)
+        for student, why in outcome.problems.items():
+            if why != SLOW:
+                self._problem(course.lesson, student, why)
+        for student, folders in collected.over.items():
+            limit = attempts_allowed(course.config)
+            hand_ins = "hand-in is" if len(folders) == 1 else "hand-ins are"
+            said = f"{len(folders)} {hand_ins} over the limit of {limit}, kept and not graded."
+            self._problem(course.lesson, student, said, f"{student} over the limit")
+        for sentence in sentences:
+            self._problem(course.lesson, "", sentence, sentence)
+
+    def _problem(self, lesson: str, whose: str, why: str, key: str = "") -> None:
+        text = f"{', '.join(filter(None, (lesson, whose)))}: {why}"
+        known = self.problems.get((lesson, key or whose))
+        if known is None or known.text != text:
+            self.problems[lesson, key or whose] = Problem(datetime.now(UTC), text, bool(whose))
+            self._say(text)
+
+    def _fault(self, text: str) -> None:
+        if text != self.fault:
+            self._say(text)
+        self.fault = text
+
+    def _note_release(self, course: ClassDirectory, record: LoggedResult) -> None:
+        who, now = (course.lesson, record.student), datetime.now(UTC)
+        if self.released.get(who, ("",))[0] == record.key:
+            return
+        handed_in = timestamp(course.submission(record.student).folder)
+        recent = datetime.fromisoformat(record.graded) > self._since
+        seconds = (now - handed_in.replace(tzinfo=UTC)).total_seconds() if handed_in and recent else None
+        self.released[who] = record.key, now, seconds
+        if recent:
+            mark = self.marks.get(who)
+            shown = f"{mark.score:g} of {mark.points:g} points" if mark else "no mark yet"
+            late = f", {seconds:.0f} s after it was handed in" if seconds is not None else ""
+            self._say(f"{course.lesson}, {record.student}: {shown}, feedback released{late}")
+
+    def _show(self, lanes: Lanes, at_once: bool) -> None:
+        """The page, not too often."""
+        if time.monotonic() - self._shown > (SHOW if at_once else 2 * SHOW):
+            self._page.show(self._now(set(lanes.slow)))
+            self._shown = time.monotonic()
+
+    def _now(self, slow: set[Who], ended: bool = False) -> Now:
+        hour_ago = datetime.now(UTC) - timedelta(hours=1)
+        self.problems = {key: one for key, one in self.problems.items() if one.somebodys or one.since > hour_ago}
+        recent = [record for log in self.logs.values() for record in self._latest(log, hour_ago)]
+        recent.sort(key=lambda record: record.graded, reverse=True)
+        waiting = [(who, turn.since, "waits") for who, turn in self.turns.items() if turn.urgent and who not in slow]
+        alone = [(who, None, SLOW) for who in sorted(slow)]
+        state = "Ended." if ended else f"{len(waiting)} waiting, {len(alone)} that take long."
+        marked = [mark for record in recent if (mark := self.marks.get((record.lesson, record.student)))]
+        figures = [("hand-ins graded", f"{len(recent)}")]
+        if marked:
+            share = sum(mark.score for mark in marked) / (sum(mark.points for mark in marked) or 1)
+            figures.append(("of the points earned", f"{100 * share:.0f} %"))
+        took = sorted(
+            seconds for _key, when, seconds in self.released.values() if when > hour_ago and seconds is not None
+        )
+        if took:
+            figures.append(("seconds from hand-in to feedback, median", f"{took[len(took) // 2]:.0f}"))
+            figures.append(("95th percentile", f"{took[int(0.95 * (len(took) - 1))]:.0f}"))
+        problems = sorted(self.problems.values(), key=lambda one: one.since, reverse=True)
+        rows = [Row(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)]
+        return Now(
+            course=self.root.name,
+            since=clock(self._since),
+            at=clock(datetime.now(UTC)),
+            state=state,
+            fault=self.fault,
+            figures=figures,
+            waiting=rows[:LISTED],
+            done=[self._row(record) for record in recent[:LISTED]],
+            mistakes=summarise([record.result for record in recent]).mistakes if recent else (),
+            problems=[(clock(one.since), one.text) for one in problems[:LISTED]],
+            ended=ended,
+        )
+
+    @staticmethod
+    def _latest(log: ResultsLog, after: datetime) -> list[LoggedResult]:
+        """What was stored and graded after a time, of each student the last."""
+        stored = (log.records.get(key) for key in log.stored.values())
+        return [record for record in stored if record and datetime.fromisoformat(record.graded) > after]
+
+    def _row(self, record: LoggedResult) -> Row:
+        who = record.lesson, record.student
+        mark, (key, when, seconds) = self.marks.get(who), self.released.get(who, ("", None, None))
+        shown = f"{mark.score:g} of {mark.points:g}" if mark else ""
+        is_out = key == record.key and when is not None
+        state = f"released {clock(when)}" if is_out else "not released yet"
+        took = f"{seconds:.0f}" if is_out and seconds is not None else ""
+        graded = clock(datetime.fromisoformat(record.graded))
+        return Row(graded, printable(record.student), record.lesson, state, shown, took)
+
+
+@contextmanager
+def _ends_tidily() -> Iterator[None]:
+    """SIGTERM is Ctrl+C, and a second one changes nothing."""
+    asked = False
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if not asked:
+            asked = True
+            raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,245 @@
+"""`grader watch`: what arrives in the exchange is graded and its feedback released, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from nbgrader.utils import notebook_hash
+
+from grader.batch.run import locked
+from grader.errors import CommandFailed, CourseError
+from grader.watch.lanes import Lanes
+from grader.watch.page import Page, served
+from grader.watch.service import Watch, WatchOptions
+from tests.batch.conftest import HALF, LESSON, RIGHT, ROOT, SQUARED, Room, answered
+
+LOOPS = "def first_steps(x):\n    while True:\n        pass"
+START = datetime(2026, 11, 20, 10, tzinfo=UTC)
+
+
+class Watched:
+    """A course with an exchange. `step` is a round of the watch on the shared worker."""
+
+    def __init__(self, room: Room, settings: str = "") -> None:
+        self.room, self.root, self.exchange = room, room.root, room.root.parent / "exchange"
+        self.count = 0
+        self.inbound = self.exchange / "attention" / "inbound"
+        self.pages = self.exchange / "attention" / "feedback"
+        self.inbound.mkdir(parents=True)
+        self.exchange.chmod(0o1777)
+        with (self.root / "nbgrader_config.py").open("a") as file:
+            file.write(f"c.Exchange.root = {str(self.exchange)!r}\nc.JudgingExporter.add_students = True\n{settings}\n")
+
+    def hand_in(self, student: str, source: str, whole: bool = True, lesson: str = LESSON) -> Path:
+        """As `nbgrader submit` leaves it, a minute after the one before; where its feedback will lie."""
+        self.count += 1
+        when = (START + timedelta(minutes=self.count)).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+        folder = self.inbound / f"{student}+{lesson}+{when}+{secrets.token_hex(4)}"
+        folder.mkdir()
+        (folder / f"{LESSON}.ipynb").write_bytes(answered(source))
+        (folder / "timestamp.txt").write_text(when)
+        secret = secrets.token_hex(16)
+        if whole:
+            (folder / "submission_secret.txt").write_text(secret)
+            folder.chmod(0o777)
+        return self.pages / f"{notebook_hash(secret=secret, notebook_id=LESSON)}.html"
+
+    def watch(self) -> Watch:
+        return Watch(self.root, WatchOptions(scheduler=self.room.scheduler), self.room.said)
+
+    @property
+    def page(self) -> str:
+        return (self.root / "watch.html").read_text()
+
+    def ready(self) -> list[str]:
+        return [path.name for path in self.pages.glob("*.html")]
+
+
+@contextmanager
+def running(watch: Watch) -> Iterator[Callable[[], None]]:
+    """Rounds until there is nothing left to do."""
+    with Lanes(None, watch.options.scheduler) as lanes:
+
+        def rounds(most: int = 20) -> None:
+            for turn in watch.turns.values():
+                turn.due = 0.0
+            while most and watch._step(lanes):
+                most -= 1
+            watch._shown = 0.0
+            watch._show(lanes, at_once=True)
+
+        rounds.lanes = lanes  # type: ignore[attr-defined]
+        yield rounds
+        for log in watch.logs.values():
+            log.close()
+
+
+@pytest.fixture
+def watched(room: Room) -> Watched:
+    return Watched(room)
+
+
+def test_what_arrives_is_graded_and_released_and_once_only(watched):
+    first = watched.hand_in("ann", RIGHT)
+    squared = watched.hand_in("bo", SQUARED)
+    watched.hand_in("cy", RIGHT, whole=False)
+    half = next(watched.inbound.glob("cy+*"))
+    os.utime(half, (time.time() + 600,) * 2)  # as long as the test takes, `submit` is at work
+    watched.hand_in("dee", RIGHT, lesson="99_other")
+    watch = watched.watch()
+    with running(watch) as rounds:
+        rounds()
+        assert sorted(watched.ready()) == sorted([first.name, squared.name])
+        assert "1 of 1" in watched.page
+        assert "square-of-sum" not in watched.page
+        assert "squared" in watched.page or "mistake" in watched.page
+        assert "dee+99_other" in watched.page  # and is said to be of no lesson
+        before = first.stat().st_mtime_ns
+        again = watched.hand_in("ann", HALF)
+        os.utime(half, (0, 0))  # it lacks the last step of `submit`, and has for long
+        rounds()
+        assert again.exists()
+        assert first.stat().st_mtime_ns == before
+        assert (watched.root / "feedback" / "cy" / LESSON / f"{LESSON}.html").exists()
+        assert watch.turns == {}
+    marks = watched.room.marks()
+    assert marks["ann"] < marks["cy"] == 1
+
+
+def test_hand_ins_over_the_limit_are_kept_and_not_graded(room):
+    watched = Watched(room, "c.CourseWatch.attempts = 1")
+    first = watched.hand_in("ann", SQUARED)
+    second = watched.hand_in("ann", RIGHT)
+    with running(watched.watch()) as rounds:
+        rounds()
+    assert room.marks()["ann"] < 1
+    assert "squaring" in first.read_text()
+    assert "the limit of hand-ins for a lesson is 1 in this course" in second.read_text()
+    assert "1 hand-in is over the limit of 1" in watched.page
+    assert len(list(watched.inbound.iterdir())) == 2
+
+
+def test_one_who_never_ends_holds_up_nobody(room):
+    watched = Watched(
+        room, "c.JudgingExporter.limits = {'check_seconds': 4, 'cell_seconds': 4, 'submission_seconds': 8}"
+    )
+    endless, right = watched.hand_in("ann", LOOPS), watched.hand_in("bo", RIGHT)
+    watch = watched.watch()
+    with running(watch) as rounds:
+        rounds()
+        assert right.exists()
+        assert not endless.exists()
+        assert "It takes long." in watched.page
+        until = time.monotonic() + 120
+        while not endless.exists() and time.monotonic() < until:
+            time.sleep(0.2)
+            rounds()
+        assert rounds.lanes.slow == []
+    assert room.marks() == {"ann": 0, "bo": 1}
+
+
+@pytest.mark.parametrize("place", ["collect", "log", "autograded", "gradebook", "feedback", "release"])
+def test_full_disk_loses_nothing(watched, monkeypatch, place):
+    """Whatever can't be written: a sentence, and once there is room it goes on."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere")
+
+    def refuse(*_words, **_more):
+        raise CommandFailed("database or disk is full") if place == "gradebook" else full
+
+    name = {
+        "collect": "grader.classroom.files.UntrustedFolder.copy_to",
+        "log": "grader.classroom.results_log.os.write",
+        "autograded": "grader.classroom.autograded.write_atomically",
+        "gradebook": "grader.classroom.gradebook.LessonGradebook.store",
+        "feedback": "grader.classroom.fresh_feedback.write_atomically",
+        "release": "shutil.copy",
+    }[place]
+    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
+    with running(watch) as rounds:
+        with monkeypatch.context() as patch:
+            patch.setattr(name, refuse)
+            rounds(1)
+        assert not page.exists()
+        assert "No space left on device" in watched.page or "disk is full" in watched.page
+        rounds()
+        assert page.exists()
+        assert "disk is full" not in watched.page
+    assert watched.room.marks() == {"ann": 1}
+    assert "Traceback" not in watched.room.said.getvalue()
+
+
+def test_page_where_there_is_no_room(watched, monkeypatch):
+    watch = watched.watch()
+    watch._page.show(watch._now(set()))
+    watch.fault = "No room is left."
+
+    def refuse(*_words, **_more):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("grader.watch.page.write_atomically", refuse)
+    watch._page.show(watch._now(set()))
+    assert watched.page.endswith("No room is left.</p></html>")
+
+
+def test_page_is_served_to_whoever_knows_its_address():
+    page = Page(Path("nowhere"), 0o600)
+    page.html = b"<p>ann: 1 of 1</p>"
+    with served(page, 0) as address:
+        assert address.startswith("http://127.0.0.1:")
+        assert urllib.request.urlopen(address).read() == page.html
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(address[:-4])
+
+
+def test_course_that_another_command_holds_is_waited_for(watched):
+    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
+    with running(watch) as rounds:
+        with locked(watched.root):
+            rounds(1)
+            assert f"is being graded by process {os.getpid()}" in watched.page
+        rounds()
+    assert page.exists()
+
+
+def test_second_watch_says_who_holds_the_course(watched):
+    second, said = watched.watch(), f"watched by process {os.getpid()}"
+    with locked(watched.root, "watch-lock", "watched"), pytest.raises(CommandFailed, match=said):
+        second.run()
+
+
+def test_settings_that_a_watch_cannot_work_with(room):
+    config = room.root / "nbgrader_config.py"
+    config.write_text(config.read_text() + "c.Exchange.root = '/nowhere'\n")
+    with pytest.raises(CourseError, match="The exchange /nowhere isn't there"):
+        Watch(room.root, WatchOptions(), io.StringIO())
+    watched = Watched(room, "c.CourseWatch.attempts = -1")
+    with pytest.raises(CourseError, match=r"attempts: got -1"):
+        watched.watch()
+    config.write_text(config.read_text() + "c.CourseWatch.attempts = 0\nc.JudgingExporter.add_students = False\n")
+    with pytest.raises(CourseError, match="no student yet"):
+        watched.watch()
+
+
+def test_unit_is_one_that_systemd_takes(tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd isn't here")
+    unit = tmp_path / "grader-watch.service"
+    text = (ROOT / "deploy" / "grader-watch.service").read_text()
+    assert "/opt/course/bin/grader watch" in text
+    unit.write_text(text.replace("/opt/course/bin/grader", sys.executable))
+    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
