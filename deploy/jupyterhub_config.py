@@ -57,10 +57,22 @@ def is_teacher(spawner: object) -> bool:
     return False
 
 
+class NotReady(Exception):
+    """Why a server isn't started. JupyterHub shows who wanted it this sentence, and the button to try again."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.jupyterhub_message = sentence
+
+
 def give_role(spawner: object) -> None:
     """Before a server starts: the settings of a teacher or of a student."""
     role = "teachers" if is_teacher(spawner) else "students"
-    spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": str(ROOT / "settings" / role)}
+    settings = ROOT / "settings" / role
+    for folder in (settings, ROOT / "exchange"):
+        if not folder.is_dir():
+            raise NotReady(f"The course isn't ready: {folder} isn't there. Tell whoever looks after this hub.")
+    spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": str(settings)}
     if role == "teachers":  # Formgrader wants the course below the folder that the server shows
         spawner.notebook_dir = str(ROOT)
 
@@ -73,7 +85,9 @@ c.Spawner.environment = {"OMP_NUM_THREADS": "1"}
 # Kept by spawners that can: systemd's, Docker's, Kubernetes'. A process of its own (the default) has no limit.
 c.Spawner.mem_limit = "2G"
 c.Spawner.cpu_limit = 1.0
+# A class arrives at once, and servers that start together start slowly.
 c.JupyterHub.concurrent_spawn_limit = 10
+c.Spawner.start_timeout = c.Spawner.http_timeout = 180
 
 if Path("/opt/tljh") not in Path(sys.prefix).parents:  # which has a culler of its own
     c.JupyterHub.load_roles = [

@@ -791,13 +791,13 @@ check(Encoder)
 
 # %% role="try"
 # Try it: from ids to the memory, and a sentence that is too long.
-my_encoder = Encoder(10000, 512, 2, 8, 2048).eval()
+my_model = Encoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    my_memory = my_encoder(src, src_mask)
+    my_memory = my_model(src, src_mask)
 shapes(128, 28, 512, my_memory=my_memory)
 print(alike(my_memory))
 try:
-    my_encoder(torch.zeros(1, 101, dtype=torch.long), torch.ones(1, 1, 1, 101, dtype=torch.bool))
+    my_model(torch.zeros(1, 101, dtype=torch.long), torch.ones(1, 1, 1, 101, dtype=torch.bool))
 except ValueError as error:
     print("ValueError:", error)
 
@@ -956,28 +956,29 @@ shapes(128, 29, 512, my_target=my_target)
 # encoder layer with the same number.
 #
 # A last linear layer, `fc_out`, turns the 512 numbers of each position into 10 000: a score for every word of
-# the target's vocabulary. Such scores before any softmax are called **logits**. Here they are for one layer:
+# the target's vocabulary. Such scores before any softmax are called **logits**. Here they are for one layer, and for 8
+# of the 128 sentences: all of them take much memory, as the end of this lesson counts.
 
 # %%
 show_step(18)
 to_words = nn.Linear(512, 10000)
 with torch.no_grad():
-    logits = to_words(target_output)
-shapes(128, 29, 10000, logits=logits)
+    logits = to_words(target_output[:8])
+shapes(8, 29, 10000, logits=logits)
 
 # %% [markdown]
 # The tutorial's loop calls `layer(x, enc_out, enc_out, src_mask, trg_mask)`: `enc_out` is the memory, once as value and
 # once as key. The two are never different, so our `DecoderBlock` takes it once.
 
 # %% role="try"
-# Try it: two of your blocks, then the scores.
+# Try it: two of your blocks, then the scores for 8 sentences.
 my_layers = nn.ModuleList(DecoderBlock(512, 8, 2048) for _ in range(2)).eval()
 my_x = target
 with torch.no_grad():
     for my_layer in my_layers:
         my_x = my_layer(my_x, memory, src_mask, trg_mask)
         shapes(128, 29, 512, my_x=my_x)
-    shapes(128, 29, 10000, my_scores=to_words(my_x))
+    shapes(8, 29, 10000, my_scores=to_words(my_x[:8]))
 
 # %% [markdown]
 # ### Exercise 5: `Decoder`
@@ -1054,10 +1055,11 @@ class Decoder(nn.Module):
 check(Decoder)
 
 # %% role="try"
-# Try it: from ids to logits with two layers.
-my_decoder = Decoder(10000, 512, 2, 8, 2048).eval()
+# Try it: from ids to logits with two layers, for 8 sentences.
+my_model = Decoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    shapes(128, 29, 10000, my_logits=my_decoder(trg, memory, src_mask, trg_mask))
+    my_logits = my_model(trg[:8], memory[:8], src_mask[:8], trg_mask[:8])
+shapes(8, 29, 10000, my_logits=my_logits)
 
 # %% [markdown]
 # ## Step 19 · The whole
@@ -1172,8 +1174,8 @@ predict(
 # Try it: the paper's sizes except for the number of layers. Set num_layers to 6 if you can wait.
 my_model = Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2).eval()
 with torch.no_grad():
-    my_logits = my_model(src, trg)
-shapes(128, 29, 10000, my_logits=my_logits)
+    my_logits = my_model(src[:1], trg[:1])
+shapes(1, 29, 10000, my_logits=my_logits)
 my_losses = F.cross_entropy(my_logits[0, :6], trg[0, 1:7], reduction="none")
 print(f"a guess among 10 000 words: {math.log(10000):.1f}")
 compare_guess("07_first_loss", round(my_losses.mean().item(), 1))

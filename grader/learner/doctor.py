@@ -23,6 +23,13 @@ INSTALL_THERE = (
     "(`pip install anywidget==VERSION nbgrader`), and starts it again. Until then views are pictures without buttons."
 )
 
+STOP_KERNELS = (
+    "Shut down kernels that you don't use, in JupyterLab under Running Terminals and Kernels. What was saved is there: "
+    "run the notebook again."
+)
+# Bytes: what the kernel of lesson 07 takes at most (docs/jupyterhub.md), and that with a server.
+LARGEST, ENOUGH = 1.0e9, 1.2e9
+
 
 @dataclass(frozen=True)
 class Observation:
@@ -87,7 +94,7 @@ def _item(finding: Observation) -> str:
 
 def doctor() -> Diagnosis:
     """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel, the progress file and, where
-    there is one, nbgrader's exchange."""
+    there are such, a limit of memory and nbgrader's exchange."""
     looks: list[Callable[[], Iterator[Observation]]] = [
         _python,
         _packages,
@@ -96,6 +103,7 @@ def doctor() -> Diagnosis:
         _extensions,
         _kernel,
         _progress,
+        _memory,
         _exchange,
     ]
     findings: list[Observation] = []
@@ -207,6 +215,26 @@ def _progress() -> Iterator[Observation]:
         )
     else:
         yield Observation("Progress", f"{'is' if path.is_file() else 'will be'} kept in {_home(path)}", advice)
+
+
+def _memory() -> Iterator[Observation]:
+    """A kernel that wants more than it may have is ended, and its notebook says no more than that it died."""
+    from grader.learner.memory_limit import memory_limit
+
+    limit = memory_limit()
+    if limit is None:
+        return
+    said = f"at most {limit.size / 1e9:.1f} GB for this server and all its kernels"
+    if limit.ended:
+        times = "once" if limit.ended == 1 else f"{limit.ended} times"
+        yield Observation(
+            "Memory", f"{said}; a process that wanted more was ended, {times}", STOP_KERNELS, needed=False
+        )
+    elif limit.size < ENOUGH:
+        wanted = f"Lesson 07 takes up to {LARGEST / 1e9:.1f} GB: whoever looks after the server allows more."
+        yield Observation("Memory", said, wanted, needed=False)
+    else:
+        yield Observation("Memory", said)
 
 
 def _exchange() -> Iterator[Observation]:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from grader.cli.main import main
 from grader.learner import doctor as module
-from grader.learner import packages
+from grader.learner import memory_limit, packages
 from grader.learner.doctor import Diagnosis, Observation, doctor
 
 
@@ -118,6 +118,43 @@ def test_it_draws_itself():
     assert "1 thing to fix" in html
     assert "3.11 &lt;tag&gt;" in html
     assert "<code>this</code>" in html
+
+
+def limited(tmp_path, monkeypatch, own: str, files: dict[str, str]) -> list[tuple[str, str]]:
+    """What is said of memory where the control groups are these."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "own").write_text(own)
+    monkeypatch.setattr(memory_limit, "GROUPS", tmp_path)
+    monkeypatch.setattr(memory_limit, "OWN_GROUPS", tmp_path / "own")
+    return [(f.word, f.detail) for f in titled("Memory")]
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "word", "said"),
+    [
+        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 0\noom_kill 0\n"}, "ok", "at most 2.0 GB"),
+        ("0::/\n", {"memory.max": "2000000000\n", "memory.events": "oom 3\noom_kill 1\n"}, "note", "was ended, once"),
+        ("0::/a/b\n", {"a/memory.max": "500000000\n", "a/memory.events": "", "a/b/memory.max": "max\n"}, "note", "0.5"),
+        (
+            "4:memory:/hub\n0::/\n",
+            {"memory/hub/memory.limit_in_bytes": "3000000000\n", "memory/hub/memory.oom_control": "oom_kill 2\n"},
+            "note",
+            "3.0 GB for this server and all its kernels; a process that wanted more was ended, 2 times",
+        ),
+    ],
+    ids=["a container", "a kernel was ended", "the group around it", "version 1"],
+)
+def test_a_limit_of_memory_is_told(tmp_path, monkeypatch, own, files, word, said):
+    ((found, detail),) = limited(tmp_path, monkeypatch, own, files)
+    assert found == word
+    assert said in detail
+
+
+@pytest.mark.parametrize("size", ["max", "9223372036854771712"])
+def test_where_memory_is_not_limited_nothing_is_said(tmp_path, monkeypatch, size):
+    assert limited(tmp_path, monkeypatch, "0::/\n", {"memory.max": size, "memory.events": "oom_kill 0\n"}) == []
 
 
 @pytest.fixture

@@ -1,0 +1,56 @@
+"""How much memory a kernel may take where that is limited, and whether it was reached. Docker, Kubernetes and systemd
+keep such limits in control groups, and end a process that wants more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+GROUPS, OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+# By version of control groups: the limit, and where the processes that were ended are counted.
+FILES = {"2": ("memory.max", "memory.events"), "1": ("memory.limit_in_bytes", "memory.oom_control")}
+NO_LIMIT = 1 << 50  # version 1 has a number for "none", which is larger than this
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """At most so many bytes for all processes of a server, and how many of them were ended because they wanted more."""
+
+    size: int
+    ended: int
+
+
+def memory_limit() -> MemoryLimit | None:
+    """The tightest limit of this process's control groups; None if there is none."""
+    found = [limit for folder, version in _folders() if (limit := _limit(folder, *FILES[version]))]
+    return min(found, key=lambda limit: limit.size, default=None)
+
+
+def _folders() -> list[tuple[Path, str]]:
+    """The folders of this process's groups, each with the version of its files, from the innermost outwards."""
+    try:
+        lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    folders = []
+    for line in lines:
+        _number, kinds, path = line.split(":", 2)
+        if kinds not in ("", "memory"):
+            continue
+        top = GROUPS / kinds
+        own = top / path.lstrip("/")  # a container may not see its own: then the top is its own
+        inside = own.relative_to(top).parts
+        folders += [(top.joinpath(*inside[:depth]), "1" if kinds else "2") for depth in range(len(inside), -1, -1)]
+    return folders
+
+
+def _limit(folder: Path, limit: str, count: str) -> MemoryLimit | None:
+    try:
+        size = (folder / limit).read_text(encoding="utf-8").strip()
+        ended = re.search(r"(?m)^oom_kill (\d+)$", (folder / count).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    if not size.isdecimal() or int(size) >= NO_LIMIT:
+        return None
+    return MemoryLimit(int(size), int(ended[1]) if ended else 0)
