@@ -7,13 +7,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
 from typing import NamedTuple
+
+from nbformat import NotebookNode
 
 from grader.atomic import write_atomically
 from grader.authoring.cache import Cache, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
-from grader.authoring.notebook import dumps, instructors_notebook, loads
+from grader.authoring.notebook import (
+    dumps,
+    instructors_notebook,
+    loads,
+    with_install_cell,
+    without_install_cell,
+)
 from grader.authoring.predictions import given_away
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
@@ -43,14 +52,20 @@ def read_lessons(repository: Repository, wanted: Iterable[str]) -> Sources:
 
 
 def build(
-    repository: Repository, wanted: Sequence[str], *, jobs: int, use_cache: bool, tell: Callable[[str], object]
+    repository: Repository,
+    wanted: Sequence[str],
+    *,
+    jobs: int,
+    use_cache: bool,
+    tell: Callable[[str], object],
+    keep_outputs: bool = False,
 ) -> None:
     """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
-    built.
+    built. With `keep_outputs` none is run.
     """
     course, lessons, missing = read_lessons(repository, wanted)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
-    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell))
+    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs))
     for problem in missing:
         tell(str(problem))
     _write_readme(repository, course, tell)
@@ -61,7 +76,12 @@ def build(
 
 
 async def _build_all(
-    repository: Repository, lessons: list[Lesson], cache: Cache | None, jobs: int, tell: Callable[[str], object]
+    repository: Repository,
+    lessons: list[Lesson],
+    cache: Cache | None,
+    jobs: int,
+    tell: Callable[[str], object],
+    keep_outputs: bool,
 ) -> list[Problem]:
     """Each lesson runs in a kernel, which is a process of its own; here we only wait for it."""
     turns = asyncio.Semaphore(jobs)
@@ -70,7 +90,7 @@ async def _build_all(
         async with turns:
             start = time.monotonic()
             try:
-                verdict = await _build(repository, lesson, cache)
+                verdict = await _build(repository, lesson, cache, keep_outputs)
             except LessonError as error:
                 tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
                 return error.problems
@@ -80,9 +100,11 @@ async def _build_all(
     return [problem for found in await asyncio.gather(*map(one, lessons)) for problem in found]
 
 
-async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) -> str:
-    text = cache.get(lesson.name, lesson.whole) if cache else None
+async def _build(repository: Repository, lesson: Lesson, cache: Cache | None, keep_outputs: bool) -> str:
+    text = cache.get(lesson.name, lesson.whole) if cache and not keep_outputs else None
     verdict = "unchanged" if text is not None else "built"
+    if keep_outputs:
+        text, verdict = dumps(_with_kept_outputs(repository, lesson)), "not run"
     if text is None:
         notebook = instructors_notebook(lesson, repository.exercises)
         await execute(notebook, lesson)
@@ -92,13 +114,30 @@ async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) ->
         text = dumps(notebook)
         if cache:
             cache.put(lesson.name, lesson.whole, text)
-    student = dumps(students_notebook(loads(text)))
-    for folder, content in ((repository.solutions, text), (repository.notebooks, student)):
+    notebook = with_install_cell(loads(text), repository.wheel)
+    built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
+    for folder, content in built:
         path = folder / f"{lesson.name}.ipynb"
         if not path.exists() or path.read_bytes() != content.encode():
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
     return verdict
+
+
+def _with_kept_outputs(repository: Repository, lesson: Lesson) -> NotebookNode:
+    """The lesson's notebook with the outputs that solutions/ holds; `LessonError` if its code is not what was run."""
+    notebook, path = instructors_notebook(lesson, repository.exercises), repository.solutions / f"{lesson.name}.ipynb"
+    cells = without_install_cell(loads(path.read_text("utf-8"))).cells if path.exists() else []
+    ran = [cell for cell in cells if cell.cell_type == "code"]
+    mine = [(place, cell) for place, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    same = sum(takewhile(bool, (cell.source == one.source for (_, cell), one in zip(mine, ran, strict=False))))
+    if same < max(len(mine), len(ran)):
+        place = mine[min(same, len(mine) - 1)][0] if mine else 0
+        message = "from here on the code is not what was run last: build without --keep-outputs"
+        raise LessonError([lesson.problem(lesson.cells[place], message)])
+    for (_, cell), one in zip(mine, ran, strict=True):
+        cell.outputs, cell.execution_count = one.outputs, one.execution_count
+    return notebook
 
 
 def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callable[[str], object]) -> None:

@@ -28,6 +28,24 @@ METADATA = {
     },
 }
 EXAMPLE = "example"
+# The first cell of every notebook, for wherever one is opened without the course: Google Colab, VS Code. What it
+# installs is an address, or the wheel beside the notebook.
+INSTALL_ID = "install-the-course"
+INSTALL_CELL = """\
+# Installs the course where it is missing, as on Google Colab. Elsewhere this cell does nothing.
+try:
+    import grader
+except ModuleNotFoundError:
+    {install}"""
+FROM_ADDRESS = '%pip install --quiet "{address}"'
+FROM_FILE = """\
+from glob import glob
+
+    if wheels := sorted(glob("attention_course-*.whl")):
+        %pip install --quiet "./{wheels[-1]}"
+    else:
+        print("This kernel does not have the course. Choose one that has it, or put the course's wheel,")
+        print("attention_course-….whl from its zip, beside this notebook. Then run this cell again.")"""
 
 
 def instructors_notebook(lesson: Lesson, exercises: Mapping[str, Exercise]) -> NotebookNode:
@@ -80,6 +98,24 @@ def nbgrader_metadata(grade_id: str, **fields: Any) -> dict[str, Any]:
     """nbgrader's own metadata of a cell."""
     plain = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
     return plain | {"grade_id": grade_id} | fields
+
+
+def install_source(address: str) -> str:
+    """What the first cell says: `address` is where the wheel lies, or empty."""
+    return INSTALL_CELL.format(install=FROM_ADDRESS.format(address=address) if address else FROM_FILE)
+
+
+def with_install_cell(notebook: NotebookNode, address: str) -> NotebookNode:
+    """A copy with the cell that installs the course in front. It is no cell of the lesson, and the build doesn't run
+    it. JupyterLab shows its first line only."""
+    metadata = {"course": {"role": "install"}, "jupyter": {"source_hidden": True}}
+    cell = nbformat.v4.new_code_cell(install_source(address), id=INSTALL_ID, metadata=metadata)
+    return nbformat.from_dict({**notebook, "cells": [cell, *notebook.cells]})
+
+
+def without_install_cell(notebook: NotebookNode) -> NotebookNode:
+    """A copy with the lesson's own cells."""
+    return nbformat.from_dict({**notebook, "cells": [cell for cell in notebook.cells if cell.get("id") != INSTALL_ID]})
 
 
 def dumps(notebook: NotebookNode) -> str:

@@ -16,8 +16,8 @@ import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
+from grader.authoring.notebook import dumps, install_source, loads
 from grader.authoring.repository import Repository
 from grader.authoring.verify import verify
 from grader.errors import CourseError
@@ -35,30 +35,13 @@ TEACHERS_PAGES = ("teaching.md", "course.md", "grading.md", "own-exercises.md", 
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip
-# The first cell of every notebook in the student's package: for Google Colab, VS Code and wherever else a notebook is
-# opened without the course. What it installs is an address, or the wheel beside the notebook.
-INSTALL_CELL = """\
-# Installs the course where it is not there yet, as on Google Colab. Elsewhere this does nothing.
-try:
-    import grader
-except ModuleNotFoundError:
-    {install}
-"""
-FROM_ADDRESS = '%pip install --quiet "{address}"'
-FROM_FILE = """\
-from pathlib import Path
-
-    if Path("{wheel}").exists():
-        %pip install --quiet "./{wheel}"
-    else:
-        print("The course is not installed here. Put {wheel} beside this notebook and run this cell again.")"""
 # Two wheels of the same version must not have the same name.
 TEACHERS_BUILD = "--config-settings=--build-option=--build-number=1teacher"
 
 
 def release(repository: Repository, out: Path, kind: str = STUDENT, address: str = "") -> Path:
     """Write the zip into `out`. The notebooks have to be what a build would make. `address`: where the student's wheel
-    will lie, for notebooks that are opened without the course."""
+    will lie, for notebooks that are opened without the course, if it isn't the repository's."""
     verify(repository, ())
     with tempfile.TemporaryDirectory() as scratch:
         wheel = _wheel(repository, Path(scratch), kind)
@@ -112,26 +95,18 @@ def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> I
     yield wheel.name, wheel.read_bytes()
     if kind == STUDENT:
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
-            yield f"notebooks/{notebook.name}", _installing(notebook.read_bytes(), wheel.name, address)
+            yield f"notebooks/{notebook.name}", _installing(notebook.read_text("utf-8"), address).encode()
     else:
         for name in TEACHERS_PAGES:
             yield name, (root / "docs" / name).read_bytes()
 
 
-def _installing(notebook: bytes, wheel: str, address: str) -> bytes:
-    """The notebook with the cell that installs the course in front."""
-    document = json.loads(notebook)
-    install = FROM_ADDRESS.format(address=address) if address else FROM_FILE.format(wheel=wheel)
-    source = INSTALL_CELL.format(install=install).rstrip().splitlines(keepends=True)
-    cell: dict[str, Any] = {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": "install-the-course",
-        "metadata": {},
-        "outputs": [],
-    }
-    document["cells"].insert(0, cell | {"source": source})
-    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+def _installing(text: str, address: str) -> str:
+    """The notebook whose first cell installs the course from this address, if there is one."""
+    notebook = loads(text)
+    if address:
+        notebook.cells[0].source = install_source(address)
+    return dumps(notebook)
 
 
 def _templates(root: Path, kind: str, wheel: Path, known: Mapping[str, str]) -> dict[str, bytes]:

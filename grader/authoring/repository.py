@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,12 @@ class Repository:
     def cache(self) -> Path:
         """What executing the lessons gave."""
         return self.root / ".cache" / "build"
+
+    @property
+    def wheel(self) -> str:
+        """The address at which notebooks that are opened without the course find its wheel; empty if there is none."""
+        project = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
+        return str(project.get("tool", {}).get("attention-course", {}).get("wheel", ""))
 
     def names(self) -> list[str]:
         """All lessons, in order. A file that is not named like a lesson would be left out in silence: refuse it."""

@@ -16,7 +16,14 @@ from nbformat import NotebookNode
 
 from grader.authoring.builder import left_over, read_lessons
 from grader.authoring.lesson import Lesson
-from grader.authoring.notebook import dumps, instructors_notebook, loads, without_outputs
+from grader.authoring.notebook import (
+    dumps,
+    instructors_notebook,
+    loads,
+    with_install_cell,
+    without_install_cell,
+    without_outputs,
+)
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.student import students_notebook
@@ -56,8 +63,8 @@ def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
     if stored is None:
         yield f"{_shown(repository, solution)}: not a notebook that a build has written"
         return
-    expected = instructors_notebook(lesson, repository.exercises)
-    differences = [*_differences(without_outputs(stored), expected), *_not_run(stored)]
+    expected = with_install_cell(instructors_notebook(lesson, repository.exercises), repository.wheel)
+    differences = [*_differences(without_outputs(stored), expected), *_not_run(without_install_cell(stored))]
     yield from (f"{_shown(repository, solution)} {line}" for line in differences)
     found = _load(student)
     if found is None:

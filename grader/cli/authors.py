@@ -35,7 +35,8 @@ def _repository() -> Repository:
     "--jobs", type=click.IntRange(min=1), default=os.cpu_count(), help="Lessons run at once.  [default: cores]"
 )
 @click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
-def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> None:
+@click.option("--keep-outputs", is_flag=True, help="Run nothing: keep the outputs, where the code is as it was.")
+def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool) -> None:
     """Build solutions/ and notebooks/ from lessons/.
 
     LESSON is a lesson's name, number or file; without it, all lessons are built.
@@ -48,7 +49,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool) -> N
         click.echo("solutions/ and notebooks/ are what a build would make.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
-        authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo)
+        authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo, keep_outputs=keep_outputs)
 
 
 @click.command()

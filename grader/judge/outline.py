@@ -12,8 +12,9 @@ from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, read
 # Where the files of a course's own exercises stand in the notebook that the judge gets.
 OWN_EXERCISES = "own_exercises"
 MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
-# Nothing that a check needs comes from these: they draw, they train, or they call what the check calls anyway.
-SKIPPED = ("draw", "train", "try")
+# Nothing that a check needs comes from these: they draw, they train, they install the course, or they call what the
+# check calls anyway.
+SKIPPED = ("draw", "train", "install", "try")
 # Cells that the course wrote: unchanged, they run only if something needs them.
 EXAMPLES = ("example", "", "answer", *SKIPPED)
 

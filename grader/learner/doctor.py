@@ -197,6 +197,10 @@ def _progress() -> Iterator[Observation]:
             "Progress", "is not kept (GRADER_PROGRESS=off)", "Unset GRADER_PROGRESS to keep it.", needed=False
         )
         return
+    if reason := progress.unmounted(path):
+        advice = "Mount the drive, or name another file in GRADER_PROGRESS."
+        yield Observation("Progress", f"is not kept in {_home(path)}: {reason}", advice)
+        return
     folder = next(p for p in [path.parent, *path.parents] if p.exists())
     advice = (
         "" if os.access(folder, os.W_OK) else f"Make {_home(folder)} writable, or name another file in GRADER_PROGRESS."

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from grader.report import Report
 from grader.spec.exercise import Exercise
 
 OFF = "off"
+OWN = "own"  # in place of a lesson's name: a teacher's own exercise, which may be in any
 LOCK_SECONDS = 10  # a write takes a hundredth of one: who holds the lock for longer must not stop a check
 TRIES = 3  # before a model solution is shown
 # Kinds of findings whose checks don't count as tries.
@@ -58,6 +60,13 @@ def location() -> Path | None:
     if named == OFF:
         return None
     return Path(named).expanduser() if named else Path.home() / ".attention-course" / "progress.json"
+
+
+def unmounted(path: Path) -> str:
+    """What is wrong with a place whose folder can't be made because the one above isn't there, as on a drive that isn't
+    mounted; empty if that is not so. To make them all would keep the progress beside the drive."""
+    above = path.parent.parent
+    return "" if path.parent.is_dir() or above.is_dir() else f"{above} is not there"
 
 
 def load(path: Path | None = None) -> dict[str, Record]:
@@ -123,40 +132,57 @@ def _guesses(document: Any) -> dict[str, str | float]:
 
 
 def _rewrite(edit: Callable[[dict[str, Any]], object]) -> None:
-    """Change what the file holds, under a lock. What a later version has put there stays."""
+    """Change what the file holds, under a lock. What a later version has put there stays. Where it can't be written,
+    a sentence says so, once."""
     path = location()
     if path is None:
         return
+    if reason := unmounted(path):
+        _tell(f"Your progress is not kept: {reason}. Mount the drive, or name another file in GRADER_PROGRESS.")
+        return
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         with FileLock(path.with_suffix(".lock"), timeout=LOCK_SECONDS):
             document = _read_or_put_aside(path)
             edit(document)
             write_atomically(path, json.dumps({"version": 1, **document}, indent=1), mode=0o600)
-    except OSError:
-        pass  # `grader doctor` reports a file that can't be written
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
+        why = getattr(error, "strerror", None) or error
+        _tell(f"Your progress is not kept in {path}: {why}. `!grader doctor` in a cell says more.")
+
+
+@cache
+def _tell(sentence: str) -> None:
+    print(sentence)
 
 
 def rows(exercises: Mapping[str, Exercise] | None = None, known: Mapping[str, Record] | None = None) -> list[list[str]]:
-    """A row for every exercise of the course, as this notebook knows it: lesson, exercise, state, points, tries."""
+    """A row for every exercise of the course, as this notebook knows it: lesson, exercise, state, points, tries. A
+    teacher's own come last: those that the notebook tells of, with their points, and those that have been tried."""
+    from grader.exercises.registry import exercises as registered
+
+    course, points = registered(), here.course()
     if exercises is None:
-        from grader.exercises.registry import exercises as registered
-
-        exercises = _of_course(registered())
+        exercises = _of_course(course, points)
     known = load() if known is None else known
-    return [_row(exercise, known.get(exercise.name, Record())) for exercise in exercises.values()]
+    own = [name for name in {**points, **known} if name not in course]
+    return [
+        *(_row(one.lesson, name, known.get(name, Record()), one.points) for name, one in exercises.items()),
+        *(_row(OWN, name, known.get(name, Record()), points.get(name)) for name in own),
+    ]
 
 
-def _of_course(registered: Mapping[str, Exercise]) -> dict[str, Exercise]:
-    """Without what a teacher has left out, and with the points that they give."""
-    points = here.course() or {name: exercise.points for name, exercise in registered.items()}
+def _of_course(registered: Mapping[str, Exercise], points: Mapping[str, float]) -> dict[str, Exercise]:
+    """Without what a teacher has left out, and with the points that they give, if the notebook says them."""
+    points = points or {name: exercise.points for name, exercise in registered.items()}
     return {name: replace(one, points=points[name]) for name, one in registered.items() if name in points}
 
 
-def _row(exercise: Exercise, record: Record) -> list[str]:
+def _row(lesson: str, name: str, record: Record, points: float | None) -> list[str]:
+    """Without points, what was reached is a share."""
     seen = ", solution seen" if record.solution_at else ""
-    points = f"{round(exercise.points * record.best, 2):g} of {exercise.points:g}"
-    return [exercise.lesson, exercise.name, record.state + seen, points, str(record.tries)]
+    reached = f"{record.best:.0%}" if points is None else f"{round(points * record.best, 2):g} of {points:g}"
+    return [lesson, name, record.state + seen, reached, str(record.tries)]
 
 
 def total(exercises: Mapping[str, Exercise], known: Mapping[str, Record]) -> tuple[float, float]:

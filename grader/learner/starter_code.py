@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grader.errors import CourseError
+from grader.exercises.own import NotReleased, beside_notebook
 from grader.exercises.registry import exercises
 from grader.learner import progress
 
@@ -44,6 +46,9 @@ def solution(name: str) -> Shown | None:
     """Show an exercise's model solution: after three tries or once it is passed. That it was seen is kept in the
     progress."""
     if not _known(name):
+        return None
+    if name not in exercises():
+        print(f"{name} is your teacher's own exercise: the model solution is theirs to show.")
         return None
     record = progress.load().get(name, progress.Record())
     if record.tries < progress.TRIES and not record.passed_at:
@@ -104,10 +109,18 @@ def stub(cell: SolutionCell) -> str:
 
 
 def _known(name: str) -> bool:
-    if name in exercises():
+    if name in exercises() or (isinstance(name, str) and _is_own(name)):
         return True
     print(f"There is no exercise {name!r}. The exercises are: {', '.join(exercises())}.")
     return False
+
+
+def _is_own(name: str) -> bool:
+    """Whether it is a teacher's own exercise, whose file lies beside the notebook."""
+    try:
+        return beside_notebook(name, Path.cwd()) is not None
+    except (CourseError, NotReleased):
+        return True
 
 
 def solutions_folder() -> Path | None:

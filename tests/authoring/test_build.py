@@ -12,7 +12,7 @@ import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import compute_checksum
 
-from grader.authoring import Repository, build, builder, find_root
+from grader.authoring import Repository, build, builder, find_root, verify
 from grader.authoring.lesson import LessonError
 from grader.errors import CourseError
 
@@ -67,8 +67,44 @@ def test_ids_come_from_the_exercise_or_the_source(solution, student):
     assert second == f"{first}-2"
 
 
+def test_the_first_cell_installs_the_course_and_has_not_been_run(solution, student):
+    for notebook in (solution, student):
+        first = notebook.cells[0]
+        assert (first.id, first.metadata.course.role) == ("install-the-course", "install")
+        assert (first.outputs, first.execution_count) == ([], None)
+        assert first.source.endswith('Then run this cell again.")')
+
+
+def test_an_address_gets_into_the_first_cell_and_nothing_is_run(built: Repository, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(builder, "execute", None)  # calling it would raise
+    setting = '[tool.attention-course]\nwheel = "https://example.org/course.whl"\n'
+    (built.root / "pyproject.toml").write_text(setting)
+    before = [_read(folder / "01_toy.ipynb").cells[1:] for folder in (built.solutions, built.notebooks)]
+    build(built, (), jobs=1, use_cache=False, keep_outputs=True, tell=lambda _line: None)
+    for folder, cells in zip((built.solutions, built.notebooks), before, strict=True):
+        first, *rest = _read(folder / "01_toy.ipynb").cells
+        assert first.source.endswith('    %pip install --quiet "https://example.org/course.whl"')
+        assert rest == cells
+    verify(built, ())
+
+
+def test_outputs_are_kept_where_prose_has_changed_and_refused_where_code_has(built: Repository):
+    lesson = built.lessons / "01_toy.py"
+    before = (built.solutions / "01_toy.ipynb").read_text("utf-8")
+
+    def rebuild(text: str) -> None:
+        lesson.write_text(text, "utf-8")
+        build(built, (), jobs=1, use_cache=True, keep_outputs=True, tell=lambda _line: None)
+
+    rebuild(TOY + "\n# %% [markdown]\n# More to read.\n")
+    assert _read(built.solutions / "01_toy.ipynb").cells[:-1] == nbformat.reads(before, 4).cells
+    for changed, line in ((TOY.replace('print("the same")', "print(1)", 1), SAME), (TOY + "\n# %%\n1\n", r"\d+")):
+        with pytest.raises(LessonError, match=rf"01_toy.py:{line}: from here on the code is not what was run last"):
+            rebuild(changed)
+
+
 def test_the_solution_is_executed_from_top_to_bottom(solution):
-    code = [cell for cell in solution.cells if cell.cell_type == "code"]
+    code = [cell for cell in solution.cells[1:] if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert [output.text for cell in _by_role(solution, "check") for output in cell.outputs] == ["passed\n"] * 2
     assert all("execution" not in cell.metadata for cell in code)
@@ -236,7 +272,7 @@ def test_the_users_own_configuration_does_not_reach_the_lesson(make_course: Make
     )
     course = make_course(**{"02_users": source})
     _build(course)
-    assert _read(course.solutions / "02_users.ipynb").cells[0].outputs[0].text == "False 100.0 off\n"
+    assert _read(course.solutions / "02_users.ipynb").cells[1].outputs[0].text == "False 100.0 off\n"
 
 
 def test_a_lesson_can_be_meant_by_name_number_or_file(built: Repository):

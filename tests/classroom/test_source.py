@@ -198,15 +198,15 @@ WITHOUT = {
     ),
     "a check without its exercise": (
         lambda cells: cells.pop(place_of(cells, "first_steps-solution")),
-        "cell 9 (check(first_steps)): a check of first_steps without its exercise",
+        "cell 10 (check(first_steps)): a check of first_steps without its exercise",
     ),
     "an exercise without its check": (
         lambda cells: cells.pop(place_of(cells, "first_steps-check")),
-        "cell 9 (def first_steps(x: Tensor) -> Tensor:): the answer to first_steps has no check cell",
+        "cell 10 (def first_steps(x: Tensor) -> Tensor:): the answer to first_steps has no check cell",
     ),
     "a check before its exercise": (
         lambda cells: cells.insert(1, cells.pop(place_of(cells, "first_steps-check"))),
-        "cell 2 (check(first_steps)): the check of first_steps stands before its answer, cell 10",
+        "cell 2 (check(first_steps)): the check of first_steps stands before its answer, cell 11",
     ),
     "a check that nbgrader doesn't know": (
         lambda cells: cells[place_of(cells, "first_steps-check")]["metadata"].pop("nbgrader"),
@@ -218,7 +218,7 @@ WITHOUT = {
     ),
     "two cells of one id": (
         lambda cells: cells.append(code("1", "x", **own("first_steps", locked=True))),
-        "(1): has the id first_steps, as cell 9 has",
+        "(1): has the id first_steps, as cell 10 has",
     ),
     "two cells of one cell id": (lambda cells: cells.append(code("1", cells[0]["id"])), "as another cell has"),
     "points that don't agree": (lambda cells: cells.append(TASK), "line 1 (Why? (2 points)): says 2 points, but nbg"),
@@ -386,7 +386,7 @@ def updated(tmp_path: Path) -> tuple[Path, Path]:
         "# Changes\n\n## [9.0.0]\n\n- no\n\n## [0.2.0] - x\n\n- yes\n\n## [0.1.0]\n\n- old\n"
     )
     changed(
-        release / f"{HEADS}.ipynb", lambda cells: cells[2].update(id="new", source=cells[2]["source"] + "\n\nFresh.")
+        release / f"{HEADS}.ipynb", lambda cells: cells[3].update(id="new", source=cells[3]["source"] + "\n\nFresh.")
     )
     changed(release / f"{START}.ipynb", lambda cells: cells.append(markdown("Also fresh.", "also")))
     return course, release
@@ -394,7 +394,7 @@ def updated(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_update_takes_over_what_nobody_has(updated):
     course, release = updated
-    changed(path_of(course, HEADS), lambda cells: cells[4].update(source="Mine."))
+    changed(path_of(course, HEADS), lambda cells: cells[5].update(source="Mine."))
     said("course", "leave-out", course, "03", "per_head_projection")
     (course / "release" / START).mkdir(parents=True)
     before = path_of(course, START).read_bytes()
@@ -428,7 +428,7 @@ def test_update_takes_over_what_nobody_has(updated):
 def test_update_without_the_old_release_keeps_every_difference(updated):
     course, release = updated
     shutil.rmtree(course / ".grader" / "base")
-    changed(path_of(course, HEADS), lambda cells: cells[4].update(source="Mine."))
+    changed(path_of(course, HEADS), lambda cells: cells[5].update(source="Mine."))
     planned = {step.lesson: step for step in updating.steps(course_layout(course), release)}
     assert planned[HEADS].state == "as it was"
 

@@ -106,6 +106,13 @@ def test_it_tells_where_progress_is_kept(kept, content, word, detail):
     assert detail in finding.detail
 
 
+def test_a_drive_that_is_not_mounted_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "drive" / "course" / "progress.json"))
+    (finding,) = titled("Progress")
+    assert finding.word == "fix"
+    assert finding.detail.endswith(f"{tmp_path / 'drive'} is not there")
+
+
 def test_progress_that_is_turned_off_is_noted(monkeypatch):
     monkeypatch.setenv("GRADER_PROGRESS", "off")
     assert titled("Progress")[0].word == "note"

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from grader import check, reset, solution
 from grader.cli.main import main
+from grader.exercises.own import KEPT, for_students
 from grader.learner import progress
 from grader.learner.progress import Record
 from grader.learner.starter_code import SolutionCell, stub
@@ -82,6 +83,21 @@ def test_a_check_works_where_nothing_can_be_written(tmp_path, monkeypatch, capsy
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GRADER_PROGRESS", str(tmp_path / "file" / "progress.json"))
     assert check(first_steps).passed
+    assert f"Your progress is not kept in {tmp_path}/file/progress.json: " in capsys.readouterr().out
+
+
+def test_a_drive_that_is_not_mounted_is_told_once_and_nothing_is_made_in_its_place(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "drive" / "MyDrive" / "attention-course" / "progress.json"
+    monkeypatch.setenv("GRADER_PROGRESS", str(path))
+    said = f"Your progress is not kept: {path.parent.parent} is not there. Mount the drive, or name another file"
+    check(first_steps)
+    assert said in capsys.readouterr().out
+    check(first_steps)
+    assert said not in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+    path.parent.parent.mkdir(parents=True)
+    check(first_steps)
+    assert progress.load()["first_steps"].passed_at
 
 
 def count_up(name: str, times: int) -> None:
@@ -254,14 +270,36 @@ def in_notebook(path: Path, points: object, exercises: object, monkeypatch) -> N
 
 
 def test_points_are_those_of_the_notebook_and_its_course(tmp_path, monkeypatch, capsys):
-    in_notebook(tmp_path / "00.ipynb", 4, {"first_steps": 4, "split_heads": 3.5, "of_nobody": 1}, monkeypatch)
+    in_notebook(tmp_path / "00.ipynb", 4, {"first_steps": 4, "split_heads": 3.5, "centred": 2}, monkeypatch)
     report = check(first_steps)
     assert (report.mark, report.points) == (4, 4)
     assert "4 of 4 points" in capsys.readouterr().out
     assert progress.rows() == [
         ["00_start_here", "first_steps", "passed", "4 of 4", "1"],
         ["03_multi_head_attention", "split_heads", "not tried", "0 of 3.5", "0"],
+        ["own", "centred", "not tried", "0 of 2", "0"],
     ]
+
+
+OWN = (
+    "from grader.spec.exercise import Exercise\nEXERCISE = Exercise(name='centred', lesson='own', points=2, parts=())\n"
+)
+
+
+@pytest.mark.parametrize("text", [OWN, for_students(f"{KEPT}\n")])
+def test_of_a_teachers_own_exercise_there_is_a_row_and_neither_cell_nor_solution(text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises" / "centred.py").write_text(text)
+    progress.update("centred", lambda _old: {"tries": 3, "best": 0.5})
+    assert progress.rows()[-1] == ["own", "centred", "started", "50%", "3"]
+    assert CliRunner().invoke(main, ["progress"]).output.splitlines()[-3].split() == progress.rows()[-1]
+    reset("centred")
+    solution("centred")
+    assert capsys.readouterr().out == (
+        "The original of centred is not installed here. Take it from a fresh copy of the notebook.\n"
+        "centred is your teacher's own exercise: the model solution is theirs to show.\n"
+    )
 
 
 @pytest.mark.parametrize("points", ["4", None, True, [1]])
