@@ -74,6 +74,8 @@ def build(made: Path, out: Path) -> int:
     if code == 0:
         shutil.rmtree(out, ignore_errors=True)
         shutil.rmtree(fresh / "_sources", ignore_errors=True)
+        for file in fresh.rglob("*.map"):  # for whoever works on the theme
+            file.unlink()
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(fresh, out)
     return code
