@@ -1,0 +1,85 @@
+"""`make site`: the sources of the pages into build/website/, the pages into site/."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from grader.authoring.release import release
+from grader.authoring.repository import Repository
+from grader.errors import CourseError
+from website.course import HERE, ROOT, Course
+from website.exercises import write_exercises
+from website.glossary import write_glossary
+from website.guides import write_guides
+from website.index import write_index
+from website.lessons import write_lesson
+from website.references import check_references
+
+MADE = ROOT / "build" / "website"
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "site", help="Where the pages go.  [site/]")
+@click.option("--solutions", is_flag=True, help="With the model solutions, for teachers.")
+@click.option("--zip", "with_zip", is_flag=True, help="With the student's package, to download.")
+def main(out: Path, solutions: bool, with_zip: bool) -> None:
+    """Build the course's web site. Nothing is run and nothing is fetched."""
+    start = time.monotonic()
+    course = Course(solutions=solutions, with_zip=with_zip)
+    try:
+        write_sources(course, MADE)
+    except CourseError as error:
+        sys.exit(str(error))
+    code = build(MADE, out)
+    if code == 0:
+        pages = sum(1 for _ in out.rglob("*.html"))
+        click.echo(f"{out}: {pages} pages, {len(course.lessons)} lessons, in {time.monotonic() - start:.1f} s")
+    sys.exit(code)
+
+
+def write_sources(course: Course, folder: Path) -> None:
+    """Sphinx's sources into `folder`/source, files to copy into `folder`/extra.
+
+    `CourseError` where a lesson is wrong or refers to something that isn't there.
+    """
+    check_references(course)
+    shutil.rmtree(folder, ignore_errors=True)
+    downloads, pages = folder / "extra" / "downloads", folder / "source"
+    downloads.mkdir(parents=True)
+    pages.mkdir()
+    for lesson in course.lessons.values():
+        write_lesson(course, lesson, pages, folder / "extra")
+        shutil.copy(course.root / "notebooks" / f"{lesson.name}.ipynb", downloads)
+    write_exercises(course, pages)
+    write_glossary(course, pages)
+    write_guides(course, pages)
+    write_index(course, pages)
+    shutil.copy(HERE / "reference.md", pages)
+    if course.with_zip:
+        release(Repository(course.root, course.exercises), downloads)
+
+
+def build(made: Path, out: Path) -> int:
+    """Run Sphinx; its exit code. A warning is an error, all are shown, and then `out` stays as it was."""
+    from sphinx.cmd.build import build_main
+
+    fresh = made / "html"  # myst-nb puts a folder beside the pages
+    settings = ["-c", str(HERE), "-d", str(made / "doctrees"), "-D", f"html_extra_path={made / 'extra'}"]
+    code = build_main(["-q", "-W", "--keep-going", "-b", "html", *settings, str(made / "source"), str(fresh)])
+    if code == 0:
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.rmtree(fresh / "_sources", ignore_errors=True)
+        for file in fresh.rglob("*.map"):  # for whoever works on the theme
+            file.unlink()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(fresh, out)
+    return code
+
+
+if __name__ == "__main__":
+    main()
