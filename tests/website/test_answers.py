@@ -276,9 +276,13 @@ def test_numbers_are_written_as_python_writes_them():
     values = [*halves, *drawn, 0.1, 1e-5, 123456.5, 1234567.0, 2e-10, 1e6]
     source = f"""import {{ fixed, general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
         const values = {json.dumps(values)};
-        console.log(JSON.stringify(values.map((value) => [fixed(value, 2), fixed(value, 0), general(value)])));"""
+        console.log(JSON.stringify(values.map((value) => [
+            fixed(value, 2), fixed(value, 0), general(value), general(value, 4),
+        ])));"""
     done = subprocess.run([NODE, "--input-type=module"], input=source, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [[f"{value:.2f}", f"{value:.0f}", f"{value:g}"] for value in values]
+    assert json.loads(done.stdout) == [
+        [f"{value:.2f}", f"{value:.0f}", f"{value:g}", f"{value:.4g}"] for value in values
+    ]
 
 
 def test_the_sampler_keeps_a_gpt_that_nearly_says_the_same():
