@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from grader.atomic import write_atomically
-from grader.authoring.cache import Cache, surroundings
+from grader.authoring import states
+from grader.authoring.cache import Cache, Executed, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
 from grader.authoring.notebook import dumps, instructors_notebook, loads
@@ -43,14 +44,20 @@ def read_lessons(repository: Repository, wanted: Iterable[str]) -> Sources:
 
 
 def build(
-    repository: Repository, wanted: Sequence[str], *, jobs: int, use_cache: bool, tell: Callable[[str], object]
+    repository: Repository,
+    wanted: Sequence[str],
+    *,
+    jobs: int,
+    use_cache: bool,
+    tell: Callable[[str], object],
+    only_states: bool = False,
 ) -> None:
     """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
-    built.
+    built. With `only_states` the notebooks stay as they are, and their timings with them.
     """
     course, lessons, missing = read_lessons(repository, wanted)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
-    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell))
+    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, only_states))
     for problem in missing:
         tell(str(problem))
     _write_readme(repository, course, tell)
@@ -61,7 +68,12 @@ def build(
 
 
 async def _build_all(
-    repository: Repository, lessons: list[Lesson], cache: Cache | None, jobs: int, tell: Callable[[str], object]
+    repository: Repository,
+    lessons: list[Lesson],
+    cache: Cache | None,
+    jobs: int,
+    tell: Callable[[str], object],
+    only_states: bool,
 ) -> list[Problem]:
     """Each lesson runs in a kernel, which is a process of its own; here we only wait for it."""
     turns = asyncio.Semaphore(jobs)
@@ -70,7 +82,7 @@ async def _build_all(
         async with turns:
             start = time.monotonic()
             try:
-                verdict = await _build(repository, lesson, cache)
+                verdict = await _build(repository, lesson, cache, only_states)
             except LessonError as error:
                 tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
                 return error.problems
@@ -80,20 +92,23 @@ async def _build_all(
     return [problem for found in await asyncio.gather(*map(one, lessons)) for problem in found]
 
 
-async def _build(repository: Repository, lesson: Lesson, cache: Cache | None) -> str:
-    text = cache.get(lesson.name, lesson.whole) if cache else None
-    verdict = "unchanged" if text is not None else "built"
-    if text is None:
+async def _build(repository: Repository, lesson: Lesson, cache: Cache | None, only_states: bool) -> str:
+    executed = cache.get(lesson.name, lesson.whole) if cache else None
+    verdict = "unchanged" if executed is not None else "built"
+    if executed is None:
         notebook = instructors_notebook(lesson, repository.exercises)
-        await execute(notebook, lesson)
+        shown = await execute(notebook, lesson)
         found = given_away(lesson, notebook)
         if found:
             raise LessonError(found)
-        text = dumps(notebook)
+        executed = Executed(dumps(notebook), states.dumps(shown))
         if cache:
-            cache.put(lesson.name, lesson.whole, text)
-    student = dumps(students_notebook(loads(text)))
-    for folder, content in ((repository.solutions, text), (repository.notebooks, student)):
+            cache.put(lesson.name, lesson.whole, executed)
+    states.write(repository.states / f"{lesson.name}.json", executed.states)
+    if only_states:
+        return verdict
+    student = dumps(students_notebook(loads(executed.notebook)))
+    for folder, content in ((repository.solutions, executed.notebook), (repository.notebooks, student)):
         path = folder / f"{lesson.name}.ipynb"
         if not path.exists() or path.read_bytes() != content.encode():
             folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +124,8 @@ def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callab
 
 
 def left_over(repository: Repository) -> list[str]:
-    """Notebooks in the built folders that no lesson makes."""
+    """Files in the built folders that no lesson makes."""
     names = repository.names()
     built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
+    built += repository.states.glob("*.json")
     return sorted(path.relative_to(repository.root).as_posix() for path in built if path.stem not in names)
