@@ -21,7 +21,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo
+.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo site
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -73,6 +73,9 @@ fuzz: $(STAMP)  ## the fuzz tests for longer, with other seeds
 
 release: $(STAMP)  ## the student's package, a zip in dist/; ARGS=--teacher makes the teacher's
 	$(BIN)/grader release $(ARGS)
+
+site: $(STAMP)  ## the course as web pages, in site/; ARGS=--zip with the students' package, --solutions for teachers
+	$(BIN)/python -m website $(ARGS)
 
 demo: $(STAMP)  ## the term of docs/teaching.md, in a temporary folder; ARGS="--keep FOLDER" keeps it
 	$(BIN)/python -m demo $(ARGS)

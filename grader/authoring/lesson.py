@@ -134,10 +134,15 @@ def _with_tables(lesson: Lesson, lessons: Sequence[Lesson]) -> Lesson:
     others = [f"| {other.number} {other.title} | {other.about} |" for other in lessons if other is not lesson]
     tables = {
         LESSONS_MARK: ["| lesson | about |", "| --- | --- |", *others],
-        LETTERS_MARK: ["| letter | name in code | meaning |", "| --- | --- | --- |", *map(_letter, NOTATION)],
+        LETTERS_MARK: letters_table(),
     }
     cells = [cell if cell.is_code else replace(cell, source=_filled(cell.source, tables)) for cell in lesson.cells]
     return replace(lesson, cells=tuple(cells))
+
+
+def letters_table() -> list[str]:
+    """The lines of the table of all letters."""
+    return ["| letter | name in code | meaning |", "| --- | --- | --- |", *map(_letter, NOTATION)]
 
 
 def _letter(letter: str) -> str:

@@ -112,13 +112,13 @@ def _contents(repository: Repository, wheel: Path, kind: str, address: str) -> I
     yield wheel.name, wheel.read_bytes()
     if kind == STUDENT:
         for notebook in sorted(repository.notebooks.glob("*.ipynb")):
-            yield f"notebooks/{notebook.name}", _installing(notebook.read_bytes(), wheel.name, address)
+            yield f"notebooks/{notebook.name}", installing(notebook.read_bytes(), wheel.name, address)
     else:
         for name in TEACHERS_PAGES:
             yield name, (root / "docs" / name).read_bytes()
 
 
-def _installing(notebook: bytes, wheel: str, address: str) -> bytes:
+def installing(notebook: bytes, wheel: str, address: str) -> bytes:
     """The notebook with the cell that installs the course in front."""
     document = json.loads(notebook)
     install = FROM_ADDRESS.format(address=address) if address else FROM_FILE.format(wheel=wheel)

@@ -1,0 +1,88 @@
+"""`make site`: the sources of the pages into build/website/, the pages into site/."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from grader.authoring.repository import Repository
+from grader.errors import CourseError
+from website.course import HERE, ROOT, Course
+from website.exercises import write_exercises
+from website.glossary import write_glossary
+from website.guides import write_guides
+from website.index import write_index
+from website.lessons import write_lesson
+from website.references import check_references
+
+MADE = ROOT / "build" / "website"
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "site", help="Where the pages go.  [site/]")
+@click.option("--solutions", is_flag=True, help="With the model solutions, for teachers.")
+@click.option("--zip", "with_zip", is_flag=True, help="With the student's package, to download.")
+def main(out: Path, solutions: bool, with_zip: bool) -> None:
+    """Build the course's web site. Nothing is run and nothing is fetched."""
+    start = time.monotonic()
+    try:
+        course = write_sources(MADE, solutions, with_zip)
+    except CourseError as error:
+        sys.exit(str(error))
+    code = build(MADE, out)
+    if code == 0:
+        pages = sum(1 for _ in out.rglob("*.html"))
+        click.echo(f"{out}: {pages} pages, {len(course.lessons)} lessons, in {time.monotonic() - start:.1f} s")
+    sys.exit(code)
+
+
+def write_sources(folder: Path, solutions: bool = False, with_zip: bool = False) -> Course:
+    """Sphinx's sources into `folder`/source, files to copy into `folder`/extra. `CourseError` where a lesson is wrong or refers to something that isn't there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    downloads, pages = folder / "extra" / "downloads", folder / "source"
+    downloads.mkdir(parents=True)
+    pages.mkdir()
+    course = Course(solutions=solutions, zip_name=_zip(downloads) if with_zip else "")
+    check_references(course)
+    for lesson in course.lessons.values():
+        write_lesson(course, lesson, pages, folder / "extra")
+        _download(course, lesson.name, downloads)
+    write_exercises(course, pages)
+    write_glossary(course, pages)
+    write_guides(course, pages)
+    write_index(course, pages)
+    shutil.copy(HERE / "reference.md", pages)
+    return course
+
+
+def build(made: Path, out: Path) -> int:
+    """Run Sphinx; its exit code. A warning is an error, and all are shown."""
+    from sphinx.cmd.build import build_main
+
+    shutil.rmtree(out, ignore_errors=True)
+    settings = ["-c", str(HERE), "-d", str(made / "doctrees"), "-D", f"html_extra_path={made / 'extra'}"]
+    return build_main(["-q", "-W", "--keep-going", "-b", "html", *settings, str(made / "source"), str(out)])
+
+
+def _download(course: Course, name: str, folder: Path) -> None:
+    """The student's notebook; with the cell that installs the course where its wheel has an address."""
+    from grader.authoring.release import installing
+
+    notebook = (course.root / "notebooks" / f"{name}.ipynb").read_bytes()
+    wheel = course.settings.get("wheel", "")
+    (folder / f"{name}.ipynb").write_bytes(installing(notebook, "", wheel) if wheel else notebook)
+
+
+def _zip(folder: Path) -> str:
+    from grader.authoring.release import release
+    from grader.exercises.registry import exercises
+
+    return release(Repository(ROOT, exercises()), folder).name
+
+
+if __name__ == "__main__":
+    main()

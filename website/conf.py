@@ -1,0 +1,49 @@
+"""Sphinx's settings. The sources that it reads are made by `python -m website`."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from grader import __version__
+
+project = "Attention and Transformers"
+author = copyright = "the authors of the course"
+version = release = __version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml"]
+if importlib.util.find_spec("website.live_views"):
+    extensions.append("website.live_views")
+
+nb_execution_mode = "off"
+nb_execution_show_tb = False
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 4
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages, which no page here describes
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Attention and Transformers"
+html_math_renderer = "mathml"
+html_static_path = [str(Path(__file__).parent / "static")]
+html_css_files = ["site.css", ("print.css", {"media": "print"})]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "glossary": [], "reference": []}
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_nav_level": 1,
+    "navigation_with_keys": False,
+    "use_edit_page_button": False,
+    "header_links_before_dropdown": 6,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

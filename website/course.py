@@ -1,0 +1,107 @@
+"""What the pages are made from: the lessons, their executed notebooks, the exercises, the settings."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem, read_folder
+from grader.authoring.notebook import instructors_notebook, loads
+from grader.authoring.prose import DIFFICULTY, Times, times
+from grader.authoring.rules import problems
+from grader.exercises.registry import exercises
+from grader.spec.exercise import Exercise
+
+ROOT = Path(__file__).parents[1]
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Course:
+    """A repository, read once. `solutions`: whether the pages show the model solutions.
+    `zip_name`: the file of the student's package, if the site has it."""
+
+    root: Path = ROOT
+    solutions: bool = False
+    zip_name: str = ""
+
+    @cached_property
+    def settings(self) -> Mapping[str, str]:
+        """The addresses of settings.toml."""
+        return {key: str(value) for key, value in tomllib.loads(_read(HERE / "settings.toml")).items()}
+
+    @cached_property
+    def exercises(self) -> dict[str, Exercise]:
+        """All exercises by name, in the course's order."""
+        return exercises()
+
+    @cached_property
+    def lessons(self) -> dict[str, Lesson]:
+        """All lessons by name, in order. `LessonError` with every line that is wrong."""
+        found = read_folder(self.root / "lessons")
+        wrong = [one for lesson in found.values() for one in problems(lesson, self.exercises)]
+        if wrong:
+            raise LessonError(wrong)
+        return found
+
+    @cached_property
+    def by_number(self) -> dict[str, Lesson]:
+        """All lessons by their two digits."""
+        return {lesson.number: lesson for lesson in self.lessons.values()}
+
+    @cached_property
+    def terms(self) -> dict[str, dict[str, Any]]:
+        """The glossary: term -> meaning, the lesson that introduces it, the words that it has there."""
+        return tomllib.loads(_read(HERE / "glossary.toml"))
+
+    @cached_property
+    def times(self) -> dict[str, Times]:
+        """How long each lesson takes."""
+        return {name: times(lesson) for name, lesson in self.lessons.items()}
+
+    def solved(self, lesson: Lesson) -> NotebookNode:
+        """The executed notebook, with the lesson's cells. `LessonError` where the lesson has changed since."""
+        return self._built(lesson, "solutions")
+
+    def students(self, lesson: Lesson) -> NotebookNode:
+        """The students' notebook."""
+        return self._built(lesson, "notebooks")
+
+    def _built(self, lesson: Lesson, folder: str) -> NotebookNode:
+        stale = f"{folder}/{lesson.name}.ipynb isn't what a build would make: run `grader build {lesson.number}`"
+        try:
+            notebook = loads(_read(self.root / folder / f"{lesson.name}.ipynb"))
+        except FileNotFoundError:
+            raise LessonError([Problem(lesson.path, 1, "", stale)]) from None
+        fresh = instructors_notebook(lesson, self.exercises)
+        if len(fresh.cells) != len(notebook.cells):
+            raise LessonError([Problem(lesson.path, 1, "", stale)])
+        for cell, built, made in zip(lesson.cells, notebook.cells, fresh.cells, strict=True):
+            if built.id != made.id or (folder == "solutions" and built.source != made.source):
+                raise LessonError([lesson.problem(cell, stale)])
+        return notebook
+
+    def level(self, exercise: Exercise) -> int:
+        """How difficult an exercise is, from 1 to 5."""
+        text = "\n".join(cell.source for cell in self.lessons[exercise.lesson].cells if not cell.is_code)
+        return next((int(level) for _, name, level in DIFFICULTY.findall(text) if name == exercise.name), 1)
+
+
+def points_of(exercise: Exercise) -> str:
+    """What an exercise earns, in words."""
+    return f"{exercise.points:g} point{'' if exercise.points == 1 else 's'}"
+
+
+def line_of(cell: LessonCell, at: int) -> int:
+    """The line in the lesson of a place in a cell's source."""
+    return cell.first + cell.source.count("\n", 0, at)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,144 @@
+"""The page of an exercise: its text, its unfinished cell, what is checked, and hints that are folded. Never a solution,
+unless the build is for teachers."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from grader.authoring.prose import about
+from grader.markup import inline
+from grader.spec.answers import Question
+from grader.spec.exercise import Exercise, Mistake, axes_in_words
+from website.course import Course, points_of
+from website.lessons import without_marks
+from website.references import linked, to_terms
+
+HEADING = re.compile(r"(?m)^### Exercise(?: \d+)?: `(\w+)`\n")
+NEXT = re.compile(r"(?m)^##+ ")
+STATED = re.compile(r"(?m)^\s*Difficulty \d of 5.*\n")
+
+
+def write_exercises(course: Course, folder: Path) -> None:
+    """Write `exercises/NAME.md` for every exercise, and their list."""
+    target = folder / "exercises"
+    target.mkdir(parents=True, exist_ok=True)
+    for exercise in course.exercises.values():
+        (target / f"{exercise.name}.md").write_text(exercise_page(course, exercise), encoding="utf-8")
+    (target / "index.md").write_text(_list(course), encoding="utf-8")
+
+
+def exercise_page(course: Course, exercise: Exercise) -> str:
+    """The page as MyST markdown."""
+    lesson = course.lessons[exercise.lesson]
+    minutes = about(course.times[lesson.name].exercises.get(exercise.name, 0))
+    level = f"difficulty {course.level(exercise)} of 5"
+    facts = f"[Lesson {lesson.number}, {lesson.title}](../lessons/{lesson.name}.ipynb) · {points_of(exercise)} · {level} · {minutes}"
+    pieces = [f"# {exercise.name}", facts, _statement(course, exercise), *_cells(course, exercise)]
+    pieces += [*_returns(exercise), *_parts(exercise), *_hints(exercise)]
+    return "\n\n".join(pieces) + "\n"
+
+
+def _statement(course: Course, exercise: Exercise) -> str:
+    """The exercise's text in its lesson, its folded advice included."""
+    lesson = course.lessons[exercise.lesson]
+    for cell in lesson.cells:
+        found = next((one for one in HEADING.finditer(cell.source) if one[1] == exercise.name), None)
+        if found and not cell.is_code:
+            text = STATED.sub("", cell.source[found.end() :], count=1)
+            after = NEXT.search(text)
+            text = text[: after.start()] if after else text
+            return to_terms(
+                linked(text, "", lambda number: f"../lessons/{course.by_number[number].name}.ipynb")
+            ).strip()
+    return ""
+
+
+def _cells(course: Course, exercise: Exercise) -> Iterator[str]:
+    lesson = course.lessons[exercise.lesson]
+    name = f"{exercise.name}-solution"
+    cell = next(cell for cell in course.students(lesson).cells if cell.id == name)
+    yield f"## What you get\n\n```python\n{cell.source}\n```"
+    if course.solutions:
+        solved = next(cell for cell in course.solved(lesson).cells if cell.id == name)
+        source = without_marks(solved.source)
+        yield f'<details class="solution"><summary>A model solution</summary>\n\n```python\n{source}\n```\n\n</details>'
+
+
+def _returns(exercise: Exercise) -> Iterator[str]:
+    if exercise.outputs:
+        rows = "\n".join(
+            f"| {output.name} | `({', '.join(output.axes.split())})` | {_words(output.axes)} |"
+            for output in exercise.outputs
+        )
+        yield (
+            f"## What comes back\n\n| result | shape | in words |\n| --- | --- | --- |\n{rows}\n\n"
+            "The letters are those of [all lessons](../glossary.md#letters)."
+        )
+
+
+def _words(axes: str) -> str:
+    """Axes with the field's names, the leading ones as three dots."""
+    said = axes_in_words(axes)
+    return said.partition(": ")[2] or said
+
+
+def _parts(exercise: Exercise) -> Iterator[str]:
+    """What earns the points."""
+    whole = sum(part.weight for part in exercise.parts)
+    rows = "\n".join(f"| {part.name} | {exercise.points * part.weight / whole:.2g} |" for part in exercise.parts)
+    head = "question" if exercise.kind == "answers" else "what is checked"
+    yield f"## What is checked\n\n| {head} | points |\n| --- | --- |\n{rows}"
+    for exclusion in exercise.excluded:
+        yield f"To be done without {exclusion.title}."
+
+
+def _hints(exercise: Exercise) -> Iterator[str]:
+    """Hints, folded: of a mistake the first says least, and holds the next."""
+    questions = _questions(exercise)
+    if questions:
+        folds = "\n".join(_fold(f"<code>{escape(key)}</code>", [hint]) for key, hint in questions)
+    else:
+        folds = "\n".join(_fold(_symptom(mistake), list(mistake.hints)) for mistake in exercise.mistakes)
+    if folds:
+        lead = "Each is folded. " + (
+            "Try an answer first." if questions else "Look for what happens to yours; the first hint says least."
+        )
+        yield f"## Hints\n\n{lead}\n\n{folds}"
+
+
+def _questions(exercise: Exercise) -> list[tuple[str, str]]:
+    """The questions of a quiz, each with its general hint."""
+    if exercise.kind != "answers":
+        return []
+    module = importlib.import_module(f"grader.exercises.lesson_{exercise.lesson[:2]}.{exercise.name}")
+    lists = [value for value in vars(module).values() if isinstance(value, tuple)]
+    hints = {one.key: one.hint for listed in lists for one in listed if isinstance(one, Question)}
+    return [(part.name, hints[part.name]) for part in exercise.parts]
+
+
+def _symptom(mistake: Mistake) -> str:
+    text = mistake.symptom.rstrip()
+    return inline(text[0].upper() + text[1:])
+
+
+def _fold(summary: str, hints: list[str]) -> str:
+    inner = ""
+    for number, hint in reversed(list(enumerate(hints))):
+        more = f"<details><summary>Hint {number + 2}</summary>{inner}</details>" if inner else ""
+        inner = f"<p>{inline(hint)}</p>{more}"
+    return f'<details class="hint"><summary>{summary}</summary>{inner}</details>'
+
+
+def _list(course: Course) -> str:
+    text = ["# Exercises", "Every exercise of the course, with its text and with hints that are folded.", ""]
+    for lesson in course.lessons.values():
+        names = [one for one in course.exercises.values() if one.lesson == lesson.name]
+        rows = [f"| [{one.name}]({one.name}.md) | {course.level(one)} of 5 | {one.points:g} |" for one in names]
+        text += [f"## {lesson.number} · {lesson.title}", ""]
+        text += ["| exercise | difficulty | points |", "| --- | --- | --- |", *rows, ""]
+    listed = "\n".join(course.exercises)
+    return "\n".join([*text, "```{toctree}", ":hidden:", "", listed, "```", ""])

@@ -1,0 +1,160 @@
+"""The page of a lesson: its executed notebook, as somebody without a kernel should read it.
+
+Prose and worked code stay, with their outputs. The answers of predictions and what a learner's own code would print are
+folded. An exercise keeps its text and its unfinished cell; its check gives way to a link to the exercise's page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from grader.authoring.lesson import Lesson
+from grader.authoring.regions import is_mark
+from website.course import Course, points_of
+from website.pictures import Pictures, in_words
+from website.references import linked, place_of, to_terms, words_of
+
+HIDDEN = {
+    "answer": ("What came out", "Hide what came out"),
+    "try": ("What it shows once your code is right", "Hide what it shows"),
+}
+NO_GUESS = re.compile(r"<p>You haven(?:'|&#x27;)t guessed yet.*?</p>", re.DOTALL)
+TITLE = re.compile(r"(?m)^# \d\d · .*$")
+
+
+def write_lesson(course: Course, lesson: Lesson, folder: Path, extra: Path) -> None:
+    """Write `lessons/NAME.ipynb` into the folder of Sphinx's sources, its pictures into `extra`."""
+    pictures = Pictures(extra / "pictures" / lesson.name, f"../pictures/{lesson.name}")
+    page = lesson_page(course, lesson, pictures)
+    target = folder / "lessons" / f"{lesson.name}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(nbformat.writes(page), encoding="utf-8")
+
+
+def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookNode:
+    """The notebook that the page is made from."""
+    solved, students = course.solved(lesson), course.students(lesson)
+    page = nbformat.v4.new_notebook(metadata=solved.metadata)
+    marked = _with_terms(course, lesson, [cell.source if cell.cell_type == "markdown" else "" for cell in solved.cells])
+    for number, (cell, students_cell) in enumerate(zip(solved.cells, students.cells, strict=True)):
+        if cell.cell_type == "markdown":
+            page.cells += _prose(course, lesson, cell.id, marked[number], first=number == 0)
+            continue
+        role, exercise = cell.metadata.course["role"], cell.metadata.course.get("exercise", "")
+        if role == "check":
+            page.cells.append(_markdown(f"{cell.id}-link", _to_exercise(course, exercise)))
+        elif role == "solution":
+            source = cell.source if course.solutions else students_cell.source
+            page.cells.append(_code(cell.id, without_marks(source), []))
+        else:
+            words = next((in_words(one.source) for one in solved.cells[number + 1 : number + 2]), "")
+            page.cells.append(_example(lesson, cell, role, words, pictures))
+    return page
+
+
+def _prose(course: Course, lesson: Lesson, name: str, source: str, first: bool) -> Iterator[NotebookNode]:
+    def address(number: str) -> str:
+        return f"{course.by_number[number].name}.ipynb"
+
+    text = linked(source, lesson.number, address)
+    text = to_terms(text)
+    if not first:
+        yield _markdown(name, text)
+        return
+    heading = TITLE.search(text)
+    end = heading.end() if heading else 0
+    yield _markdown(name, f"{text[:end]}\n\n{_do_it(course, lesson)}\n{text[end:]}")
+
+
+def _do_it(course: Course, lesson: Lesson) -> str:
+    """How to run the lesson oneself."""
+    links = [f'<a href="../downloads/{lesson.name}.ipynb" download>Download the notebook</a>']
+    if course.zip_name:
+        links.append(f'<a href="../downloads/{course.zip_name}" download>All notebooks with the checks (zip)</a>')
+    for key, said in (("colab", "Open in Colab"), ("binder", "Open in Binder")):
+        if course.settings.get(key):
+            links.append(f'<a href="{escape(course.settings[key].format(lesson=lesson.name))}">{said}</a>')
+    return f'<p class="do-it">Do it yourself: {" · ".join(links)}</p>\n'
+
+
+def _to_exercise(course: Course, name: str) -> str:
+    exercise = course.exercises[name]
+    what = "questions" if exercise.kind == "answers" else "parts"
+    said = f"{points_of(exercise)}; {len(exercise.parts)} {what} are checked."
+    return f":::{{admonition}} Exercise: [{name}](../exercises/{name}.md)\n:class: exercise\n\n{said} In the notebook a check tells at once what passes. [Its page](../exercises/{name}.md) has hints.\n:::"
+
+
+def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures: Pictures) -> NotebookNode:
+    outputs = list(_outputs(lesson, cell, words, pictures))
+    metadata: dict[str, Any] = {}
+    if role in HIDDEN and outputs:
+        show, hide = HIDDEN[role]
+        metadata = {"tags": ["hide-output"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
+    if cell.source.startswith("predict("):
+        metadata = {"tags": ["remove-input"]}
+    return _code(cell.id, cell.source, outputs, metadata)
+
+
+def _outputs(lesson: Lesson, cell: NotebookNode, words: str, pictures: Pictures) -> Iterator[NotebookNode]:
+    """A cell's outputs; pictures become files, and a view's sentence goes below its picture."""
+    order, summary = 0, ""
+    for number, output in enumerate(cell.outputs):
+        data, metadata = output.get("data", {}), output.get("metadata", {})
+        alt = metadata.get("image/png", {}).get("alt", "")
+        text = data.get("text/plain", "")
+        if alt:
+            yield _html(pictures.view(lesson.name, cell.id, order, data["image/png"], alt))
+            order, summary = order + 1, alt
+        elif "image/png" in data:
+            name = f"{cell.id}-plot-{number}"
+            yield _html(pictures.plot(name, data["image/png"], words or f"Plot of lesson {lesson.number}"))
+        elif "text/html" in data:
+            yield _html(NO_GUESS.sub("", data["text/html"]))
+        elif text and text == summary:
+            continue
+        elif text.startswith("Predict: "):
+            yield _html(pictures.view(lesson.name, cell.id, order, "", text))
+            order += 1
+        else:
+            yield nbformat.from_dict(output)
+
+
+def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]:
+    """The cells with a link to the glossary where the lesson introduces a term."""
+    found = []
+    for term, entry in course.terms.items():
+        place = place_of(words_of(course, term), sources) if entry["lesson"] == lesson.number else None
+        if place:
+            found.append((*place, term))
+    sources, taken = list(sources), []
+    for number, begin, end, term in sorted(found, reverse=True):
+        if any(number == other and end > start for other, start in taken):
+            continue  # inside words that are a link already
+        source = sources[number]
+        sources[number] = f"{source[:begin]}[{source[begin:end]}](#term-{term}){source[end:]}"
+        taken.append((number, begin))
+    return sources
+
+
+def without_marks(source: str) -> str:
+    """A solution cell without the marks of its regions."""
+    return "\n".join(line for line in source.split("\n") if not is_mark(line))
+
+
+def _html(html: str) -> NotebookNode:
+    return nbformat.v4.new_output("display_data", data={"text/html": html})
+
+
+def _markdown(name: str, source: str) -> NotebookNode:
+    return nbformat.v4.new_markdown_cell(source, id=name)
+
+
+def _code(name: str, source: str, outputs: list[NotebookNode], metadata: dict[str, Any] | None = None) -> NotebookNode:
+    return nbformat.v4.new_code_cell(source, id=name, outputs=outputs, metadata=metadata or {})

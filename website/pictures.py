@@ -1,0 +1,59 @@
+"""Pictures of a lesson's page: files with a size and words in their place."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+IN_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
+SENTENCE = re.compile(r"(?<=[.!?:])\s")
+SHARPER = 1.5  # pixels of a view's picture for each one of the page
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures of one lesson, written into `folder`, which the page finds at `address`."""
+
+    folder: Path
+    address: str
+
+    def plot(self, name: str, png: str, words: str) -> str:
+        """A plot as HTML. `words`: what is in it."""
+        return f'<figure class="plot">{self._img(name, png, words)}</figure>'
+
+    def view(self, lesson: str, cell: str, order: int, png: str, summary: str) -> str:
+        """A view as HTML: its picture with its sentence. Its attributes say which view it is: that of a lesson's cell,
+        counted from 0 among those that the cell shows."""
+        img = self._img(f"{cell}-{order}", png, summary) if png else ""
+        said = f"<figcaption>{escape(summary)}</figcaption>" if png else guess(summary)
+        place = f'data-lesson="{escape(lesson)}" data-cell="{escape(cell)}" data-order="{order}"'
+        return f'<figure class="course-view" {place}>{img}{said}</figure>'
+
+    def _img(self, name: str, png: str, words: str) -> str:
+        data = base64.b64decode(png)
+        width, height = struct.unpack(">II", data[16:24])
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{name}.png").write_bytes(data)
+        size = f'width="{width}" height="{height}"'
+        return f'<img src="{self.address}/{name}.png" alt="{escape(words)}" {size} loading="lazy" decoding="async">'
+
+
+def in_words(markdown: str) -> str:
+    """The first sentence of the picture in words below a plot."""
+    found = IN_WORDS.search(markdown)
+    return SENTENCE.split(" ".join(found[1].replace("`", "").replace("*", "").split()))[0] if found else ""
+
+
+def guess(text: str) -> str:
+    """A prediction's question and choices, or another view that is nothing but text."""
+    question, *rest = text.splitlines() or [""]
+    if not question.startswith("Predict: "):
+        return f"<pre>{escape(text)}</pre>"
+    choices = [line.strip().partition(". ")[2] for line in rest if re.match(r"  [a-z]\. ", line)]
+    listed = "".join(f"<li>{escape(choice)}</li>" for choice in choices)
+    asked = f"<p><strong>Your guess?</strong> {escape(question.removeprefix('Predict: '))}</p>"
+    return f'{asked}<ol type="a">{listed}</ol>' if choices else asked

@@ -1,0 +1,135 @@
+"""What a lesson refers to: other lessons, terms of the glossary, views. All of it has to be there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+import grader.views
+from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem
+from grader.authoring.statements import parse
+from website.course import Course, line_of
+
+# What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.
+CLOSED = re.compile(
+    r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+|\$\$.*?\$\$|\$[^$\n]+\$|<!--.*?-->|<summary>.*?</summary>|<[^>\n]+>"
+    r"|!?\[[^\]]*\]\([^)]*\)|^#+ .*?$"
+)
+LESSONS = re.compile(r"\b[Ll]essons?\s+(\d\d)((?:(?:,| and| or| to| and of)\s+(?:lesson\s+)?\d\d\b)*)(?!\d)")
+NUMBER = re.compile(r"\b\d\d\b")
+LINK = re.compile(r"(?<!!)\[(?P<words>[^\]]*)\]\((?P<to>[^)\s]+)\)")
+TO_TERM = "#term-"
+
+
+def check_references(course: Course) -> None:
+    """`LessonError` with every reference that leads nowhere, its file and line."""
+    wrong = [problem for lesson in course.lessons.values() for problem in _problems(course, lesson)]
+    wrong += _of_glossary(course)
+    if wrong:
+        raise LessonError(wrong)
+
+
+def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
+    for cell in lesson.cells:
+        if cell.is_code:
+            yield from _views(lesson, cell)
+            continue
+        for match in LESSONS.finditer(_blanked(cell.source)):
+            for number in NUMBER.finditer(match[0]):
+                if number[0] not in course.by_number:
+                    line = line_of(cell, match.start() + number.start())
+                    yield lesson.problem(cell, f"there is no lesson {number[0]}", line)
+        for match in LINK.finditer(cell.source):
+            to, line = match["to"], line_of(cell, match.start())
+            if to.startswith(TO_TERM) and to.removeprefix(TO_TERM) not in course.terms:
+                yield lesson.problem(
+                    cell, f"there is no term {to.removeprefix(TO_TERM)!r} in website/glossary.toml", line
+                )
+            elif not to.startswith((TO_TERM, "https://", "http://")):
+                yield lesson.problem(
+                    cell, f"the link to {to!r} leads to no page: a lesson links to #term-… or https://…", line
+                )
+
+
+def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
+    for node in ast.walk(parse(cell.source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "grader.views":
+            for alias in node.names:
+                if alias.name not in grader.views.__all__:
+                    line = cell.first + node.lineno - 1
+                    yield lesson.problem(cell, f"there is no view {alias.name} in grader.views", line)
+
+
+def _of_glossary(course: Course) -> Iterator[Problem]:
+    """Every term is introduced by a lesson that is there, in words that it has."""
+    lines = (course.root / "website" / "glossary.toml").read_text(encoding="utf-8").splitlines()
+    for term, entry in course.terms.items():
+        line = next((n for n, text in enumerate(lines, 1) if text in (f"[{term}]", f'["{term}"]')), 1)
+        lesson = course.by_number.get(entry.get("lesson", ""))
+        if lesson is None:
+            yield Problem("website/glossary.toml", line, "", f"{term}: there is no lesson {entry.get('lesson')!r}")
+        elif place_of(words_of(course, term), [one.source for one in lesson.cells if not one.is_code]) is None:
+            message = f"{term}: lesson {lesson.number} doesn't have the words {words_of(course, term)!r}"
+            yield Problem("website/glossary.toml", line, "", message)
+
+
+def words_of(course: Course, term: str) -> str:
+    """The words that introduce a term in its lesson."""
+    return str(course.terms[term].get("words", term))
+
+
+def place_of(words: str, sources: list[str]) -> tuple[int, int, int] | None:
+    """Where texts introduce words: the number of the text, begin and end in it; None if they don't.
+
+    Set off by asterisks counts first, then the first time at all.
+
+    >>> place_of("mask", ["", "A mask. A *mask* hides."])
+    (1, 11, 15)
+    """
+    said = r"\s+".join(re.escape(word) for word in words.split())
+    for pattern in (rf"(?i)(?<=\*){said}(?=[\w:,.]{{0,2}}\*)", rf"(?i)(?<!\w){said}(?=\w{{0,2}}(?!\w))"):
+        for number, source in enumerate(sources):
+            found = re.search(pattern, _blanked(source))
+            if found:
+                return number, found.start(), found.end()
+    return None
+
+
+def linked(source: str, lesson: str, to_lesson: Callable[[str], str]) -> str:
+    """A text in which "lesson 03" is a link. `to_lesson` gives the address for a number, "" for none."""
+
+    def link(match: re.Match[str]) -> str:
+        return NUMBER.sub(lambda number: _link(number[0]), match[0])
+
+    def _link(number: str) -> str:
+        address = "" if number == lesson else to_lesson(number)
+        return f"[{number}]({address})" if address else number
+
+    return open_text(source, lambda text: LESSONS.sub(link, text))
+
+
+def open_text(source: str, change: Callable[[str], str]) -> str:
+    """A markdown text with what is open for links changed."""
+    pieces, at = [], 0
+    for closed in CLOSED.finditer(source):
+        pieces += [change(source[at : closed.start()]), closed[0]]
+        at = closed.end()
+    return "".join([*pieces, change(source[at:])])
+
+
+def to_terms(source: str) -> str:
+    """Links to terms as Sphinx reads them."""
+    return LINK.sub(
+        lambda match: (
+            f"{{term}}`{match['words']} <{match['to'].removeprefix(TO_TERM)}>`"
+            if match["to"].startswith(TO_TERM)
+            else match[0]
+        ),
+        source,
+    )
+
+
+def _blanked(source: str) -> str:
+    """A text as long as it was, without what isn't open for links."""
+    return CLOSED.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)
