@@ -24,7 +24,8 @@ HERE = Path(__file__).parent
 FOLDER = "views"  # in _static/
 STATES = HERE / "states"
 FIGURE = re.compile(
-    r'<figure class="course-view" data-lesson="(?P<lesson>[^"]*)" data-cell="(?P<cell>[^"]*)" data-order="(?P<order>\d+)"'
+    r'<figure class="course-view" '
+    r'data-lesson="(?P<lesson>[^"]*)" data-cell="(?P<cell>[^"]*)" data-order="(?P<order>\d+)"'
 )
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 log = logging.getLogger(__name__)
@@ -91,10 +92,11 @@ def _write(path: Path, text: str) -> None:
 def script_of(name: str) -> str:
     """A view's module and, if there is one, its answer, as a plain script."""
     answer = HERE / "answers" / f"{name}.js"
-    parts = [f"view: (() => {{\n{DEFAULT.sub('return ', module(f'{name}.js'))}\n}})()"]
+    parts = {"view": DEFAULT.sub("return ", module(f"{name}.js"))}
     if answer.exists():
-        parts.append(f"answer: (() => {{\n{EXPORT.sub('', module(answer))}\nreturn answer;\n}})()")
-    return f"window.courseViews.views.{name} = {{\n{',\n'.join(parts)}\n}};\n"
+        parts["answer"] = f"{EXPORT.sub('', module(answer))}\nreturn answer;"
+    made = ",\n".join(f"{part}: (() => {{\n{EXPORT.sub('', source)}\n}})()" for part, source in parts.items())
+    return f"window.courseViews.views.{name} = {{\n{made}\n}};\n"
 
 
 def host() -> str:

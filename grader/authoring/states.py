@@ -50,6 +50,11 @@ def write(path: Path, text: str) -> None:
         write_atomically(path, text)
 
 
+def is_view(text: str) -> bool:
+    """Whether a text is the summary of a view, told by how it begins."""
+    return any(text.startswith(opening(kind)) for kind in KINDS.values())
+
+
 def views_of(cell: NotebookNode) -> list[tuple[str, str]]:
     """The views that a cell has displayed: the class and the summary of each, told by how the summary begins."""
     texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from html import escape
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
@@ -21,7 +21,8 @@ from grader.views.picture import drawing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[\w.]+)";\n', re.MULTILINE)
+FOLDER = Path(__file__).parent
+IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.\.?/[\w./]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 
 # What a view displays besides where the variable is set: its state, for a page that has no kernel.
@@ -46,7 +47,8 @@ class View(anywidget.AnyWidget):
         return None
 
     def kept(self) -> dict[str, Any]:
-        """What an answer to the browser's changes needs besides the synced traits: JSON values and bytes, by name."""
+        """What a page without a kernel needs besides the synced traits to answer as this class does: JSON values and
+        bytes, for `website/answers/`. Nothing where all that can be chosen is synced."""
         return {}
 
     def state(self) -> dict[str, Any]:
@@ -109,32 +111,29 @@ def _still(reason: str, drawn: str | None, summary: str) -> str:
     return f"<p>This view can't be operated here: {escape(reason)}. {advice}</p><p>{picture}</p>"
 
 
-def module(name: str) -> str:
-    """The source of `name` and of its imports as one ES module without imports.
+def module(name: str | Path) -> str:
+    """The source of `name`, a file here or a path, and of its imports as one ES module without imports.
 
     A widget's module is loaded from a string, where a relative import such as `./colour.js` can't be resolved.
     """
-    order: list[str] = []
+    order: list[Path] = []
 
-    def visit(file: str) -> None:
-        for needed in IMPORT.findall(_read(file)):
-            if needed not in order:
-                visit(needed)
+    def visit(file: Path) -> None:
+        for needed in IMPORT.findall(file.read_text(encoding="utf-8")):
+            found = (file.parent / needed).resolve()
+            if found not in order:
+                visit(found)
         order.append(file)
 
-    visit(name)
+    visit((FOLDER / name).resolve())
     # `name` comes last; only its exports stay.
-    *imported, main = (IMPORT.sub("", _read(file)) for file in order)
+    *imported, main = (IMPORT.sub("", file.read_text(encoding="utf-8")) for file in order)
     return "\n".join([*(EXPORT.sub("", source) for source in imported), main])
 
 
 def style(*names: str) -> str:
     """The shared style sheet and those of one view."""
-    return "\n".join(_read(name) for name in ("base.css", *names))
-
-
-def _read(name: str) -> str:
-    return resources.files("grader.views").joinpath(name).read_text(encoding="utf-8")
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("base.css", *names))
 
 
 def pack(matrices: Mapping[str, Tensor]) -> tuple[Layout, bytes]:
