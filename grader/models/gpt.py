@@ -25,17 +25,12 @@ def course_text() -> str:
 
 
 @dataclass(frozen=True)
-class TrainedGPT:
-    """A trained model. `sizes`: the arguments of lesson 11's `GPT`; `weights`: its state by name; `characters`: the
-    tokens by id; `loss`: in nats, on the text held out; `samples`: what it wrote after so many steps, each time from
-    `prompt`."""
+class PlainGPT:
+    """Lesson 11's `GPT` as its numbers. `sizes`: the arguments of `GPT`, at least `num_layers` and `num_heads`;
+    `weights`: its state by name."""
 
     sizes: dict[str, Any]
     weights: dict[str, Tensor]
-    characters: list[str]
-    loss: float
-    prompt: str
-    samples: dict[int, str]
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Logits (B, T, V) of ids (B, T), straight from the weights."""
@@ -59,6 +54,31 @@ class TrainedGPT:
         query, key, value = (head.transpose(1, 2) for head in heads)  # (B, H, T, D)
         attended = F.scaled_dot_product_attention(_rotated(query), _rotated(key), value, is_causal=True)
         return self._linear(attended.transpose(1, 2).flatten(2), f"{name}.out_proj")
+
+
+@dataclass(frozen=True)
+class TrainedGPT(PlainGPT):
+    """A trained model. `characters`: the tokens by id; `loss`: in nats, on the text held out; `samples`: what it wrote
+    after so many steps, each time from `prompt`."""
+
+    characters: list[str]
+    loss: float
+    prompt: str
+    samples: dict[int, str]
+
+
+def as_gpt(model: Any, tokens: Tensor) -> PlainGPT | None:
+    """A model of lesson 11's kind as its numbers; None if it hasn't the parts of a `GPT`, or if its own logits of the
+    tokens (T,) are others."""
+    if isinstance(model, PlainGPT):
+        return model
+    try:
+        sizes = {"num_layers": len(model.blocks), "num_heads": model.blocks[0].attention.num_heads}
+        gpt = PlainGPT(sizes, model.state_dict())
+        with torch.no_grad():
+            return gpt if torch.allclose(gpt(tokens[None]), model(tokens[None]), atol=1e-3) else None
+    except (AttributeError, KeyError):
+        return None
 
 
 def _rotated(x: Tensor, base: float = 10000.0) -> Tensor:

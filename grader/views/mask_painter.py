@@ -99,6 +99,9 @@ class MaskPainter(View):
             self.moving_layout, self.moving = layout, buffer
             self.summary = self._in_words()
 
+    def kept(self) -> dict[str, Any]:
+        return {"words": self._words}
+
     def picture(self) -> Figure:
         """The mask, the masked scores and the weights."""
         masked, weights = attend(self._scores, self.visible, self.way)

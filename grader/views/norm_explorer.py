@@ -118,6 +118,9 @@ class NormExplorer(View):
             self.shown, self.moving_layout, self.moving = self.norm, layout, buffer
             self.summary = self._in_words(int(moved.sum()))
 
+    def kept(self) -> dict[str, Any]:
+        return {"before": _bytes(self._before), "table": self.table}
+
     def picture(self) -> Figure:
         """The table, the statistics of its rows or columns, and the normalised table."""
         statistics, output = normalise(self.numbers, self.norm)

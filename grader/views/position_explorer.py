@@ -60,6 +60,10 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
             self.layout_of_both, self.both = layout, buffer
             self.summary = self._in_words(products)
 
+    def kept(self) -> dict[str, Any]:
+        layout, numbers = pack({f"width {width}": _random(width) for width in WIDTHS})
+        return {"layout": layout, "numbers": numbers}
+
     def picture(self) -> Figure:
         """The rows of all positions, and their products with each other."""
         rows, products = encoded(self.kind, self.d_model, self.base)
@@ -87,12 +91,16 @@ def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:
     if kind == "sinusoidal":
         rows = torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
         return rows, rows @ rows.T
-    numbers = torch.randn(POSITIONS, d_model, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    numbers = _random(d_model)
     if kind == "random table":
         rows = numbers * math.sqrt(0.5)  # about as long as sinusoidal rows
         return rows, rows @ rows.T
     query, key = (_turned(number, angles) for number in numbers[:2])
     return key, query @ key.T
+
+
+def _random(d_model: int) -> Tensor:
+    return torch.randn(POSITIONS, d_model, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
 
 
 def _turned(x: Tensor, angles: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
+from grader.models.gpt import as_gpt
 from grader.views.base import View, module, pack, style
 from grader.views.picture import sheet
 
@@ -83,15 +84,36 @@ class Sampler(View):
         """Let the model read the text."""
         ids = torch.tensor([[self.characters.index(character) for character in self.text[-self._max_length :]]])
         with torch.no_grad():
-            self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float32)
+            self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float64)  # as the browser computes
         layout, buffer = pack({"logits": self._last[None]})
         with self.hold_sync():
             self.layout, self.logits, self.read = layout, buffer, self.text
             self.summary = self._in_words()
 
+    def kept(self) -> dict[str, Any]:
+        """The weights of lesson 11's GPT: matrices rounded to 8 bits, as whole numbers and one factor a row, which is a
+        quarter of the size, and vectors as they are. Nothing of another model: its logits need a kernel."""
+        gpt = as_gpt(self._model, torch.arange(min(len(self.characters), self._max_length)))
+        if gpt is None:
+            return {}
+        weights = {name: weight.detach().to("cpu", torch.float32) for name, weight in gpt.weights.items()}
+        if torch.equal(weights["token_embedding.weight"], weights["head.weight"]):
+            del weights["token_embedding.weight"]
+        matrices = {name: weight for name, weight in weights.items() if weight.dim() == 2}
+        factors = {name: matrix.abs().amax(-1).clamp(min=1e-12) / 127 for name, matrix in matrices.items()}
+        whole = [(matrix / factors[name][:, None]).round().to(torch.int8) for name, matrix in matrices.items()]
+        layout, numbers = pack({name: vector[None] for name, vector in (weights | factors).items()})
+        return {
+            "sizes": {**gpt.sizes, "max_length": self._max_length},
+            "layout": layout,
+            "numbers": numbers,
+            "rounded_layout": {name: list(matrix.shape) for name, matrix in matrices.items()},
+            "rounded": b"".join(part.numpy().tobytes() for part in whole),
+        }
+
     def picture(self) -> Figure:
         """A bar for each of the likeliest characters, and a mark where it ended by softmax alone."""
-        plain, final = self._last.softmax(-1), kept(self._last, self.temperature, self.top_k, self.top_p)
+        plain, final = self._last.softmax(-1), drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         order = plain.argsort(descending=True, stable=True)[:SHOWN].tolist()
         figure = sheet(6.4, 3.2)
         axes = figure.add_subplot()
@@ -109,7 +131,7 @@ class Sampler(View):
         return f"temperature {self.temperature:g}, top-k {top_k}, top-p {top_p}"
 
     def _in_words(self) -> str:
-        final = kept(self._last, self.temperature, self.top_k, self.top_p)
+        final = drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         stay = int((final > 0).sum())
         order = final.argsort(descending=True, stable=True)[: min(FEW, stay)].tolist()
         named = ", ".join(f'"{self.characters[at]}" {100 * float(final[at]):.0f} %' for at in order)
@@ -118,10 +140,10 @@ class Sampler(View):
         return f'Sampler after "{after}", {self._settings()}: {who}, {named}.'.replace("\n", "↵")
 
 
-def kept(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+def drawn_from(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
     """The distribution (V,) that is drawn from, by a walk from the likeliest token down.
 
-    >>> kept(torch.tensor([0.15, 0.5, 0.05, 0.3]).log(), 1.0, 4, 0.7)
+    >>> drawn_from(torch.tensor([0.15, 0.5, 0.05, 0.3]).log(), 1.0, 4, 0.7)
     tensor([0.0000, 0.6250, 0.0000, 0.3750])
     """
     final = torch.zeros_like(logits)
@@ -132,7 +154,7 @@ def kept(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor
     order = tempered.argsort(descending=True, stable=True).tolist()[:top_k]
     whole, reached = float(tempered[order].sum()), 0.0
     for rank, at in enumerate(order):
-        if rank and reached >= top_p - 1e-6:
+        if rank and reached >= top_p - 1e-9:
             break
         final[at] = tempered[at]
         reached += float(tempered[at]) / whole

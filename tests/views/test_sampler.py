@@ -7,7 +7,7 @@ import torch
 import traitlets
 
 from grader.views import Sampler
-from grader.views.sampler import kept
+from grader.views.sampler import drawn_from
 
 PROBABILITIES = torch.tensor([0.15, 0.5, 0.05, 0.3])
 
@@ -41,7 +41,7 @@ def sent(view: Sampler) -> torch.Tensor:
 )
 def test_what_is_drawn_from_is_cut_in_order(settings, expected):
     torch.testing.assert_close(
-        kept(PROBABILITIES.log(), *settings), torch.tensor(expected, dtype=torch.float32), atol=1e-4, rtol=0
+        drawn_from(PROBABILITIES.log(), *settings), torch.tensor(expected, dtype=torch.float32), atol=1e-4, rtol=0
     )
 
 

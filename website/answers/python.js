@@ -34,13 +34,16 @@ export function fixed(value, digits) {
   return `${value < 0 ? "-" : ""}${nearest.toFixed(digits)}`;
 }
 
-/** Python's `f"{value:g}"`: six significant digits, without zeros at the end. */
-export function general(value) {
-  const [digits, exponent] = value.toExponential(5).split("e").map(Number);
-  if (value !== 0 && (exponent < -4 || exponent > 5)) {
+/** Python's `f"{value:g}"`: so many significant digits, without zeros at the end. */
+export function general(value, significant = 6) {
+  const [digits, exponent] = value
+    .toExponential(significant - 1)
+    .split("e")
+    .map(Number);
+  if (value !== 0 && (exponent < -4 || exponent >= significant)) {
     return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
   }
-  return String(Number(fixed(value, 5 - exponent)));
+  return String(Number(fixed(value, significant - 1 - exponent)));
 }
 
 /** Whether a value is a whole number from `least` to `most`. */

@@ -1,0 +1,307 @@
+"""What the views answer in the browser is what Python answers: the same walks of hundreds of changes in both."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import random
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import traitlets
+from torch import Tensor
+
+from grader.models.gpt import PlainGPT, as_gpt, course_text, trained_gpt
+from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, PositionExplorer, Sampler
+from grader.views.base import View, module
+from grader.views.mask_painter import PRESETS as MASKS
+from grader.views.mask_painter import WAYS
+from grader.views.norm_explorer import EDITED, NORMS, preset_tables
+from grader.views.position_explorer import BASES, KINDS, WIDTHS
+from tests.exercises.lesson_11.prelude import GPT
+
+ANSWERS = Path(__file__).parents[2] / "website" / "answers"
+RUNNER = Path(__file__).with_name("answers.mjs")
+NODE = shutil.which("node") or "node"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+State = dict[str, Any]
+Walk = tuple[View, Iterable[State]]
+
+
+def attention_walks(chance: random.Random) -> Iterator[Walk]:
+    for _ in range(25):
+        size, width, d_k, d_v = (chance.randint(1, 6) for _ in range(4))
+        x = torch.randn(size, width)
+        if chance.random() < 0.4:
+            x[-1] = x[0]  # equal tokens, equal weights
+        view = AttentionExplorer(x, torch.randn(width, d_k), torch.randn(width, d_k), torch.randn(width, d_v))
+        yield view, [_attention_move(chance, d_k) for _ in range(12)]
+
+
+def _attention_move(chance: random.Random, d_k: int) -> State:
+    return chance.choice(
+        [
+            {"divisor": d_k**0.5 * 10 ** (chance.randint(-100, 100) / 100)},
+            {"divisor": chance.choice([0.125, 0.375, 1, 2, 2.5, 1e-6, 1e6])},
+            {"step": chance.randint(1, 7)},
+            {"divisor": chance.choice([0, -1.5])},
+            {"step": chance.choice([0, 8])},
+        ]
+    )
+
+
+def mask_walks(chance: random.Random) -> Iterator[Walk]:
+    for _ in range(25):
+        size = chance.randint(1, 6)
+        words = [f"word{at}" for at in range(chance.randint(1, size))]
+        options = {"preset": chance.choice(MASKS[:-1]), "in_front": chance.random() < 0.5}
+        view = MaskPainter(3 * torch.randn(size, size), words, **options)
+        yield view, [_mask_move(chance, size) for _ in range(12)]
+
+
+def _mask_move(chance: random.Random, size: int) -> State:
+    density = chance.choice([0.1, 0.5, 0.9])
+    cells = bytes(int(chance.random() < density) for _ in range(size * size))
+    return chance.choice(
+        [
+            {"preset": chance.choice(MASKS)},
+            {"in_front": chance.random() < 0.5},
+            {"way": chance.choice(list(WAYS))},
+            {"mask": cells, "preset": MASKS[-1]},
+            {"mask": cells, "preset": MASKS[-1]},
+            {"preset": "diagonal"},
+            {"way": "hide"},
+            {"mask": cells + b"\1", "preset": MASKS[-1]},
+            {"mask": b"\2" * len(cells), "preset": MASKS[-1]},
+        ]
+    )
+
+
+def norm_walks(chance: random.Random) -> Iterator[Walk]:
+    for _ in range(25):
+        start = torch.randint(-9, 10, (chance.randint(2, 4), chance.randint(1, 7))) / chance.choice([1, 2, 4, 10])
+        view = NormExplorer(start)
+        yield view, _norm_moves(chance, view, preset_tables(start))
+
+
+def _norm_moves(chance: random.Random, view: NormExplorer, presets: dict[str, Tensor]) -> Iterator[State]:
+    """Made while they are walked: who types changes the table that is there."""
+    for _ in range(10):
+        preset = chance.choice(list(presets))
+        row, column = chance.randrange(view.shape[0]), chance.randrange(view.shape[1])
+        yield {"norm": chance.choice(NORMS)}
+        yield {"table": _bytes(presets[preset]), "preset": preset}
+        for digits in (str(chance.randint(-400, 400)), f"{chance.randint(0, 99)}.{chance.randint(0, 99)}"):
+            for end in range(2 if digits.startswith("-") else 1, len(digits) + 1):  # one key after another
+                yield {"table": _changed(view, row, column, float(digits[:end])), "preset": EDITED}
+        yield {"table": _changed(view, chance.randrange(view.shape[0]), 0, 99_999), "preset": EDITED}
+        yield chance.choice(
+            [
+                {"table": _changed(view, row, column, chance.choice([1e6, float("nan")])), "preset": EDITED},
+                {"table": view.table + b"\0\0\0\0", "preset": EDITED},
+                {"norm": "GroupNorm"},
+                {"preset": "zeros"},
+            ]
+        )
+
+
+def _changed(view: NormExplorer, row: int, column: int, value: float) -> bytes:
+    table = view.numbers
+    table[row, column] = value
+    return _bytes(table)
+
+
+def _bytes(numbers: Tensor) -> bytes:
+    return numbers.to(torch.float32).numpy().tobytes()
+
+
+def split_walks(chance: random.Random) -> Iterator[Walk]:
+    sizes = [[*sizes] for sizes in itertools.product(range(1, 7), range(1, 6), range(1, 6)) if sizes[1] * sizes[2] < 12]
+    moves = [move for size in sizes for move in ({"sizes": size}, {"step": chance.randint(0, 8)})]
+    yield HeadSplitter(), moves
+    yield HeadSplitter(), [{"step": step} for step in (3, 7, 1)] + [{"sizes": [0, 1, 1]}, {"sizes": [7, 1, 1]}]
+
+
+def position_walks(chance: random.Random) -> Iterator[Walk]:
+    all_ = [
+        {"kind": kind, "d_model": width, "base": base} for kind, width, base in itertools.product(KINDS, WIDTHS, BASES)
+    ]
+    chance.shuffle(all_)
+    wrong = [{"kind": "learnt"}, {"d_model": 12}, {"base": 50}]
+    yield PositionExplorer(), [*({name: move[name]} for move in all_ for name in move), *wrong]
+
+
+def sampler_walks(chance: random.Random) -> Iterator[Walk]:
+    course, text = trained_gpt(), course_text()
+    view = Sampler(rounded(Sampler(course, course.characters, "The ").kept()), course.characters, "The ")
+
+    def moves() -> Iterator[State]:
+        for _ in range(25):
+            start, length = chance.randrange(len(text) - 200), chance.choice([1, 2, 30, 31, 100, 128, 129, 150])
+            yield {"text": text[start : start + length]}
+            yield {"temperature": chance.choice([0, 0.1, 0.5, 0.7, 1, 1.3, 2])}
+            yield {"top_k": chance.choice([1, 2, 10, 40, 74, 75, 80])}
+            yield {"top_p": chance.choice([0.05, 0.3, 0.5, 0.85, 0.9, 0.95, 1])}
+            yield {"text": "".join(chance.choices(course.characters, k=length))}
+            yield chance.choice([{"text": ""}, {"text": "½"}, {"temperature": -1}, {"top_k": 0}, {"top_p": 1.5}])
+
+    yield view, moves()
+
+
+def rounded(kept: State) -> PlainGPT:
+    """The model whose weights the page has."""
+    sizes = [rows * columns for rows, columns in kept["layout"].values()]
+    numbers = torch.frombuffer(bytearray(kept["numbers"]), dtype=torch.float32).split(sizes)
+    weights = dict(zip(kept["layout"], numbers, strict=True))
+    whole = torch.frombuffer(bytearray(kept["rounded"]), dtype=torch.int8)
+    shapes = kept["rounded_layout"]
+    for name, part in zip(shapes, whole.split([rows * columns for rows, columns in shapes.values()]), strict=True):
+        weights[name] = part.reshape(shapes[name]) * weights[name][:, None]
+    weights.setdefault("token_embedding.weight", weights["head.weight"])
+    return PlainGPT(kept["sizes"], weights)
+
+
+WALKS = {
+    "attention_explorer": attention_walks,
+    "mask_painter": mask_walks,
+    "norm_explorer": norm_walks,
+    "head_splitter": split_walks,
+    "position_explorer": position_walks,
+    "sampler": sampler_walks,
+}
+
+
+def state_of(view: View) -> State:
+    own = [name for name, trait in view.traits(sync=True).items() if trait.this_class.__module__.startswith("grader")]
+    return {name: getattr(view, name) for name in own} | {"kept": view.kept()}
+
+
+def walked(view: View, moves: Iterable[State]) -> tuple[list[State], list[State]]:
+    """Each move, and whether Python refused it; and the state after it."""
+    made, states = [], []
+    for move in moves:
+        sent = {name: memoryview(value) if isinstance(value, bytes) else value for name, value in move.items()}
+        try:
+            view.set_state(sent)
+            refused = False
+        except traitlets.TraitError:
+            refused = True
+        made.append({"set": move, "refused": refused})
+        states.append(state_of(view))
+    return made, states
+
+
+def run_in_node(walks: list[State]) -> list[list[State]]:
+    text = json.dumps(walks, default=lambda value: {"base64": base64.b64encode(value).decode()})
+    done = subprocess.run([NODE, RUNNER], input=text, stdout=subprocess.PIPE, text=True, check=True)
+
+    def read(value: State) -> Any:
+        return base64.b64decode(value["base64"]) if set(value) == {"base64"} else value
+
+    return json.loads(done.stdout, object_hook=read)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[State], list[State]]]:
+    """For each view: every step's state by Python, and by the answers, in one list each."""
+    folder, chance = tmp_path_factory.mktemp("answers"), random.Random(0)
+    torch.manual_seed(0)
+    sent, expected, names = [], [], []
+    for name, walks in WALKS.items():
+        (folder / f"{name}.mjs").write_text(module(ANSWERS / f"{name}.js"), "utf-8")
+        for view, moves in walks(chance):
+            start = state_of(view)
+            made, states = walked(view, moves)
+            sent.append({"module": str(folder / f"{name}.mjs"), "start": start, "moves": made})
+            expected.append(states)
+            names.append(name)
+    found: dict[str, tuple[list[State], list[State]]] = {name: ([], []) for name in WALKS}
+    for name, walk, states, steps in zip(names, sent, expected, run_in_node(sent), strict=True):
+        state = walk["start"]
+        for move, step in zip(walk["moves"], steps, strict=True):
+            if move["refused"]:
+                assert step["answered"] == {}, (name, move)
+            else:
+                state = {**state, **move["set"], **step["answered"]}
+            found[name][1].append({**state, "milliseconds": step["milliseconds"]})
+        found[name][0].extend(states)
+    return found
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_the_browser_answers_as_python(told, name, record_property):
+    expected, got = told[name]
+    assert len(expected) == len(got) > 100
+    for at, (state, answered) in enumerate(zip(expected, got, strict=True)):
+        for trait, value in state.items():
+            assert is_close(value, answered[trait]), (name, at, trait, value, answered[trait])
+    times = [state["milliseconds"] for state in got]
+    print(f"{name}: {len(times)} answers, median {statistics.median(times):.2f} ms, longest {max(times):.1f} ms")
+    # A number may lie so near to the middle between two digits that float32 decides.
+    different = [
+        (a["summary"], b["summary"]) for a, b in zip(expected, got, strict=True) if a["summary"] != b["summary"]
+    ]
+    assert len(different) <= len(expected) / 100, different
+
+
+def is_close(expected: Any, got: Any) -> bool:
+    """Equal but for float32's last digits, and in a sentence for its last digit."""
+    if isinstance(expected, dict):
+        return expected.keys() == got.keys() and all(is_close(value, got[name]) for name, value in expected.items())
+    if isinstance(expected, bytes):
+        if expected == got:
+            return True
+        one, other = (torch.frombuffer(bytearray(numbers), dtype=torch.float32) for numbers in (expected, got))
+        return one.shape == other.shape and torch.allclose(one, other, rtol=1e-5, atol=2e-5, equal_nan=True)
+    if isinstance(expected, str) and expected != got:
+        pairs = list(zip(NUMBER.findall(expected), NUMBER.findall(got), strict=False))
+        same = NUMBER.sub("", expected) == NUMBER.sub("", got)
+        return same and all(abs(float(a) - float(b)) <= 1.01 * 10 ** -len(a.partition(".")[2]) for a, b in pairs)
+    return bool(expected == got)
+
+
+def test_numbers_are_written_as_python_writes_them():
+    chance = random.Random(0)
+    halves = [at / 2**digits for digits in range(1, 5) for at in range(-60, 60)]
+    drawn = [chance.choice([1, 1e-3, 50, 1e4]) * chance.gauss(0, 1) for _ in range(3000)]
+    values = [*halves, *drawn, 0.1, 1e-5, 123456.5, 1234567.0, 2e-10, 1e6]
+    source = f"""import {{ fixed, general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
+        const values = {json.dumps(values)};
+        console.log(JSON.stringify(values.map((value) => [
+            fixed(value, 2), fixed(value, 0), general(value), general(value, 4),
+        ])));"""
+    done = subprocess.run([NODE, "--input-type=module"], input=source, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [
+        [f"{value:.2f}", f"{value:.0f}", f"{value:g}", f"{value:.4g}"] for value in values
+    ]
+
+
+def test_the_sampler_keeps_a_gpt_that_nearly_says_the_same():
+    course, text = trained_gpt(), course_text()[:12_800]
+    kept = Sampler(course, course.characters, "The ").kept()
+    assert len(kept["rounded"]) + len(kept["numbers"]) < 350_000
+    tokens = torch.tensor([course.characters.index(character) for character in text]).reshape(-1, 128)
+    exact, page = course(tokens).softmax(-1), rounded(kept)(tokens).softmax(-1)
+    assert float((exact - page).abs().max()) < 0.08
+    assert float((exact - page).abs().mean()) < 1e-3
+    assert float((exact.argmax(-1) == page.argmax(-1)).float().mean()) > 0.98
+
+
+def test_a_learners_gpt_is_read_and_another_model_is_not():
+    torch.manual_seed(0)
+    model = GPT(5, 8, num_layers=2, num_heads=2, d_ff=12)
+    view = Sampler(model, list("abcde"), "ab")
+    tokens = torch.tensor([[0, 4, 2]])
+    torch.testing.assert_close(rounded(view.kept())(tokens), model(tokens), atol=0.05, rtol=0)
+    model.norm = torch.nn.LayerNorm(8, eps=1.0)  # the same names, but it computes something else
+    assert as_gpt(model, tokens[0]) is None
+    assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "ab").kept() == {}
