@@ -32,8 +32,8 @@ def taken(notebook: NotebookNode) -> States:
 
 
 def dumps(states: States) -> str:
-    """States as they are written to a file."""
-    return json.dumps(states, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    """States as they are written to a file. Names keep their order, in which matrices lie in their bytes."""
+    return json.dumps(states, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def load(path: Path) -> States:
