@@ -1,1 +1,1 @@
-"""The course as a web site: `python -m website` makes Sphinx's sources from lessons, solutions and docs, then the pages."""
+"""The course as a web site: `python -m website` makes Sphinx's sources, then the pages."""

@@ -41,7 +41,10 @@ def main(out: Path, solutions: bool, with_zip: bool) -> None:
 
 
 def write_sources(folder: Path, solutions: bool = False, with_zip: bool = False) -> Course:
-    """Sphinx's sources into `folder`/source, files to copy into `folder`/extra. `CourseError` where a lesson is wrong or refers to something that isn't there."""
+    """Sphinx's sources into `folder`/source, files to copy into `folder`/extra.
+
+    `CourseError` where a lesson is wrong or refers to something that isn't there.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     downloads, pages = folder / "extra" / "downloads", folder / "source"
     downloads.mkdir(parents=True)
@@ -60,12 +63,18 @@ def write_sources(folder: Path, solutions: bool = False, with_zip: bool = False)
 
 
 def build(made: Path, out: Path) -> int:
-    """Run Sphinx; its exit code. A warning is an error, and all are shown."""
+    """Run Sphinx; its exit code. A warning is an error, all are shown, and then `out` stays as it was."""
     from sphinx.cmd.build import build_main
 
-    shutil.rmtree(out, ignore_errors=True)
+    fresh = made / "html"  # myst-nb puts a folder beside the pages
     settings = ["-c", str(HERE), "-d", str(made / "doctrees"), "-D", f"html_extra_path={made / 'extra'}"]
-    return build_main(["-q", "-W", "--keep-going", "-b", "html", *settings, str(made / "source"), str(out)])
+    code = build_main(["-q", "-W", "--keep-going", "-b", "html", *settings, str(made / "source"), str(fresh)])
+    if code == 0:
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.rmtree(fresh / "_sources", ignore_errors=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(fresh, out)
+    return code
 
 
 def _download(course: Course, name: str, folder: Path) -> None:

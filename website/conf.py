@@ -21,6 +21,7 @@ nb_execution_mode = "off"
 nb_execution_show_tb = False
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+smartquotes = False  # "..." is code in many a sentence
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of other packages, which no page here describes
 autodoc_typehints = "none"

@@ -35,8 +35,8 @@ def exercise_page(course: Course, exercise: Exercise) -> str:
     """The page as MyST markdown."""
     lesson = course.lessons[exercise.lesson]
     minutes = about(course.times[lesson.name].exercises.get(exercise.name, 0))
-    level = f"difficulty {course.level(exercise)} of 5"
-    facts = f"[Lesson {lesson.number}, {lesson.title}](../lessons/{lesson.name}.ipynb) · {points_of(exercise)} · {level} · {minutes}"
+    where = f"[Lesson {lesson.number}, {lesson.title}](../lessons/{lesson.name}.ipynb)"
+    facts = f"{where} · {points_of(exercise)} · difficulty {course.level(exercise)} of 5 · {minutes}"
     pieces = [f"# {exercise.name}", facts, _statement(course, exercise), *_cells(course, exercise)]
     pieces += [*_returns(exercise), *_parts(exercise), *_hints(exercise)]
     return "\n\n".join(pieces) + "\n"

@@ -29,4 +29,4 @@ def _entry(course: Course, term: str) -> str:
     entry = course.terms[term]
     lesson = course.by_number[entry["lesson"]]
     meaning = " ".join(entry["meaning"].split())
-    return f"{term}\n: {meaning} [Lesson {lesson.number}](lessons/{lesson.name}.ipynb)."
+    return f"{term}\n  {meaning} [Lesson {lesson.number}](lessons/{lesson.name}.ipynb)."

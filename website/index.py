@@ -14,7 +14,9 @@ LESSONS = "<!-- lessons -->"
 def write_index(course: Course, folder: Path) -> None:
     """Write `index.md` and the lists of lessons and of documents."""
     text = (HERE / "index.md").read_text(encoding="utf-8")
-    (folder / "index.md").write_text(text.replace(LESSONS, _cards(course)), encoding="utf-8")
+    (folder / "index.md").write_text(
+        text.replace(LESSONS, _cards(course)).replace("<nexercises>", str(len(course.exercises))), encoding="utf-8"
+    )
     names = [f"lessons/{name}" for name in course.lessons]
     lists = {
         "lessons/index": ("Lessons", _cards(course, "../"), [f"/{name}" for name in names]),

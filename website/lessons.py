@@ -86,10 +86,12 @@ def _do_it(course: Course, lesson: Lesson) -> str:
 
 
 def _to_exercise(course: Course, name: str) -> str:
-    exercise = course.exercises[name]
+    exercise, page = course.exercises[name], f"../exercises/{name}.md"
     what = "questions" if exercise.kind == "answers" else "parts"
-    said = f"{points_of(exercise)}; {len(exercise.parts)} {what} are checked."
-    return f":::{{admonition}} Exercise: [{name}](../exercises/{name}.md)\n:class: exercise\n\n{said} In the notebook a check tells at once what passes. [Its page](../exercises/{name}.md) has hints.\n:::"
+    said = (
+        f"{points_of(exercise)} for {len(exercise.parts)} {what}. In the notebook a check tells at once what is right."
+    )
+    return f":::{{admonition}} Exercise: [{name}]({page})\n:class: exercise\n\n{said} [Hints]({page}#hints)\n:::"
 
 
 def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures: Pictures) -> NotebookNode:

@@ -13,8 +13,8 @@ from website.course import Course, line_of
 
 # What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.
 CLOSED = re.compile(
-    r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+|\$\$.*?\$\$|\$[^$\n]+\$|<!--.*?-->|<summary>.*?</summary>|<[^>\n]+>"
-    r"|!?\[[^\]]*\]\([^)]*\)|^#+ .*?$"
+    r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+|\$\$.*?\$\$|\$[^$\n]+\$"
+    r"|<!--.*?-->|<summary>.*?</summary>|<[^>\n]+>|!?\[[^\]]*\]\([^)]*\)|^#+ .*?$"
 )
 LESSONS = re.compile(r"\b[Ll]essons?\s+(\d\d)((?:(?:,| and| or| to| and of)\s+(?:lesson\s+)?\d\d\b)*)(?!\d)")
 NUMBER = re.compile(r"\b\d\d\b")
