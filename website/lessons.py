@@ -19,6 +19,7 @@ from grader import __version__
 from grader.authoring.lesson import Lesson
 from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
+from grader.authoring.states import is_view
 from website.course import Course, points_of
 from website.pictures import Pictures, in_words
 from website.references import linked, place_of, to_terms, words_of
@@ -114,17 +115,17 @@ def _outputs(lesson: Lesson, cell: NotebookNode, words: str, pictures: Pictures)
         data, metadata = output.get("data", {}), output.get("metadata", {})
         alt = metadata.get("image/png", {}).get("alt", "")
         text = data.get("text/plain", "")
-        if alt:
+        if is_view(alt):
             yield _html(pictures.view(lesson.name, cell.id, order, data["image/png"], alt))
             order, summary = order + 1, alt
         elif "image/png" in data:
             name = f"{cell.id}-plot-{number}"
-            yield _html(pictures.plot(name, data["image/png"], words or f"Plot of lesson {lesson.number}"))
+            yield _html(pictures.plot(name, data["image/png"], alt or words or f"Plot of lesson {lesson.number}"))
         elif "text/html" in data:
             yield _html(NO_GUESS.sub("", data["text/html"]))
         elif text and text == summary:
             continue
-        elif text.startswith("Predict: "):
+        elif is_view(text):
             yield _html(pictures.view(lesson.name, cell.id, order, "", text))
             order += 1
         else:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from grader.atomic import write_atomically
-from grader.authoring.cache import Cache, surroundings
+from grader.authoring import states
+from grader.authoring.cache import Cache, Executed, surroundings
 from grader.authoring.execute import execute
 from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
 from grader.authoring.notebook import (
@@ -59,13 +60,15 @@ def build(
     use_cache: bool,
     tell: Callable[[str], object],
     keep_outputs: bool = False,
+    only_states: bool = False,
 ) -> None:
     """Build the lessons meant; a line for each goes to `tell`. One that fails doesn't keep the others from being
-    built. With `keep_outputs` none is run.
+    built. With `keep_outputs` none is run; with `only_states` the notebooks stay as they are, and their timings with
+    them.
     """
     course, lessons, missing = read_lessons(repository, wanted)
     cache = Cache(repository.cache, surroundings(repository.root)) if use_cache else None
-    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs))
+    failed = asyncio.run(_build_all(repository, lessons, cache, jobs, tell, keep_outputs, only_states))
     for problem in missing:
         tell(str(problem))
     _write_readme(repository, course, tell)
@@ -82,6 +85,7 @@ async def _build_all(
     jobs: int,
     tell: Callable[[str], object],
     keep_outputs: bool,
+    only_states: bool,
 ) -> list[Problem]:
     """Each lesson runs in a kernel, which is a process of its own; here we only wait for it."""
     turns = asyncio.Semaphore(jobs)
@@ -90,7 +94,7 @@ async def _build_all(
         async with turns:
             start = time.monotonic()
             try:
-                verdict = await _build(repository, lesson, cache, keep_outputs)
+                verdict = await _build(repository, lesson, cache, keep_outputs, only_states)
             except LessonError as error:
                 tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
                 return error.problems
@@ -100,20 +104,31 @@ async def _build_all(
     return [problem for found in await asyncio.gather(*map(one, lessons)) for problem in found]
 
 
-async def _build(repository: Repository, lesson: Lesson, cache: Cache | None, keep_outputs: bool) -> str:
-    text = cache.get(lesson.name, lesson.whole) if cache and not keep_outputs else None
-    verdict = "unchanged" if text is not None else "built"
+async def _executed(repository: Repository, lesson: Lesson, cache: Cache | None) -> Executed:
+    notebook = instructors_notebook(lesson, repository.exercises)
+    shown = await execute(notebook, lesson)
+    found = given_away(lesson, notebook)
+    if found:
+        raise LessonError(found)
+    executed = Executed(dumps(notebook), states.dumps(shown))
+    if cache:
+        cache.put(lesson.name, lesson.whole, executed)
+    return executed
+
+
+async def _build(
+    repository: Repository, lesson: Lesson, cache: Cache | None, keep_outputs: bool, only_states: bool
+) -> str:
     if keep_outputs:
         text, verdict = dumps(_with_kept_outputs(repository, lesson)), "not run"
-    if text is None:
-        notebook = instructors_notebook(lesson, repository.exercises)
-        await execute(notebook, lesson)
-        found = given_away(lesson, notebook)
-        if found:
-            raise LessonError(found)
-        text = dumps(notebook)
-        if cache:
-            cache.put(lesson.name, lesson.whole, text)
+    else:
+        executed = cache.get(lesson.name, lesson.whole) if cache else None
+        verdict = "built" if executed is None else "unchanged"
+        executed = executed or await _executed(repository, lesson, cache)
+        states.write(repository.states / f"{lesson.name}.json", executed.states)
+        if only_states:
+            return verdict
+        text = executed.notebook
     notebook = with_install_cell(loads(text), repository.wheel)
     built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
     for folder, content in built:
@@ -148,7 +163,8 @@ def _write_readme(repository: Repository, course: Iterable[Lesson], tell: Callab
 
 
 def left_over(repository: Repository) -> list[str]:
-    """Notebooks in the built folders that no lesson makes."""
+    """Files in the built folders that no lesson makes."""
     names = repository.names()
     built = [*repository.solutions.glob("*.ipynb"), *repository.notebooks.glob("*.ipynb")]
+    built += repository.states.glob("*.json")
     return sorted(path.relative_to(repository.root).as_posix() for path in built if path.stem not in names)

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.atomic import write_atomically
 
@@ -28,6 +29,13 @@ def _code(root: Path) -> Iterable[Path]:
     return sorted(path for path in files if "__pycache__" not in path.parts)
 
 
+class Executed(NamedTuple):
+    """What executing a lesson gave, as the texts of two files: the notebook, and the states of its views."""
+
+    notebook: str
+    states: str
+
+
 class Cache:
     """One file a lesson under `folder`. An entry that can't be read or has been changed is as good as none."""
 
@@ -35,19 +43,19 @@ class Cache:
         self._folder = folder
         self._surroundings = surroundings
 
-    def get(self, name: str, lesson_text: str) -> str | None:
-        """The executed notebook of a lesson's text."""
+    def get(self, name: str, lesson_text: str) -> Executed | None:
+        """What a lesson's text gave."""
         try:
             entry = json.loads((self._folder / f"{name}.json").read_text("utf-8"))
-            text = entry["notebook"]
-            sound = entry["key"] == self._key(lesson_text) and entry["digest"] == _digest(text)
+            executed = Executed(entry["notebook"], entry["states"])
+            sound = entry["key"] == self._key(lesson_text) and entry["digest"] == _digest("".join(executed))
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
-        return text if sound else None
+        return executed if sound else None
 
-    def put(self, name: str, lesson_text: str, notebook: str) -> None:
-        """Remember the executed notebook of a lesson's text."""
-        entry = {"key": self._key(lesson_text), "digest": _digest(notebook), "notebook": notebook}
+    def put(self, name: str, lesson_text: str, executed: Executed) -> None:
+        """Remember what a lesson's text gave."""
+        entry = {"key": self._key(lesson_text), "digest": _digest("".join(executed)), **executed._asdict()}
         self._folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._folder / f"{name}.json", json.dumps(entry))
 

@@ -19,6 +19,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonError, Problem
+from grader.authoring.states import States, taken
+from grader.views.base import STATES_WANTED
 
 CELL_SECONDS = 900
 PNG = "image/png"
@@ -59,6 +61,7 @@ def environment(folder: str) -> dict[str, str]:
         "ATEN_CPU_CAPABILITY": "default",  # the last digits that every machine has; nbval then compares with this one's
         "CUDA_VISIBLE_DEVICES": "",
         "GRADER_PROGRESS": "off",  # neither read what the author has passed nor add to it
+        STATES_WANTED: "on",
         "IPYTHONDIR": folder,
         "LANG": "C.UTF-8",
         "MATPLOTLIBRC": str(defaults),
@@ -71,8 +74,9 @@ def environment(folder: str) -> dict[str, str]:
     }
 
 
-async def execute(notebook: NotebookNode, lesson: Lesson) -> None:
-    """Run all cells and store their outputs in place. Raises `LessonError` for what fails or can't be repeated."""
+async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
+    """Run all cells and store their outputs in place; returns the states of the views among them. Raises `LessonError`
+    for what fails or can't be repeated."""
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_ThisInterpreter())
     client = NotebookClient(
         notebook, km=manager, timeout=CELL_SECONDS, record_timing=False, store_widget_state=False, coalesce_streams=True
@@ -90,9 +94,11 @@ async def execute(notebook: NotebookNode, lesson: Lesson) -> None:
             if client.kc is not None:
                 client.kc.stop_channels()
             await manager.shutdown_kernel(now=True)
+    states = taken(notebook)
     found = [problem for index in range(len(notebook.cells)) for problem in _tidy(notebook, index, lesson)]
     if found:
         raise LessonError(found)
+    return states
 
 
 async def _run(client: Any, cell: NotebookNode, index: int, lesson: Lesson) -> None:

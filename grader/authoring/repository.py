@@ -38,6 +38,11 @@ class Repository:
         return self.root / "notebooks"
 
     @property
+    def states(self) -> Path:
+        """What the lessons' views show, for the site."""
+        return self.root / "website" / "states"
+
+    @property
     def cache(self) -> Path:
         """What executing the lessons gave."""
         return self.root / ".cache" / "build"

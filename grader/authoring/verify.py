@@ -1,7 +1,8 @@
 """`grader build --check`: runs nothing, and tells what a rebuild would change, cell by cell.
 
 The lesson's notebook is compared with solutions/ without its outputs, and what solutions/ gives for students with
-notebooks/. The outputs themselves are nbval's to compare. Exercises without enough sample submissions are told too.
+notebooks/. The outputs themselves are nbval's to compare. The stored states must be those of the views that solutions/
+shows. Exercises without enough sample submissions are told too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from grader.authoring import states
 from grader.authoring.builder import left_over, read_lessons
 from grader.authoring.lesson import Lesson
 from grader.authoring.notebook import (
@@ -66,6 +68,8 @@ def _lesson(repository: Repository, lesson: Lesson) -> Iterator[str]:
     expected = with_install_cell(instructors_notebook(lesson, repository.exercises), repository.wheel)
     differences = [*_differences(without_outputs(stored), expected), *_not_run(without_install_cell(stored))]
     yield from (f"{_shown(repository, solution)} {line}" for line in differences)
+    file = repository.states / f"{lesson.name}.json"
+    yield from (f"{_shown(repository, file)} {line}" for line in states.differences(stored, states.load(file)))
     found = _load(student)
     if found is None:
         yield f"{_shown(repository, student)}: not a notebook that a build has written"

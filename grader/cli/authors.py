@@ -36,8 +36,9 @@ def _repository() -> Repository:
 )
 @click.option("--no-cache", is_flag=True, help="Run unchanged lessons too (also with CI=true).")
 @click.option("--keep-outputs", is_flag=True, help="Run nothing: keep the outputs, where the code is as it was.")
-def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool) -> None:
-    """Build solutions/ and notebooks/ from lessons/.
+@click.option("--states", is_flag=True, help="Write only what the views show, and leave the notebooks as they are.")
+def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep_outputs: bool, states: bool) -> None:
+    """Build solutions/ and notebooks/ from lessons/, and what their views show, for the site.
 
     LESSON is a lesson's name, number or file; without it, all lessons are built.
     """
@@ -49,7 +50,8 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
         click.echo("solutions/ and notebooks/ are what a build would make.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
-        authoring.build(repository, lessons, jobs=jobs, use_cache=use_cache, tell=click.echo, keep_outputs=keep_outputs)
+        options = {"jobs": jobs, "use_cache": use_cache, "keep_outputs": keep_outputs, "only_states": states}
+        authoring.build(repository, lessons, tell=click.echo, **options)
 
 
 @click.command()

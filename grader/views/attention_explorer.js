@@ -134,7 +134,7 @@ class AttentionExplorer extends Picture {
     const across = shown.reduce((sum, part) => sum + part.matrix.columns, 0);
     const gutters = shown.reduce((sum, part) => sum + Heatmap.gutter(part.rowLabels, 24, style) + 4, 0);
     const room = this.figure.clientWidth - gutters - SIGN_WIDTH * (shown.length - 1);
-    const cell = cellSize(room, across);
+    const cell = cellSize(room, across, Math.max(...shown.map((part) => part.matrix.columns)));
     shown.forEach((part, at) => {
       const [low, high] = part.ends;
       this.maps[at].draw({ ...part, low, high, cell, ...this.#marks(at, shown.length) }, style);

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import os
 import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anywidget
 import torch
@@ -23,11 +25,17 @@ FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.\.?/[\w./]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 
+# What a view displays besides where the variable is set: its state, for a page that has no kernel.
+STATE = "application/vnd.attention-course.view-state+json"
+STATES_WANTED = "GRADER_VIEW_STATES"
+
 Layout = dict[str, list[int]]
 
 
 class View(anywidget.AnyWidget):
     """A widget that computes here and draws in the browser. `summary` is its text alternative, one sentence."""
+
+    opening: ClassVar[str] = ""  # how its summaries begin, if not with the name of the class in words
 
     summary = traitlets.Unicode().tag(sync=True)
 
@@ -43,6 +51,19 @@ class View(anywidget.AnyWidget):
         bytes, for `website/answers/`. Nothing where all that can be chosen is synced."""
         return {}
 
+    def state(self) -> dict[str, Any]:
+        """The view as JSON, for a page without a kernel: its class, its module, its synced traits and what is `kept`.
+        Bytes are written in base64."""
+        kind = _written_class(type(self))
+        own = {name for name, trait in self.traits(sync=True).items() if issubclass(trait.this_class, View)}
+        traits = {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
+        return {
+            "view": kind.__name__,
+            "module": kind.__module__.rpartition(".")[2],
+            "traits": _in_base64(traits),
+            "kept": _in_base64(self.kept()),
+        }
+
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The view and its summary, with the picture for whoever shows no widgets. Where the server can't draw widgets,
         an error would stand in their place: there it is the picture alone, and a sentence."""
@@ -51,10 +72,36 @@ class View(anywidget.AnyWidget):
         if reason:
             return {"text/plain": self.summary, "text/html": _still(reason, drawn, self.summary)}, {}
         bundle = super()._repr_mimebundle_(**options)
-        if bundle is None or drawn is None:
-            return bundle
+        if bundle is None:
+            return None
         data, metadata = bundle
+        if STATES_WANTED in os.environ:
+            data = {**data, STATE: self.state()}
+        if drawn is None:
+            return data, metadata
         return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.summary}}
+
+
+def opening(kind: type[View]) -> str:
+    """How the summaries of a class of views begin.
+
+    >>> opening(View)
+    'View'
+    """
+    return kind.opening or re.sub(r"(?<=[a-z])[A-Z]", lambda found: f" {found[0].lower()}", kind.__name__)
+
+
+def _written_class(kind: type) -> type:
+    """The class as somebody wrote it: anywidget puts one that it makes in front."""
+    return next(one for one in kind.__mro__ if one.__module__.startswith(__package__))
+
+
+def _in_base64(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _stored(value) for name, value in values.items()}
+
+
+def _stored(value: Any) -> Any:
+    return {"base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
 def _still(reason: str, drawn: str | None, summary: str) -> str:

@@ -8,10 +8,17 @@ const LARGEST_CELL = 56;
 const SMALLEST_CELL = 5;
 const NUMBERS_FROM = 30; // pixels: smaller cells have no room for numbers
 const LABELS_FROM = 11;
+const TINY = 16; // pixels: smaller cells of a small matrix are worth another line
+const MOST_ON_A_PHONE = 12; // columns
 
-/** The side of a cell, in whole pixels, with which `columns` cells fit into `width`, within limits. */
-export function cellSize(width, columns) {
-  return Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(width / columns)));
+/**
+ * The side of a cell, in whole pixels, with which `columns` cells fit into `width`, within limits. Matrices side by side,
+ * of which the widest has `widest` columns, are put below each other instead where their cells would be tiny.
+ */
+export function cellSize(width, columns, widest = Infinity) {
+  const fitting = Math.floor((width - 1) / columns); // the browser may have rounded the width up
+  const side = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, fitting));
+  return side < TINY && widest <= MOST_ON_A_PHONE ? NUMBERS_FROM : side;
 }
 
 /** The cell to which an arrow key (or Home, End, with Ctrl to the corners) leads; null for any other key. */

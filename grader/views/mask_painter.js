@@ -146,7 +146,8 @@ class MaskPainter extends Picture {
   drawFigure({ mask, scores, masked, weights }, style) {
     const labels = { rowLabels: this.tokens, columnLabels: this.tokens };
     const gutters = 3 * (Heatmap.gutter(this.tokens, 24, style) + 4);
-    const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, 3 * mask.columns);
+    const room = this.figure.clientWidth - gutters - 2 * SIGN_WIDTH;
+    const cell = cellSize(room, 3 * mask.columns, mask.columns);
     const [low, high] = range(scores);
     const isHidden = (row, column) => entry(this.matrices.mask, row, column) === 0;
     const truth = (_row, _column, value) => ({ text: value ? "True" : "False" });

@@ -208,7 +208,7 @@ class NormExplorer extends Picture {
     const { rows, columns } = this.matrices.table;
     const gutters = [full, after].reduce((sum, { rowLabels }) => sum + Heatmap.gutter(rowLabels, 24, style) + 4, 0);
     // Always room for two statistics, so that the outputs stay in place when the norm changes.
-    const cell = cellSize(this.figure.clientWidth - gutters - SIGN_WIDTH, 2 * columns + 2);
+    const cell = cellSize(this.figure.clientWidth - gutters - SIGN_WIDTH, 2 * columns + 2, columns);
     this.inputBox.style.minWidth = `${Heatmap.gutter(full.rowLabels, cell, style) + (columns + 2) * cell + 2}px`;
     const [low, high] = range(this.matrices.table);
     const { across } = NORMS[this.norm];

@@ -134,7 +134,8 @@ class OnlineSoftmax extends Picture {
     // Only the scores and the selectable output have row labels.
     const labels = (name) => (name === "scores" || name === "output" ? this.queries : this.queries.map(() => ""));
     const gutters = all.reduce((sum, [name]) => sum + Heatmap.gutter(labels(name), 24, style) + 10, 0);
-    const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, across);
+    const widest = Math.max(...all.map(([, { matrix }]) => matrix.columns));
+    const cell = cellSize(this.figure.clientWidth - gutters - 2 * SIGN_WIDTH, across, widest);
     const short = (_row, _column, value) => ({ text: written(value, 2) });
     const look = this.#lookOfScores(short);
     for (const [name, { matrix, ends, columnLabels }] of all) {

@@ -120,7 +120,8 @@ class Prediction extends View {
         this.inputs[at].checked = text === guess;
       });
       const unit = this.choices.length ? "" : ` ${this.model.get("unit")}`.trimEnd();
-      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), ". Now run the next cells.");
+      const then = this.model.get("on_page") ? "Now read on." : "Now run the next cells.";
+      this.guessed.replaceChildren("Your guess: ", ...inline(`${guess}${unit}`), `. ${then}`);
     }
     this.finish();
   }

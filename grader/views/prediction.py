@@ -27,6 +27,8 @@ class Prediction(View):
     'Your guess: row 1.'
     """
 
+    opening = "Predict:"
+
     _esm = module("prediction.js")
     _css = style("prediction.css")
 

@@ -20,6 +20,8 @@ class ProgressTable(View):
     Progress, 1 exercises: 1 passed.
     """
 
+    opening = "Progress,"
+
     _esm = module("progress_table.js")
     _css = style("progress_table.css")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import traitlets
@@ -66,6 +66,10 @@ class ScalingExplorer(View):
     @traitlets.observe("d_k")
     def _on_width(self, _change: traitlets.Bunch) -> None:
         self.summary = self._in_words()
+
+    def kept(self) -> dict[str, Any]:
+        """The measures in float64, of which the browser has float32, and how many queries and keys they are of."""
+        return {"measures": self._measures.tolist(), "counts": self._counts}
 
     def picture(self) -> Figure:
         """The weights at the smallest, a middle and the largest width, unscaled above and scaled below."""

@@ -154,6 +154,7 @@ function watchPage(root, redraw) {
   const theme = new MutationObserver(redraw);
   const attributeFilter = ["class", "data-jp-theme-name", "data-jp-theme-light", "data-vscode-theme-id"];
   theme.observe(document.body, { attributes: true, attributeFilter });
+  theme.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] }); // the course's site
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", redraw);
   let width = root.clientWidth;

@@ -24,7 +24,12 @@ test("other keys are left to the page", () => {
 });
 
 test("cells share the width, within limits", () => {
-  assert.deepEqual([cellSize(300, 10), cellSize(10_000, 3), cellSize(100, 144)], [30, 56, 5]);
+  assert.deepEqual([cellSize(301, 10), cellSize(10_000, 3), cellSize(100, 144)], [30, 56, 5]);
+});
+
+test("small matrices that would be tiny side by side are put below each other", () => {
+  assert.deepEqual([cellSize(60, 10, 4), cellSize(-20, 10, 4), cellSize(200, 10, 4)], [30, 30, 19]);
+  assert.equal(cellSize(100, 144, 48), 5); // a large one is small in any case
 });
 
 test("a text is cut to its room", () => {

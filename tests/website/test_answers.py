@@ -26,6 +26,7 @@ from grader.views.mask_painter import WAYS
 from grader.views.norm_explorer import EDITED, NORMS, preset_tables
 from grader.views.position_explorer import BASES, KINDS, WIDTHS
 from tests.exercises.lesson_11.prelude import GPT
+from tests.website.choices import CHOICES
 
 ANSWERS = Path(__file__).parents[2] / "website" / "answers"
 RUNNER = Path(__file__).with_name("answers.mjs")
@@ -176,6 +177,7 @@ WALKS = {
     "head_splitter": split_walks,
     "position_explorer": position_walks,
     "sampler": sampler_walks,
+    **CHOICES,
 }
 
 
@@ -270,7 +272,7 @@ def test_numbers_are_written_as_python_writes_them():
     chance = random.Random(0)
     halves = [at / 2**digits for digits in range(1, 5) for at in range(-60, 60)]
     drawn = [chance.choice([1, 1e-3, 50, 1e4]) * chance.gauss(0, 1) for _ in range(3000)]
-    values = [*halves, *drawn, 0.1, 1e-5, 123456.5, 1234567.0, 2e-10, 1e6]
+    values = [*halves, *drawn, 0.1, 1e-5, 12345.0, 123456.5, 1234565.0, 1234567.0, 2e-10, 1e6]
     source = f"""import {{ fixed, general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
         const values = {json.dumps(values)};
         console.log(JSON.stringify(values.map((value) => [

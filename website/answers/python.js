@@ -40,8 +40,12 @@ export function general(value, significant = 6) {
     .toExponential(significant - 1)
     .split("e")
     .map(Number);
-  if (value !== 0 && (exponent < -4 || exponent >= significant)) {
-    return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  if (exponent >= significant) {
+    const whole = Number(fixed(value / 10 ** (exponent + 1 - significant), 0)); // half way, the even digit
+    return `${whole / 10 ** (significant - 1)}e+${String(exponent).padStart(2, "0")}`;
+  }
+  if (value !== 0 && exponent < -4) {
+    return `${digits}e-${String(-exponent).padStart(2, "0")}`;
   }
   return String(Number(fixed(value, significant - 1 - exponent)));
 }

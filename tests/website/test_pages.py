@@ -1,0 +1,197 @@
+"""Every lesson's page in a browser, off the network: its views are live, work by keyboard, and are accessible.
+
+Looks at what `make site` has built. Prints each page's weight, and how soon its first view is drawn.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+from tools.lab import page_of, press, running_browser
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "site"
+LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("[0-9]*.py"))
+AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
+SCREENSHOTS = ROOT / ".cache" / "screenshots"
+MOST = 1_500_000  # bytes of a page with all that it loads
+SLOWDOWN = 4
+PHONE, LAPTOP = {"width": 360, "height": 800}, {"width": 1280, "height": 900}
+# When the first view was drawn, in milliseconds from the start; the page goes to it as soon as it can.
+FIRST = """addEventListener("att-drawn", () => { window.firstDrawn ??= performance.now(); }, true);
+addEventListener("DOMContentLoaded", () => document.querySelector("figure[data-view]")?.scrollIntoView());"""
+WEIGHT = """() => ["navigation", "resource"].flatMap(kind => performance.getEntriesByType(kind))
+  .reduce((sum, entry) => sum + entry.encodedBodySize, 0)"""
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+LIVE = """figure => figure.dataset.live && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
+  () => done(true))))"""
+
+# What a view says, and what it has marked.
+TEXTS = """view => view.innerText + [...view.querySelectorAll("details, [aria-pressed]")].map(
+  element => [element.open, element.ariaPressed]).join()"""
+
+
+def button(name: str, *keys: str) -> Callable[[Locator], None]:
+    return lambda view: press(view.get_by_role("button", name=name, exact=True).first, *(keys or ("Enter",)))
+
+
+def field(role: str, *keys: str) -> Callable[[Locator], None]:
+    return lambda view: press(view.get_by_role(role).first, *keys)
+
+
+# What a key does to each view: it answers in its texts.
+KEYS: dict[str, Callable[[Locator], None]] = {
+    "alignment_view": field("application", "ArrowDown"),
+    "attention_explorer": button("Next"),
+    "head_explorer": lambda view: press(view.locator("[aria-pressed][tabindex='0']").first, "ArrowRight"),
+    "head_splitter": button("Next"),
+    "mask_painter": field("application", "Space"),
+    "norm_explorer": field("application", "8"),
+    "online_softmax": button("Next"),
+    "position_explorer": button("rotary"),
+    "prediction": lambda view: _guess(view),
+    "progress_table": lambda view: press(view.locator("summary").nth(5), "Enter"),
+    "sampler": button("Draw one"),
+    "scaling_explorer": field("slider", "ArrowRight"),
+    "shape_tracer": button("Next"),
+    "training_monitor": button("Show as table"),
+}
+
+
+def _guess(view: Locator) -> None:
+    """Choose by keyboard, or type a number, and say so."""
+    radios = view.get_by_role("radio")
+    if radios.count():
+        press(radios.first, "Space")
+    else:
+        box = view.get_by_role("textbox")
+        box.focus()
+        view.page.keyboard.type("1")
+    button("This is my guess")(view)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The site on a server of its own."""
+    if not (SITE / "index.html").exists():
+        pytest.fail("there is no site: run `make site`")
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
+    handler.func.log_message = lambda *_: None  # type: ignore[attr-defined]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that holds nothing of another one. `wrong` are the errors that it meets."""
+    page = page_of(browser, **LAPTOP)
+    page.wrong = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))  # type: ignore[attr-defined]
+    page.on("response", lambda answer: answer.status >= 400 and page.wrong.append(answer.url))  # type: ignore[attr-defined]
+    yield page
+    page.context.close()
+
+
+def views_of(page: Page) -> list[Locator]:
+    """All views of the page, live. Folds are opened."""
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    figures = page.locator("figure.course-view").all()
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+        page.wait_for_function(LIVE, arg=figure.element_handle())
+        assert figure.get_attribute("data-live") == "yes", figure.inner_text()
+    return figures
+
+
+def work(figure: Locator) -> None:
+    """One key, and the view says or marks something else."""
+    view = figure.locator(".att-view")
+    before = view.evaluate(TEXTS)
+    KEYS[str(figure.get_attribute("data-view"))](view)
+    changed = f"([view, before]) => ({TEXTS})(view) !== before"
+    figure.page.wait_for_function(changed, arg=[view.element_handle(), before])
+
+
+def faults(page: Page, where: str) -> list[str]:
+    """What axe-core finds serious or critical."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("where => window.axe.run(where, { resultTypes: ['violations'] })", where)
+    return [
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+
+
+def set_theme(page: Page, name: str) -> None:
+    page.evaluate("name => { document.documentElement.dataset.theme = name; }", name)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str, lesson: str):
+    page.add_init_script(FIRST)
+    throttle = page.context.new_cdp_session(page)
+    throttle.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    page.goto(f"{address}/lessons/{lesson}.html")
+    page.wait_for_function("window.firstDrawn")
+    first = page.evaluate("window.firstDrawn")
+    throttle.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+
+    figures = views_of(page)
+    weight = page.evaluate(WEIGHT)
+    print(f"{lesson}: {len(figures)} views, {weight / 1000:.0f} kB, the first drawn after {first:.0f} ms")
+    assert weight < MOST
+    for figure in figures:
+        work(figure)
+    set_theme(page, "light")
+    assert faults(page, "article") == []
+    assert page.evaluate(TOO_WIDE) == 0
+    page.set_viewport_size(PHONE)
+    set_theme(page, "dark")
+    assert faults(page, "figure.course-view") == []
+    assert page.evaluate(TOO_WIDE) == 0
+    assert page.refused == []
+    assert page.wrong == []
+
+
+def test_a_page_from_a_disk_is_alive_too(page: Page):
+    page.unroute_all()
+    page.goto((SITE / "lessons" / f"{LESSONS[5]}.html").as_uri())
+    for figure in views_of(page):
+        work(figure)
+
+
+def test_on_paper_there_is_the_stored_picture(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[5]}.html")
+    figure = next(one for one in views_of(page) if one.get_attribute("data-view") == "norm_explorer")
+    assert not figure.locator("> img").is_visible()
+    page.emulate_media(media="print")
+    assert figure.locator("> img").is_visible()
+    assert not figure.locator(".att-view").is_visible()
+
+
+def test_a_view_that_cannot_run_leaves_its_picture_and_says_so(page: Page, address: str):
+    page.route("**/norm_explorer.js", lambda route: route.abort())
+    page.goto(f"{address}/lessons/{LESSONS[5]}.html")
+    figure = page.locator("figure[data-view=norm_explorer]")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_function("figure => figure.dataset.live === 'failed'", arg=figure.element_handle())
+    assert figure.locator("> img").is_visible()
+    assert "This view doesn't run on this page (norm_explorer.js can't be read)." in figure.inner_text()

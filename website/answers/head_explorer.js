@@ -1,0 +1,20 @@
+// What the head explorer's Python side answers: the summary. A kind with fewer layers or heads shows its last ones.
+
+import { fixed, isWhole } from "./python.js";
+
+export function answer({ kinds, measures, kind, layer, head }) {
+  if (!Object.hasOwn(kinds, kind) || !isWhole(layer, -Infinity) || !isWhole(head, -Infinity)) {
+    return {};
+  }
+  const { layers, heads, queries, keys } = kinds[kind];
+  const within = (at, count) => Math.max(0, Math.min(at, count - 1));
+  const chosen = { layer: within(layer, layers), head: within(head, heads) };
+  const { pattern, share, entropy } = measures[`${kind}/${chosen.layer}/${chosen.head}`];
+  const place = `layer ${chosen.layer} of ${layers}, head ${chosen.head} of ${heads}`;
+  return {
+    ...chosen,
+    summary:
+      `Head explorer, ${kind}, ${place}, ${queries.length} by ${keys.length}: ` +
+      `most like "${pattern}" (${fixed(share, 2)} of the weight); entropy ${fixed(entropy, 2)}.`,
+  };
+}

@@ -1,0 +1,165 @@
+// Runs the lessons' views on a page without a kernel. A figure holds the stored picture of a view; when it comes near the
+// window, its state, the view's own module and what answers in Python's place are loaded, and the view takes the place of
+// the picture. Where anything fails, the picture stays, with a sentence.
+//
+// `live_views.py` writes all files as plain scripts, which a page may load from a disk, too. They put themselves into
+// `window.courseViews`: modules as { view, answer } by name, states by "lesson/cell-order".
+
+const NEAR = "500px"; // how far from the window a view is loaded
+
+/** The bytes of a base64 text, as a view's trait holds them. */
+function bytesOf(text) {
+  return new DataView(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer);
+}
+
+/** Values by name as the build has stored them, their bytes as DataViews. */
+export function unstored(values) {
+  const plain = (value) => (typeof value?.base64 === "string" ? bytesOf(value.base64) : value);
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]));
+}
+
+function isSame(one, other) {
+  if (one instanceof DataView && other instanceof DataView) {
+    const places = [...Array(one.byteLength).keys()];
+    return one.byteLength === other.byteLength && places.every((at) => one.getUint8(at) === other.getUint8(at));
+  }
+  return Object.is(one, other) || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
+}
+
+/**
+ * What a view takes for its model, with the methods of anywidget's. `answer(state, changed)`, if there is one, says what
+ * Python would have set after the browser's changes; it is called after the view has had its turn, as the kernel's
+ * answer comes later, too. `failed` is called with what it throws.
+ */
+export class Model {
+  #listeners = new Map();
+  #changed = new Set();
+  #waiting = false;
+
+  constructor({ traits, kept }, answer, failed) {
+    this.traits = { ...unstored(traits), on_page: true };
+    this.kept = unstored(kept);
+    this.answer = answer;
+    this.failed = failed;
+  }
+
+  get(name) {
+    return this.traits[name];
+  }
+
+  set(name, value) {
+    for (const changed of this.#put(typeof name === "string" ? { [name]: value } : name)) {
+      this.#changed.add(changed);
+    }
+  }
+
+  save_changes() {
+    if (this.answer && this.#changed.size && !this.#waiting) {
+      this.#waiting = true;
+      setTimeout(() => this.#ask());
+    }
+  }
+
+  on(event, listener) {
+    this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
+  }
+
+  off(event, listener) {
+    const left = (this.#listeners.get(event) ?? []).filter((other) => listener && other !== listener);
+    this.#listeners.set(event, left);
+  }
+
+  /** Nobody hears it. */
+  send() {}
+
+  #ask() {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    this.#waiting = false;
+    try {
+      const { kept, ...set } = this.answer({ ...this.traits, kept: this.kept }, changed);
+      this.kept = kept ?? this.kept;
+      this.#put(set);
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Sets traits, then tells of those that are not what they were; returns their names. */
+  #put(values) {
+    const changed = Object.keys(values).filter((name) => !isSame(values[name], this.traits[name]));
+    Object.assign(this.traits, values);
+    for (const event of [...changed.map((name) => `change:${name}`), ...(changed.length ? ["change"] : [])]) {
+      for (const listener of this.#listeners.get(event) ?? []) {
+        listener();
+      }
+    }
+    return changed;
+  }
+}
+
+/** Loads a script once. */
+function loader(folder) {
+  const loaded = new Map();
+  return (file) => {
+    if (!loaded.has(file)) {
+      const script = document.createElement("script");
+      const done = new Promise((resolve, reject) => {
+        script.onload = resolve;
+        script.onerror = () => reject(new Error(`${file} can't be read`));
+      });
+      script.src = new URL(file, folder).href;
+      document.head.append(script);
+      loaded.set(file, done);
+    }
+    return loaded.get(file);
+  };
+}
+
+/** Puts a live view in the place of what a figure holds, which stays there for print. */
+async function show(figure, load) {
+  const { view: name, lesson, cell, order } = figure.dataset;
+  const key = `${lesson}/${cell}-${order}`;
+  const stored = [...figure.children];
+  const place = document.createElement("div");
+  let close = () => {};
+  const fail = (error) => {
+    close();
+    const sentence = document.createElement("p");
+    sentence.textContent = `This view doesn't run on this page (${error.message}). It does in the notebook.`;
+    place.replaceWith(sentence);
+    stored.forEach((element) => element.removeAttribute("hidden"));
+    figure.dataset.live = "failed";
+  };
+  try {
+    await Promise.all([load(`${name}.js`), load(`states/${key}.js`)]);
+    const { views, states } = window.courseViews;
+    const model = new Model(states[key], views[name].answer, fail);
+    // As wide as it will be: views are drawn for their width.
+    stored.forEach((element) => element.setAttribute("hidden", ""));
+    figure.append(place);
+    close = views[name].view.render({ model, el: place });
+    figure.dataset.live = "yes";
+  } catch (error) {
+    figure.append(place);
+    fail(error);
+  }
+}
+
+/** Shows each view of the page when it comes near the window. All files lie in `folder`, an address. */
+export function start(folder) {
+  window.courseViews = { views: {}, states: {} };
+  const load = loader(folder);
+  const sight = new IntersectionObserver(
+    (changes) => {
+      for (const { isIntersecting, target } of changes) {
+        if (isIntersecting) {
+          sight.unobserve(target);
+          show(target, load);
+        }
+      }
+    },
+    { rootMargin: NEAR },
+  );
+  document.querySelectorAll("figure[data-view]").forEach((figure) => sight.observe(figure));
+}

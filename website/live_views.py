@@ -1,0 +1,105 @@
+"""Makes the views on the site's pages live: a Sphinx extension.
+
+A page has `<figure class="course-view" data-lesson=… data-cell=… data-order=…>` around a view's stored picture. Where
+the build has stored the view's state, the figure is told the view's name, and `host.js` puts the view into it. All that
+the browser then loads lies in `_static/views/`, as plain scripts, since a page from a disk may load no modules.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sphinx.util import logging
+
+from grader.authoring import states
+from grader.views.base import EXPORT, module, style
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+FOLDER = "views"  # in _static/
+STATES = HERE / "states"
+FIGURE = re.compile(
+    r'<figure class="course-view" '
+    r'data-lesson="(?P<lesson>[^"]*)" data-cell="(?P<cell>[^"]*)" data-order="(?P<order>\d+)"'
+)
+DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+log = logging.getLogger(__name__)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("html-page-context", _enliven)
+    app.connect("build-finished", _write_scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Tell each figure of a page the name of its view, and give a page with views the host and the views' style."""
+    found = 0
+
+    def named(figure: re.Match[str]) -> str:
+        nonlocal found
+        state = state_of(**figure.groupdict())
+        if state is None:
+            place = f"lessons/{figure['lesson']}.py: the view of cell {figure['cell']} has no stored state"
+            log.warning("%s: run `grader build --states %s`", place, figure["lesson"][:2], location=page)
+            return figure[0]
+        found += 1
+        return f'{figure[0]} data-view="{state["module"]}"'
+
+    context["body"] = FIGURE.sub(named, context.get("body", ""))
+    if found:
+        app.add_css_file(f"{FOLDER}/views.css")
+        app.add_js_file(f"{FOLDER}/host.js", loading_method="defer")
+
+
+def state_of(lesson: str, cell: str, order: str) -> dict[str, Any] | None:
+    """The stored state of a lesson's view."""
+    found = states.load(STATES / f"{lesson}.json").get(cell, [])
+    return found[int(order)] if int(order) < len(found) else None
+
+
+def _write_scripts(app: Sphinx, failed: Exception | None) -> None:
+    if failed is None and app.builder.format == "html":
+        write_scripts(Path(app.outdir) / "_static" / FOLDER)
+
+
+def write_scripts(folder: Path) -> None:
+    """The host, the views' modules and style sheets, and all states."""
+    modules = set()
+    for file in STATES.glob("*.json"):
+        for cell, found in states.load(file).items():
+            for order, state in enumerate(found):
+                modules.add(state["module"])
+                key = f"{file.stem}/{cell}-{order}"
+                stored = json.dumps({name: state[name] for name in ("traits", "kept")}, ensure_ascii=False)
+                _write(folder / "states" / f"{key}.js", f"window.courseViews.states[{json.dumps(key)}] = {stored};\n")
+    for name in modules:
+        _write(folder / f"{name}.js", script_of(name))
+    _write(folder / "host.js", host())
+    _write(folder / "views.css", style("../../website/live_views.css", *(f"{name}.css" for name in sorted(modules))))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def script_of(name: str) -> str:
+    """A view's module and, if there is one, its answer, as a plain script."""
+    answer = HERE / "answers" / f"{name}.js"
+    parts = {"view": DEFAULT.sub("return ", module(f"{name}.js"))}
+    if answer.exists():
+        parts["answer"] = f"{EXPORT.sub('', module(answer))}\nreturn answer;"
+    made = ",\n".join(f"{part}: (() => {{\n{EXPORT.sub('', source)}\n}})()" for part, source in parts.items())
+    return f"window.courseViews.views.{name} = {{\n{made}\n}};\n"
+
+
+def host() -> str:
+    """The host as a plain script, which starts when the page is there."""
+    source = EXPORT.sub("", (HERE / "host.js").read_text("utf-8"))
+    return f"(() => {{\n{source}\nstart(document.currentScript.src);\n}})();\n"
