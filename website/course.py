@@ -12,7 +12,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem, read_folder
-from grader.authoring.notebook import instructors_notebook, loads
+from grader.authoring.notebook import instructors_notebook, loads, without_install_cell
 from grader.authoring.prose import DIFFICULTY, Times, times
 from grader.authoring.rules import problems
 from grader.exercises.registry import exercises
@@ -76,7 +76,7 @@ class Course:
     def _built(self, lesson: Lesson, folder: str) -> NotebookNode:
         stale = f"{folder}/{lesson.name}.ipynb isn't what a build would make: run `grader build {lesson.number}`"
         try:
-            notebook = loads(_read(self.root / folder / f"{lesson.name}.ipynb"))
+            notebook = without_install_cell(loads(_read(self.root / folder / f"{lesson.name}.ipynb")))
         except FileNotFoundError:
             raise LessonError([Problem(lesson.path, 1, "", stale)]) from None
         fresh = instructors_notebook(lesson, self.exercises)
