@@ -13,7 +13,7 @@ from grader.cli.teachers import FOLDER, teachers_packages
 @click.command()
 @FOLDER
 @click.option(
-    "--workers", type=click.IntRange(min=1), help="Processes on this machine.  [default: one a core, but two at least]"
+    "--workers", type=click.IntRange(min=2), help="Processes on this machine.  [default: one a core, two at least]"
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler instead.")
 @click.option("--add-students", is_flag=True, help="Grade students who aren't in the roster too, and add them.")

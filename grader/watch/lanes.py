@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -45,6 +46,11 @@ class _Slow:
     quick: bool = False
 
 
+def _ignore_interrupts() -> None:
+    """Ctrl+C in a terminal reaches the workers too, but it is for the watch, which ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 class Lanes:
     """A context manager around the workers."""
 
@@ -59,6 +65,8 @@ class Lanes:
     def __enter__(self) -> Self:
         logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a connection says that ends with the watch
         self._client = self._stack.enter_context(connected(self._scheduler, self._wanted))
+        if self._scheduler is None:
+            self._client.run(_ignore_interrupts)
         return self
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -1,7 +1,9 @@
-"""The command killed at ten moments, the scheduler killed, the disk full: the next run makes up for it."""
+"""The command killed at ten moments, the watch at six, the scheduler killed, the disk full: the next run makes up for
+it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader.batch.store import Store
+from grader.errors import CommandFailed
 from tests.batch.conftest import RIGHT, SQUARED, Room, answered
 from tests.batch.test_watch import Watched, running
 
@@ -126,6 +129,36 @@ def test_watch_killed_at_six_moments(room):
     marks = room.marks()
     assert {student: mark for student, mark in marks.items() if student != "ann"} == {f"s{i}": 1 for i in range(6)}
     assert 0 < marks["ann"] < 1
+
+
+@pytest.mark.parametrize("place", ["collect", "log", "autograded", "gradebook", "feedback", "release"])
+def test_watch_on_a_full_disk(watched, monkeypatch, place):
+    """Whatever can't be written: a sentence, and once there is room it goes on."""
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere")
+
+    def refuse(*_words, **_more):
+        raise CommandFailed("database or disk is full") if place == "gradebook" else full
+
+    name = {
+        "collect": "grader.classroom.files.UntrustedFolder.copy_to",
+        "log": "grader.classroom.results_log.os.write",
+        "autograded": "grader.classroom.autograded.write_atomically",
+        "gradebook": "grader.classroom.gradebook.LessonGradebook.store",
+        "feedback": "grader.classroom.fresh_feedback.write_atomically",
+        "release": "shutil.copy",
+    }[place]
+    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
+    with running(watch) as rounds:
+        with monkeypatch.context() as patch:
+            patch.setattr(name, refuse)
+            rounds(1)
+        assert not page.exists()
+        assert "No space left on device" in watched.page or "disk is full" in watched.page
+        rounds()
+        assert page.exists()
+        assert "disk is full" not in watched.page
+    assert watched.room.marks() == {"ann": 1}
+    assert "Traceback" not in watched.room.said.getvalue()
 
 
 FULL_DISK = """

@@ -152,36 +152,6 @@ def test_one_who_never_ends_holds_up_nobody(room):
     assert room.marks() == {"ann": 0, "bo": 1}
 
 
-@pytest.mark.parametrize("place", ["collect", "log", "autograded", "gradebook", "feedback", "release"])
-def test_full_disk_loses_nothing(watched, monkeypatch, place):
-    """Whatever can't be written: a sentence, and once there is room it goes on."""
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere")
-
-    def refuse(*_words, **_more):
-        raise CommandFailed("database or disk is full") if place == "gradebook" else full
-
-    name = {
-        "collect": "grader.classroom.files.UntrustedFolder.copy_to",
-        "log": "grader.classroom.results_log.os.write",
-        "autograded": "grader.classroom.autograded.write_atomically",
-        "gradebook": "grader.classroom.gradebook.LessonGradebook.store",
-        "feedback": "grader.classroom.fresh_feedback.write_atomically",
-        "release": "shutil.copy",
-    }[place]
-    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
-    with running(watch) as rounds:
-        with monkeypatch.context() as patch:
-            patch.setattr(name, refuse)
-            rounds(1)
-        assert not page.exists()
-        assert "No space left on device" in watched.page or "disk is full" in watched.page
-        rounds()
-        assert page.exists()
-        assert "disk is full" not in watched.page
-    assert watched.room.marks() == {"ann": 1}
-    assert "Traceback" not in watched.room.said.getvalue()
-
-
 def test_page_where_there_is_no_room(watched, monkeypatch):
     watch = watched.watch()
     watch._page.show(watch._now(set()))
