@@ -151,6 +151,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # Your progress then says that you have seen it. Nothing else happens: looking at a solution after honest tries is a
 # good way to learn.
 #
+# **A check seems wrong.** *I think this is right*, below its report, saves a file that you can give to your teacher.
+#
 # **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
 # starts again: your code stays, and all values are computed again.
 #

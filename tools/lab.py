@@ -19,6 +19,8 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, Route, expect, sync_playwright
 
+# Whose JupyterLab it is: another environment's where this names its Python.
+PYTHON = os.environ.get("LAB_PYTHON", sys.executable)
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -80,12 +82,12 @@ def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
         "GRADER_PROGRESS": str(home / "progress.json"),
         "OMP_NUM_THREADS": "1",
         # `nbgrader` and `python` of this environment, also where it isn't activated.
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ.get('PATH', '')}",
     }
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET))
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+    command = [PYTHON, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
     command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
     command += ["--allow-root", "--LabApp.extension_manager=readonly", "--LabApp.expose_app_in_browser=True"]
     with (home / "lab.log").open("wb") as log:

@@ -144,6 +144,10 @@ def _with_place(section: str, parts: Iterator[tuple[int, float]], count: int) ->
 
 
 def _folded(match: re.Match[str]) -> str:
+    """JupyterLab leaves no room between a fold and the text after it. An empty paragraph has that of a paragraph's
+    end."""
     text = match[1][0].upper() + match[1][1:].rstrip("\n")
     end = "\n" if match[1].endswith("\n") else ""
+    if re.match(r"\s*[^\s#]", match.string[match.end() :]):
+        end = f"\n<p></p>{end}"
     return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"

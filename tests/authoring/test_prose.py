@@ -109,6 +109,8 @@ def test_the_lesson_and_its_exercises_say_how_long_they_take(lesson):
 def test_a_picture_in_words_is_folded(lesson):
     folded = "<details><summary>The picture in words</summary>\n\nA line\nthat rises.\n\n</details>\n\n## 2 · Quiz"
     assert folded in "\n".join(filled(lesson))
+    with_text = read_lesson("01_toy", lesson.text.replace("# that rises.\n#\n", "# that rises.\n#\n# It rises.\n#\n"))
+    assert "that rises.\n\n</details>\n<p></p>\n\nIt rises." in "\n".join(filled(with_text))
 
 
 def test_ids_of_cells_do_not_follow_the_minutes(lesson):

@@ -122,12 +122,14 @@ def test_a_killed_writer_leaves_a_whole_file_and_no_lock(kept):
     for _ in range(3):
         writer = subprocess.Popen([sys.executable, "-c", source], cwd=ROOT)
         before = progress.load().get("quiz_01", Record()).tries
-        end = time.monotonic() + 60
-        while progress.load().get("quiz_01", Record()).tries < before + 5:
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        writer.kill()
-        writer.wait()
+        end = time.monotonic() + 120
+        try:
+            while progress.load().get("quiz_01", Record()).tries < before + 5:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+        finally:
+            writer.kill()
+            writer.wait()
         assert json.loads(kept.read_text())["exercises"]["first_steps"]["tries"] == 1
     count_up("first_steps", 1)
     assert progress.load()["first_steps"].tries == 2
@@ -142,7 +144,7 @@ def test_the_old_state_stays_when_writing_breaks_off(kept, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     count_up("first_steps", 1)
     assert progress.load()["first_steps"].tries == 1
-    assert sorted(p.name for p in kept.parent.iterdir()) == ["progress.json", "progress.lock"]
+    assert [p.name for p in kept.parent.iterdir() if p.suffix != ".lock"] == ["progress.json"]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"exercises": {"first_steps": 3}}', '{"exercises": []}', "{}"])
@@ -183,7 +185,7 @@ def test_nobody_else_can_hold_the_lock_and_whoever_holds_it_stops_no_check(kept,
     check(first_steps)
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
     monkeypatch.setattr(progress, "LOCK_SECONDS", 0.1)
-    with kept.with_suffix(".lock").open() as lock:
+    with kept.with_suffix(".lock").open("a") as lock:  # some versions of filelock leave it, others remove it
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert check(first_steps).passed
     assert progress.load()["first_steps"].tries == 1
