@@ -21,7 +21,7 @@ from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
 from website.course import Course, points_of
 from website.pictures import Pictures, in_words
-from website.references import linked, place_of, to_terms, words_of
+from website.references import address_of, linked, place_of, to_terms, words_of
 
 HIDDEN = {
     "answer": ("What came out", "Hide what came out"),
@@ -66,7 +66,7 @@ def _prose(course: Course, lesson: Lesson, name: str, source: str, first: bool) 
         return f"{course.by_number[number].name}.ipynb"
 
     text = linked(source, lesson.number, address)
-    text = to_terms(text)
+    text = to_terms(course, text)
     if not first:
         yield _markdown(name, text)
         return
@@ -143,7 +143,7 @@ def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]
         if any(number == other and end > start for other, start in taken):
             continue  # inside words that are a link already
         source = sources[number]
-        sources[number] = f"{source[:begin]}[{source[begin:end]}](#term-{term}){source[end:]}"
+        sources[number] = f"{source[:begin]}[{source[begin:end]}]({address_of(term)}){source[end:]}"
         taken.append((number, begin))
     return sources
 

@@ -12,6 +12,7 @@ from grader.authoring.notebook import loads
 from grader.authoring.regions import is_mark
 from grader.exercises.registry import exercises
 from tests.website.conftest import ROOT
+from website.course import Course
 
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("*.py"))
 MOST = 1_500_000  # bytes of a lesson's page with all that it loads
@@ -61,6 +62,15 @@ def test_every_link_leads_somewhere(site, pages):
     assert broken == []
 
 
+def test_every_term_is_linked_where_its_lesson_introduces_it(pages):
+    terms = Course().terms
+    anchors = {
+        one["href"] for name in LESSONS for one in pages[f"lessons/{name}.html"].all("a") if "glossary" in str(one)
+    }
+    assert len(anchors) == len(terms) > 60
+    assert [page.name for page in pages.values() if "](#" in page.text] == []
+
+
 def test_no_page_loads_anything_from_elsewhere(pages):
     loaded = [
         f"{page.name}: {attributes[LOADED[tag]]}"
@@ -82,7 +92,7 @@ def test_style_sheets_load_nothing_from_elsewhere(site):
 
 def test_no_page_shows_a_model_solution(site, pages):
     """Lines of solutions that the students' notebooks don't have, as a later lesson gives some of them."""
-    given = {line.strip() for name in LESSONS for cell in cells("notebooks", name) for line in cell.source.splitlines()}
+    given = "\n".join(cell.source for name in LESSONS for cell in cells("notebooks", name))
     texts = {page.name: page.text for page in pages.values()}
     texts |= {path.name: path.read_text("utf-8") for path in (site / "downloads").glob("*.ipynb")}
     texts["searchindex.js"] = (site / "searchindex.js").read_text("utf-8")
