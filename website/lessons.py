@@ -23,10 +23,10 @@ from website.course import Course, points_of
 from website.pictures import Pictures, in_words
 from website.references import address_of, linked, place_of, to_terms, words_of
 
-HIDDEN = {
-    "answer": ("What came out", "Hide what came out"),
-    "try": ("What it shows once your code is right", "Hide what it shows"),
-}
+# What the fold of a cell's output says, closed and open.
+ANSWER = ("What came out", "Hide what came out")
+TRIED = ("What it shows once your code is right", "Hide what it shows")
+SHOWN = ("What it shows", "Hide what it shows")  # where it differs from run to run, whoever wrote what
 NO_GUESS = re.compile(r"<p>You haven(?:'|&#x27;)t guessed yet.*?</p>", re.DOTALL)
 TITLE = re.compile(r"(?m)^# \d\d · .*$")
 
@@ -99,8 +99,9 @@ def _to_exercise(course: Course, name: str) -> str:
 def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures: Pictures) -> NotebookNode:
     outputs = list(_outputs(lesson, cell, words, pictures))
     metadata: dict[str, Any] = {}
-    if role in HIDDEN and outputs:
-        show, hide = HIDDEN[role]
+    if role in ("answer", "try") and outputs:
+        timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
+        show, hide = ANSWER if role == "answer" else SHOWN if timed else TRIED
         metadata = {"tags": ["hide-output"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
     if cell.source.startswith("predict("):
         metadata = {"tags": ["remove-input"]}
