@@ -300,7 +300,7 @@ def test_a_learners_gpt_is_read_and_another_model_is_not():
     model = GPT(5, 8, num_layers=2, num_heads=2, d_ff=12)
     view = Sampler(model, list("abcde"), "ab")
     tokens = torch.tensor([[0, 4, 2]])
-    torch.testing.assert_close(rounded(view.kept())(tokens), model(tokens), atol=0.05, rtol=0)
+    assert float((rounded(view.kept())(tokens) - model(tokens).detach()).abs().max()) < 0.05
     model.norm = torch.nn.LayerNorm(8, eps=1.0)  # the same names, but it computes something else
     assert as_gpt(model, tokens[0]) is None
     assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "ab").kept() == {}
