@@ -51,7 +51,7 @@ STAGES: dict[str, list[list[str]]] = {
             *WORKERS,
             "--durations=40",
             "tests",
-            *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release")),
+            *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release", "website")),
             *(f"--ignore={path}" for path in SLOW),
         ],
         # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
@@ -63,6 +63,8 @@ STAGES: dict[str, list[list[str]]] = {
     "outputs": [[*PYTEST, *WORKERS, *NBVAL]],
     "marks": [[*PYTEST, "tests/test_notebooks.py"]],
     "browser": [[*PYTEST, "tests/browser"]],
+    # The site, how long it took, and what is on its pages.
+    "site": [[sys.executable, "-m", "website"], [*PYTEST, "tests/website"]],
     "slow": [[*PYTEST, *WORKERS, *SLOW]],
     "release": [[*PYTEST, "tests/release"]],
 }
@@ -71,7 +73,7 @@ LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
 # One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
-BESIDE = ("browser", "release", "marks", "other-user")
+BESIDE = ("browser", "site", "release", "marks", "other-user")
 
 
 @dataclass

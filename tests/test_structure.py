@@ -33,7 +33,7 @@ ORDER = (
     "authoring",
     "cli",
 )
-OUTSIDE_TESTS = ("grader", "demo", "benchmarks", "scripts", "tools", "lessons")
+OUTSIDE_TESTS = ("grader", "demo", "benchmarks", "scripts", "tools", "lessons", "website")
 
 
 def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:

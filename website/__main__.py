@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from grader.authoring.release import installing, release
 from grader.authoring.repository import Repository
 from grader.errors import CourseError
 from website.course import HERE, ROOT, Course
@@ -29,8 +30,9 @@ MADE = ROOT / "build" / "website"
 def main(out: Path, solutions: bool, with_zip: bool) -> None:
     """Build the course's web site. Nothing is run and nothing is fetched."""
     start = time.monotonic()
+    course = Course(solutions=solutions, with_zip=with_zip)
     try:
-        course = write_sources(MADE, solutions, with_zip)
+        write_sources(course, MADE)
     except CourseError as error:
         sys.exit(str(error))
     code = build(MADE, out)
@@ -40,17 +42,16 @@ def main(out: Path, solutions: bool, with_zip: bool) -> None:
     sys.exit(code)
 
 
-def write_sources(folder: Path, solutions: bool = False, with_zip: bool = False) -> Course:
+def write_sources(course: Course, folder: Path) -> None:
     """Sphinx's sources into `folder`/source, files to copy into `folder`/extra.
 
     `CourseError` where a lesson is wrong or refers to something that isn't there.
     """
+    check_references(course)
     shutil.rmtree(folder, ignore_errors=True)
     downloads, pages = folder / "extra" / "downloads", folder / "source"
     downloads.mkdir(parents=True)
     pages.mkdir()
-    course = Course(solutions=solutions, zip_name=_zip(downloads) if with_zip else "")
-    check_references(course)
     for lesson in course.lessons.values():
         write_lesson(course, lesson, pages, folder / "extra")
         _download(course, lesson.name, downloads)
@@ -59,7 +60,8 @@ def write_sources(folder: Path, solutions: bool = False, with_zip: bool = False)
     write_guides(course, pages)
     write_index(course, pages)
     shutil.copy(HERE / "reference.md", pages)
-    return course
+    if course.with_zip:
+        release(Repository(course.root, course.exercises), downloads, address=course.settings.get("wheel", ""))
 
 
 def build(made: Path, out: Path) -> int:
@@ -72,6 +74,8 @@ def build(made: Path, out: Path) -> int:
     if code == 0:
         shutil.rmtree(out, ignore_errors=True)
         shutil.rmtree(fresh / "_sources", ignore_errors=True)
+        for file in fresh.rglob("*.map"):  # for whoever works on the theme
+            file.unlink()
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(fresh, out)
     return code
@@ -79,18 +83,9 @@ def build(made: Path, out: Path) -> int:
 
 def _download(course: Course, name: str, folder: Path) -> None:
     """The student's notebook; with the cell that installs the course where its wheel has an address."""
-    from grader.authoring.release import installing
-
     notebook = (course.root / "notebooks" / f"{name}.ipynb").read_bytes()
     wheel = course.settings.get("wheel", "")
     (folder / f"{name}.ipynb").write_bytes(installing(notebook, "", wheel) if wheel else notebook)
-
-
-def _zip(folder: Path) -> str:
-    from grader.authoring.release import release
-    from grader.exercises.registry import exercises
-
-    return release(Repository(ROOT, exercises()), folder).name
 
 
 if __name__ == "__main__":

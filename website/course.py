@@ -25,11 +25,11 @@ HERE = Path(__file__).parent
 @dataclass(frozen=True)
 class Course:
     """A repository, read once. `solutions`: whether the pages show the model solutions.
-    `zip_name`: the file of the student's package, if the site has it."""
+    `with_zip`: whether the site has the students' package."""
 
     root: Path = ROOT
     solutions: bool = False
-    zip_name: str = ""
+    with_zip: bool = False
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ class Course:
     @cached_property
     def terms(self) -> dict[str, dict[str, Any]]:
         """The glossary: term -> meaning, the lesson that introduces it, the words that it has there."""
-        return tomllib.loads(_read(HERE / "glossary.toml"))
+        return tomllib.loads(_read(self.root / "website" / "glossary.toml"))
 
     @cached_property
     def times(self) -> dict[str, Times]:

@@ -15,8 +15,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from grader import __version__
 from grader.authoring.lesson import Lesson
 from grader.authoring.regions import is_mark
+from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
 from website.course import Course, points_of
 from website.pictures import Pictures, in_words
@@ -77,8 +79,9 @@ def _prose(course: Course, lesson: Lesson, name: str, source: str, first: bool) 
 def _do_it(course: Course, lesson: Lesson) -> str:
     """How to run the lesson oneself."""
     links = [f'<a href="../downloads/{lesson.name}.ipynb" download>Download the notebook</a>']
-    if course.zip_name:
-        links.append(f'<a href="../downloads/{course.zip_name}" download>All notebooks with the checks (zip)</a>')
+    if course.with_zip:
+        package = f"../downloads/{FOLDER}-{__version__}-student.zip"
+        links.append(f'<a href="{package}" download>All notebooks with the checks (zip)</a>')
     for key, said in (("colab", "Open in Colab"), ("binder", "Open in Binder")):
         if course.settings.get(key):
             links.append(f'<a href="{escape(course.settings[key].format(lesson=lesson.name))}">{said}</a>')

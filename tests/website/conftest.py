@@ -1,0 +1,72 @@
+"""The site, built once where site/ is missing or older than what it is made from."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "site"
+MADE_FROM = ("website", "lessons", "solutions", "notebooks", "docs", "grader")
+VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page holds: its elements' ids, its tags with their attributes, its text; `folded` is the text in folds."""
+
+    path: Path
+    ids: set[str] = field(default_factory=set)
+    tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    text: str = ""
+    folded: str = ""
+
+    def __post_init__(self):
+        super().__init__()
+        self.open: list[str] = []
+        self.feed(self.path.read_text("utf-8"))
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(SITE).as_posix()
+
+    def handle_starttag(self, tag, attrs):
+        attributes = {key: value or "" for key, value in attrs}
+        self.tags.append((tag, attributes))
+        self.ids |= {attributes[key] for key in ("id", "name") if key in attributes}
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while tag in self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if "script" not in self.open and "style" not in self.open:
+            self.text += data
+            self.folded += data if "details" in self.open else ""
+
+    def all(self, *tags: str) -> list[dict[str, str]]:
+        return [attributes for tag, attributes in self.tags if tag in tags]
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    changed = max(
+        path.stat().st_mtime for name in MADE_FROM for path in (ROOT / name).rglob("*.[!p]*") if path.is_file()
+    )
+    if not (SITE / "index.html").exists() or (SITE / "index.html").stat().st_mtime < changed:
+        done = subprocess.run([sys.executable, "-m", "website"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return SITE
+
+
+@pytest.fixture(scope="session")
+def pages(site) -> dict[str, Page]:
+    found = [Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    return {page.name: page for page in found}

@@ -1,0 +1,93 @@
+"""What refers to something that isn't there fails the build with its file and line."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.authoring.lesson import LessonError
+from grader.errors import CourseError
+from tests.website.conftest import ROOT
+from website.course import Course
+from website.guides import guide
+from website.references import check_references, linked, place_of
+
+LESSON = (ROOT / "lessons" / "00_start_here.py").read_text("utf-8")
+PLACE = "# **Time:** <!-- time -->."
+GLOSSARY = '[cell]\nlesson = "00"\nwords = "cells"\nmeaning = "A piece."\n'
+
+
+@pytest.fixture
+def course(tmp_path):
+    def make(lesson=LESSON, glossary=GLOSSARY):
+        for folder, name, text in (("lessons", "00_start_here.py", lesson), ("website", "glossary.toml", glossary)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / name).write_text(text, "utf-8")
+        return Course(tmp_path)
+
+    return make
+
+
+def after_the_time(line):
+    """The lesson with one more line of prose, and the number of that line."""
+    text = LESSON.replace(PLACE, f"{PLACE}\n#\n# {line}", 1)
+    return text, text[: text.index(line)].count("\n") + 1
+
+
+def test_what_is_right_passes(course):
+    check_references(course(after_the_time("A [cell](#term-cell) of lesson 00, `lesson 77`, https://example.org.")[0]))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("As lesson 77 says.", "there is no lesson 77"),
+        ("As lessons 00 and 78 say.", "there is no lesson 78"),
+        ("A [gate](#term-gate) opens.", "there is no term 'gate' in website/glossary.toml"),
+        ("See [there](../docs/nowhere.md).", "the link to '../docs/nowhere.md' leads to no page"),
+    ],
+)
+def test_a_lesson_that_refers_to_nothing_is_named_with_its_line(course, line, message):
+    text, number = after_the_time(line)
+    with pytest.raises(LessonError) as error:
+        check_references(course(text))
+    assert str(error.value).startswith(f"lessons/00_start_here.py:{number}: {message}")
+
+
+def test_a_view_that_is_not_there(course):
+    text = LESSON.replace("from grader.views import ProgressTable", "from grader.views import ProgressTabel")
+    number = text[: text.index("ProgressTabel")].count("\n") + 1
+    with pytest.raises(LessonError, match=rf"lessons/00_start_here.py:{number}: there is no view ProgressTabel"):
+        check_references(course(text))
+
+
+@pytest.mark.parametrize(
+    ("glossary", "message"),
+    [
+        (GLOSSARY.replace('"00"', '"44"'), "website/glossary.toml:1: cell: there is no lesson '44'"),
+        (
+            "\n" + GLOSSARY.replace('"cells"', '"gates"'),
+            "website/glossary.toml:2: cell: lesson 00 doesn't have the words",
+        ),
+    ],
+)
+def test_a_term_that_no_lesson_introduces(course, glossary, message):
+    with pytest.raises(LessonError, match=message):
+        check_references(course(glossary=glossary))
+
+
+def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("Text.\n\nSee [b](b.md).\n", "utf-8")
+    with pytest.raises(CourseError, match=r"docs/a.md:3: the link leads to no file: b.md"):
+        guide(Course(tmp_path), "docs/a.md")
+
+
+def test_lessons_become_links_outside_of_code():
+    text = linked("Lessons 01, 02 and 03; `lesson 01`; lesson 04.", "03", lambda number: f"{number}.html")
+    assert text == "Lessons [01](01.html), [02](02.html) and 03; `lesson 01`; lesson [04](04.html)."
+
+
+def test_a_term_is_found_where_it_is_set_off():
+    assert place_of("mask", ["A mask.", "This is a *mask*."]) == (1, 11, 15)
+    assert place_of("mask", ["`mask`, masks."]) == (0, 8, 12)
+    assert place_of("mask", ["# mask", "unmasked"]) is None

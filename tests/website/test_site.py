@@ -1,0 +1,160 @@
+"""What `make site` wrote: every page, every link leads somewhere, nothing comes from elsewhere, no solution."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from grader.authoring.notebook import loads
+from grader.authoring.regions import is_mark
+from grader.exercises.registry import exercises
+from tests.website.conftest import ROOT
+
+LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("*.py"))
+MOST = 1_500_000  # bytes of a lesson's page with all that it loads
+FONT = 115_000  # of the theme's icons
+LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "video": "src"}
+GUIDES = (
+    "teaching",
+    "grading",
+    "course",
+    "own-exercises",
+    "jupyterhub",
+    "elsewhere",
+    "privacy",
+    "build",
+    "checks",
+    "views",
+)
+
+
+def words(text):
+    return " ".join(unescape(text).split())
+
+
+def cells(folder, lesson):
+    return loads((ROOT / folder / f"{lesson}.ipynb").read_text("utf-8")).cells
+
+
+def test_there_is_a_page_for_each_lesson_exercise_and_document(pages):
+    expected = [f"lessons/{name}.html" for name in LESSONS] + [f"exercises/{name}.html" for name in exercises()]
+    expected += [f"docs/{name}.html" for name in GUIDES]
+    expected += ["index.html", "search.html", "glossary.html", "reference.html", "CONTRIBUTING.html"]
+    assert not set(expected) - set(pages)
+
+
+def test_every_link_leads_somewhere(site, pages):
+    broken = []
+    for page in pages.values():
+        for tag, attributes in page.tags:
+            address = urlsplit(attributes.get("href", attributes.get("src", "")))
+            if address.scheme or address.netloc or tag == "base":
+                continue
+            file = (page.path.parent / unquote(address.path)).resolve() if address.path else page.path
+            name = file.relative_to(site.resolve()).as_posix() if file.is_relative_to(site.resolve()) else "outside"
+            wanted = unquote(address.fragment)
+            if not file.is_file() or (wanted and name in pages and wanted not in pages[name].ids):
+                broken.append(f"{page.name}: {attributes}")
+    assert broken == []
+
+
+def test_no_page_loads_anything_from_elsewhere(pages):
+    loaded = [
+        f"{page.name}: {attributes[LOADED[tag]]}"
+        for page in pages.values()
+        for tag, attributes in page.tags
+        if tag in LOADED and re.match(r"(?:https?:)?//", attributes.get(LOADED[tag], ""))
+    ]
+    assert loaded == []
+
+
+def test_style_sheets_load_nothing_from_elsewhere(site):
+    found = [
+        path.name
+        for path in site.rglob("*.css")
+        if re.search(r"(?:url\(|@import)\s*[\"']?https?:", path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+def test_no_page_shows_a_model_solution(site, pages):
+    """Lines of solutions that the students' notebooks don't have, as a later lesson gives some of them."""
+    given = {line.strip() for name in LESSONS for cell in cells("notebooks", name) for line in cell.source.splitlines()}
+    texts = {page.name: page.text for page in pages.values()}
+    texts |= {path.name: path.read_text("utf-8") for path in (site / "downloads").glob("*.ipynb")}
+    texts["searchindex.js"] = (site / "searchindex.js").read_text("utf-8")
+    lines = [line for name in LESSONS for line in _solution_lines(name) if len(line) >= 25 and line not in given]
+    assert len(lines) > 150
+    whole = "\n".join(texts.values())
+    leaked = [line for line in lines if line in whole]
+    assert [(name, line) for line in leaked for name, text in texts.items() if line in text] == []
+
+
+def _solution_lines(lesson):
+    for cell in cells("solutions", lesson):
+        if cell.metadata.get("course", {}).get("role") == "solution":
+            inside = False
+            for line in cell.source.splitlines():
+                if is_mark(line):
+                    inside = "BEGIN" in line
+                elif inside:
+                    yield line.strip()
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_answers_of_predictions_are_folded(pages, lesson):
+    page = pages[f"lessons/{lesson}.html"]
+    folded, shown = words(page.folded), 0
+    for cell in cells("solutions", lesson):
+        if cell.metadata.get("course", {}).get("role") in ("answer", "try"):
+            for output in cell.outputs:
+                text = words(output.get("text", "")).strip()
+                shown += bool(text)
+                assert text in folded
+    assert shown or lesson.startswith("00")
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lessons_page_is_light_and_its_pictures_have_sizes_and_words(site, pages, lesson):
+    page = pages[f"lessons/{lesson}.html"]
+    pictures = page.all("img")
+    assert all(img.get("alt") and int(img.get("width", 0)) and int(img.get("height", 0)) for img in pictures)
+    views = sum("png" in str(output) for cell in cells("solutions", lesson) for output in cell.get("outputs", []))
+    assert len(pictures) == views
+    styles = [link["href"] for link in page.all("link") if link.get("rel") in ("stylesheet", "preload")]
+    addresses = {*styles, *(one["src"] for one in page.all("img", "script") if "src" in one)}
+    files = {(page.path.parent / urlsplit(address).path).resolve() for address in addresses}
+    sizes = [file.stat().st_size for file in files if "search" not in file.name]
+    assert len(sizes) > len(pictures) + 5
+    assert page.path.stat().st_size + sum(sizes) + FONT < MOST
+
+
+def test_an_exercises_page_has_its_hints_folded(pages):
+    for exercise in exercises().values():
+        page = pages[f"exercises/{exercise.name}.html"]
+        hints = [hint.replace("`", "") for mistake in exercise.mistakes for hint in mistake.hints]
+        folded = words(page.folded)
+        assert [hint for hint in hints if words(hint) not in folded] == []
+        assert exercise.kind != "answers" or "Hints" in page.text
+
+
+def test_formulas_are_mathml(pages):
+    formulas = sum(text.count("$") // 2 for text in map(_formulas, LESSONS))
+    made = sum(len(pages[f"lessons/{name}.html"].all("math")) for name in LESSONS)
+    assert made >= formulas > 5
+    assert not [page.name for page in pages.values() if "mathjax" in str(page.all("script")).lower()]
+
+
+def _formulas(lesson):
+    prose = "\n".join(cell.source for cell in cells("solutions", lesson) if cell.cell_type == "markdown")
+    prose = re.sub(r"(?s)```.*?```|`[^`\n]+`", "", prose)
+    return prose.replace("$$", "$")
+
+
+def test_without_addresses_in_the_settings_no_link_to_colab_is_shown(pages):
+    page = pages["lessons/01_self_attention.html"]
+    assert "Download the notebook" in page.text
+    assert "Colab" not in page.text.partition("1 · The whole idea")[0].partition("Do it yourself")[2]
