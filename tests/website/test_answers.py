@@ -8,7 +8,6 @@ import json
 import random
 import re
 import shutil
-import statistics
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -96,7 +95,7 @@ def norm_walks(chance: random.Random) -> Iterator[Walk]:
 
 def _norm_moves(chance: random.Random, view: NormExplorer, presets: dict[str, Tensor]) -> Iterator[State]:
     """Made while they are walked: who types changes the table that is there."""
-    for _ in range(10):
+    for _ in range(4):
         preset = chance.choice(list(presets))
         row, column = chance.randrange(view.shape[0]), chance.randrange(view.shape[1])
         yield {"norm": chance.choice(NORMS)}
@@ -229,25 +228,23 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[list[State
     found: dict[str, tuple[list[State], list[State]]] = {name: ([], []) for name in WALKS}
     for name, walk, states, steps in zip(names, sent, expected, run_in_node(sent), strict=True):
         state = walk["start"]
-        for move, step in zip(walk["moves"], steps, strict=True):
+        for move, answered in zip(walk["moves"], steps, strict=True):
             if move["refused"]:
-                assert step["answered"] == {}, (name, move)
+                assert answered == {}, (name, move)
             else:
-                state = {**state, **move["set"], **step["answered"]}
-            found[name][1].append({**state, "milliseconds": step["milliseconds"]})
+                state = {**state, **move["set"], **answered}
+            found[name][1].append(state)
         found[name][0].extend(states)
     return found
 
 
 @pytest.mark.parametrize("name", WALKS)
-def test_the_browser_answers_as_python(told, name, record_property):
+def test_the_browser_answers_as_python(told, name):
     expected, got = told[name]
     assert len(expected) == len(got) > 100
     for at, (state, answered) in enumerate(zip(expected, got, strict=True)):
         for trait, value in state.items():
             assert is_close(value, answered[trait]), (name, at, trait, value, answered[trait])
-    times = [state["milliseconds"] for state in got]
-    print(f"{name}: {len(times)} answers, median {statistics.median(times):.2f} ms, longest {max(times):.1f} ms")
     # A number may lie so near to the middle between two digits that float32 decides.
     different = [
         (a["summary"], b["summary"]) for a, b in zip(expected, got, strict=True) if a["summary"] != b["summary"]
@@ -303,7 +300,7 @@ def test_a_learners_gpt_is_read_and_another_model_is_not():
     model = GPT(5, 8, num_layers=2, num_heads=2, d_ff=12)
     view = Sampler(model, list("abcde"), "ab")
     tokens = torch.tensor([[0, 4, 2]])
-    torch.testing.assert_close(rounded(view.kept())(tokens), model(tokens), atol=0.05, rtol=0)
+    assert float((rounded(view.kept())(tokens) - model(tokens).detach()).abs().max()) < 0.05
     model.norm = torch.nn.LayerNorm(8, eps=1.0)  # the same names, but it computes something else
     assert as_gpt(model, tokens[0]) is None
     assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "ab").kept() == {}

@@ -19,11 +19,11 @@ export function answer(state, changed) {
   }
   const isPreset = changed.includes("preset") && preset in presets;
   const table = isPreset ? presets[preset] : read(state.table);
-  const old = read(kept.table);
-  const isNew = countOf(table, old) > 0;
-  if (!table.values.every((value) => Math.abs(value) <= LARGEST) || !(isNew || isPreset || changed.includes("norm"))) {
+  if (!table.values.every((value) => Math.abs(value) <= LARGEST)) {
     return {};
   }
+  const old = read(kept.table);
+  const isNew = countOf(table, old) > 0;
   // Typing a number digit by digit is one change: outputs are compared with those before the first digit.
   let before = read(kept.before);
   if (isPreset || (isNew && preset !== EDITED)) {
