@@ -52,7 +52,7 @@ def _statement(course: Course, exercise: Exercise) -> str:
             after = NEXT.search(text)
             text = text[: after.start()] if after else text
             return to_terms(
-                linked(text, "", lambda number: f"../lessons/{course.by_number[number].name}.ipynb")
+                course, linked(text, "", lambda number: f"../lessons/{course.by_number[number].name}.ipynb")
             ).strip()
     return ""
 

@@ -41,5 +41,6 @@ def _cards(course: Course, up: str = "") -> str:
         count = sum(one.lesson == lesson.name for one in course.exercises.values())
         exercises = f"{count} exercise{'' if count == 1 else 's'}"
         target = f"{up}lessons/{lesson.name}.ipynb"
-        rows.append(f"[**{lesson.number} · {lesson.title}**]({target})\n: {lesson.about}\n: {minutes}, {exercises}\n")
+        about_it = f"{lesson.about[:1].upper()}{lesson.about[1:]}"
+        rows.append(f"[**{lesson.number} · {lesson.title}**]({target})\n: {about_it}\n: {minutes}, {exercises}\n")
     return ":::{container} lessons\n" + "\n".join(rows) + ":::\n"

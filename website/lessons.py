@@ -22,12 +22,12 @@ from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
 from website.course import Course, points_of
 from website.pictures import Pictures, in_words
-from website.references import linked, place_of, to_terms, words_of
+from website.references import address_of, linked, place_of, to_terms, words_of
 
-HIDDEN = {
-    "answer": ("What came out", "Hide what came out"),
-    "try": ("What it shows once your code is right", "Hide what it shows"),
-}
+# What the fold of a cell's output says, closed and open.
+ANSWER = ("What came out", "Hide what came out")
+TRIED = ("What it shows once your code is right", "Hide what it shows")
+SHOWN = ("What it shows", "Hide what it shows")  # where it differs from run to run, whoever wrote what
 NO_GUESS = re.compile(r"<p>You haven(?:'|&#x27;)t guessed yet.*?</p>", re.DOTALL)
 TITLE = re.compile(r"(?m)^# \d\d · .*$")
 
@@ -67,7 +67,7 @@ def _prose(course: Course, lesson: Lesson, name: str, source: str, first: bool) 
         return f"{course.by_number[number].name}.ipynb"
 
     text = linked(source, lesson.number, address)
-    text = to_terms(text)
+    text = to_terms(course, text)
     if not first:
         yield _markdown(name, text)
         return
@@ -100,8 +100,9 @@ def _to_exercise(course: Course, name: str) -> str:
 def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures: Pictures) -> NotebookNode:
     outputs = list(_outputs(lesson, cell, words, pictures))
     metadata: dict[str, Any] = {}
-    if role in HIDDEN and outputs:
-        show, hide = HIDDEN[role]
+    if role in ("answer", "try") and outputs:
+        timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
+        show, hide = ANSWER if role == "answer" else SHOWN if timed else TRIED
         metadata = {"tags": ["hide-output"], "mystnb": {"code_prompt_show": show, "code_prompt_hide": hide}}
     if cell.source.startswith("predict("):
         metadata = {"tags": ["remove-input"]}
@@ -144,7 +145,7 @@ def _with_terms(course: Course, lesson: Lesson, sources: list[str]) -> list[str]
         if any(number == other and end > start for other, start in taken):
             continue  # inside words that are a link already
         source = sources[number]
-        sources[number] = f"{source[:begin]}[{source[begin:end]}](#term-{term}){source[end:]}"
+        sources[number] = f"{source[:begin]}[{source[begin:end]}]({address_of(term)}){source[end:]}"
         taken.append((number, begin))
     return sources
 

@@ -42,10 +42,9 @@ def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
                     yield lesson.problem(cell, f"there is no lesson {number[0]}", line)
         for match in LINK.finditer(cell.source):
             to, line = match["to"], line_of(cell, match.start())
-            if to.startswith(TO_TERM) and to.removeprefix(TO_TERM) not in course.terms:
-                yield lesson.problem(
-                    cell, f"there is no term {to.removeprefix(TO_TERM)!r} in website/glossary.toml", line
-                )
+            if to.startswith(TO_TERM) and to not in map(address_of, course.terms):
+                term = to.removeprefix(TO_TERM)
+                yield lesson.problem(cell, f"there is no term {term!r} in website/glossary.toml", line)
             elif not to.startswith((TO_TERM, "https://", "http://")):
                 yield lesson.problem(
                     cell, f"the link to {to!r} leads to no page: a lesson links to #term-… or https://…", line
@@ -118,16 +117,23 @@ def open_text(source: str, change: Callable[[str], str]) -> str:
     return "".join([*pieces, change(source[at:])])
 
 
-def to_terms(source: str) -> str:
+def address_of(term: str) -> str:
+    """The address of a term as a lesson writes it.
+
+    >>> address_of("teacher forcing")
+    '#term-teacher-forcing'
+    """
+    return TO_TERM + term.replace(" ", "-")
+
+
+def to_terms(course: Course, source: str) -> str:
     """Links to terms as Sphinx reads them."""
-    return LINK.sub(
-        lambda match: (
-            f"{{term}}`{match['words']} <{match['to'].removeprefix(TO_TERM)}>`"
-            if match["to"].startswith(TO_TERM)
-            else match[0]
-        ),
-        source,
-    )
+    terms = {address_of(term): term for term in course.terms}
+
+    def link(match: re.Match[str]) -> str:
+        return f"{{term}}`{match['words']} <{terms[match['to']]}>`" if match["to"] in terms else match[0]
+
+    return LINK.sub(link, source)
 
 
 def _blanked(source: str) -> str:

@@ -12,6 +12,10 @@ from grader.authoring.notebook import loads
 from grader.authoring.regions import is_mark
 from grader.exercises.registry import exercises
 from tests.website.conftest import ROOT
+from website.course import Course
+from website.exercises import exercise_page
+from website.lessons import lesson_page
+from website.pictures import Pictures
 
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("*.py"))
 MOST = 1_500_000  # bytes of a lesson's page with all that it loads
@@ -61,6 +65,14 @@ def test_every_link_leads_somewhere(site, pages):
     assert broken == []
 
 
+def test_every_term_is_linked_where_its_lesson_introduces_it(pages):
+    terms = Course().terms
+    lessons = [pages[f"lessons/{name}.html"] for name in LESSONS]
+    anchors = {one["href"] for page in lessons for one in page.all("a") if "#term-" in one.get("href", "")}
+    assert len(anchors) == len(terms) > 60
+    assert [page.name for page in lessons if "](#" in page.text] == []
+
+
 def test_no_page_loads_anything_from_elsewhere(pages):
     loaded = [
         f"{page.name}: {attributes[LOADED[tag]]}"
@@ -82,7 +94,7 @@ def test_style_sheets_load_nothing_from_elsewhere(site):
 
 def test_no_page_shows_a_model_solution(site, pages):
     """Lines of solutions that the students' notebooks don't have, as a later lesson gives some of them."""
-    given = {line.strip() for name in LESSONS for cell in cells("notebooks", name) for line in cell.source.splitlines()}
+    given = "\n".join(cell.source for name in LESSONS for cell in cells("notebooks", name))
     texts = {page.name: page.text for page in pages.values()}
     texts |= {path.name: path.read_text("utf-8") for path in (site / "downloads").glob("*.ipynb")}
     texts["searchindex.js"] = (site / "searchindex.js").read_text("utf-8")
@@ -91,6 +103,14 @@ def test_no_page_shows_a_model_solution(site, pages):
     whole = "\n".join(texts.values())
     leaked = [line for line in lines if line in whole]
     assert [(name, line) for line in leaked for name, text in texts.items() if line in text] == []
+
+
+def test_a_teachers_pages_have_the_model_solutions(tmp_path):
+    course, line = Course(solutions=True), "return query @ key.transpose(-2, -1)"
+    lesson = course.lessons["01_self_attention"]
+    assert line in str(lesson_page(course, lesson, Pictures(tmp_path, "..")))
+    page = exercise_page(course, course.exercises["attention_scores"])
+    assert line in page.partition('<details class="solution">')[2].partition("</details>")[0]
 
 
 def _solution_lines(lesson):
