@@ -29,6 +29,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 
 html_theme = "pydata_sphinx_theme"
+templates_path = ["templates"]
 html_title = "Attention and Transformers"
 html_math_renderer = "mathml"
 html_static_path = [str(Path(__file__).parent / "static")]

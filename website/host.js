@@ -116,32 +116,26 @@ function loader(folder) {
   };
 }
 
-/** Puts a live view in the place of what a figure holds, which stays there for print. */
+/** Puts a live view into a figure, whose style then shows what was there on paper alone. */
 async function show(figure, load) {
   const { view: name, lesson, cell, order } = figure.dataset;
   const key = `${lesson}/${cell}-${order}`;
-  const stored = [...figure.children];
   const place = document.createElement("div");
+  figure.append(place);
   let close = () => {};
   const fail = (error) => {
     close();
     const sentence = document.createElement("p");
     sentence.textContent = `This view doesn't run on this page (${error.message}). It does in the notebook.`;
     place.replaceWith(sentence);
-    stored.forEach((element) => element.removeAttribute("hidden"));
     figure.dataset.live = "failed";
   };
   try {
     await Promise.all([load(`${name}.js`), load(`states/${key}.js`)]);
     const { views, states } = window.courseViews;
-    const model = new Model(states[key], views[name].answer, fail);
-    // As wide as it will be: views are drawn for their width.
-    stored.forEach((element) => element.setAttribute("hidden", ""));
-    figure.append(place);
-    close = views[name].view.render({ model, el: place });
-    figure.dataset.live = "yes";
+    figure.dataset.live = "yes"; // before the view is drawn, which needs its width
+    close = views[name].view.render({ model: new Model(states[key], views[name].answer, fail), el: place });
   } catch (error) {
-    figure.append(place);
     fail(error);
   }
 }
@@ -161,5 +155,7 @@ export function start(folder) {
     },
     { rootMargin: NEAR },
   );
-  document.querySelectorAll("figure[data-view]").forEach((figure) => sight.observe(figure));
+  for (const figure of document.querySelectorAll("figure[data-view]")) {
+    sight.observe(figure);
+  }
 }

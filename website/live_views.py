@@ -51,7 +51,8 @@ def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
         found += 1
         return f'{figure[0]} data-view="{state["module"]}"'
 
-    context["body"] = FIGURE.sub(named, context.get("body", ""))
+    body = FIGURE.sub(named, context.get("body", ""))
+    context["body"] = body.replace(' aria-label="Toggle hidden content"', "")  # it hides the words of a fold
     if found:
         app.add_css_file(f"{FOLDER}/views.css")
         app.add_js_file(f"{FOLDER}/host.js", loading_method="defer")

@@ -1,6 +1,6 @@
 """Every lesson's page in a browser, off the network: its views are live, work by keyboard, and are accessible.
 
-Looks at what `make site` has built. Prints each page's weight, and how soon its first view is drawn.
+Prints each page's weight, and how soon its first view is drawn.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from playwright.sync_api import Browser, Locator, Page
 from tools.lab import page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
-SITE = ROOT / "site"
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("[0-9]*.py"))
 AXE = (ROOT / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
-SCREENSHOTS = ROOT / ".cache" / "screenshots"
 MOST = 1_500_000  # bytes of a page with all that it loads
 SLOWDOWN = 4
 PHONE, LAPTOP = {"width": 360, "height": 800}, {"width": 1280, "height": 900}
@@ -78,13 +76,14 @@ def _guess(view: Locator) -> None:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address(site: Path) -> Iterator[str]:
     """The site on a server of its own."""
-    if not (SITE / "index.html").exists():
-        pytest.fail("there is no site: run `make site`")
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(SITE))
-    handler.func.log_message = lambda *_: None  # type: ignore[attr-defined]
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
@@ -171,9 +170,9 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
     assert page.wrong == []
 
 
-def test_a_page_from_a_disk_is_alive_too(page: Page):
+def test_a_page_from_a_disk_is_alive_too(page: Page, site: Path):
     page.unroute_all()
-    page.goto((SITE / "lessons" / f"{LESSONS[5]}.html").as_uri())
+    page.goto((site / "lessons" / f"{LESSONS[5]}.html").as_uri())
     for figure in views_of(page):
         work(figure)
 
