@@ -156,7 +156,7 @@ def test_command_line(room):
     assert told["summary"]["mistakes"][0]["mistake"] == "squared"
     assert "2 of 2 graded" in done.stderr
     room.submit("cy", b"")
-    done = command(room.root, *words, "--add-students", check=False)
+    done = command(room.root, *words[:-1], "1", "--add-students", check=False)
     assert done.returncode == 1
     assert "1 graded now, 2 graded before" in done.stdout
     assert "cy: The file is empty." in done.stdout
