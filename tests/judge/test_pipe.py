@@ -249,7 +249,7 @@ def test_fault_that_reaches_the_judge_is_a_flagged_result_and_the_next_is_graded
             patched.setattr(judges, "grade", fault)
             start = time.monotonic()
             result = own.grade(data, instructor, "ann")
-            assert time.monotonic() - start < 15
+            assert time.monotonic() - start < 60
         assert [(one.broken, one.score) for one in result.exercises] == [(True, 0.0)]
         assert said in result.exercises[0].output
     with Judge(b"secret", LIMITS) as own:
@@ -263,9 +263,9 @@ def test_cell_that_ran_out_of_time_is_not_waited_for_again(judge):
     slow = "import os, time\ndef product(left, right):\n    os._exit(1)\nprint('begins')\ntime.sleep(60)"
     made = cells(product=slow)
     made[3]["source"] = "assert callable(product)\n" + made[3]["source"]
-    result = judge(made)
+    result = judge(made, limits=replace(LIMITS, cell_seconds=4))
     assert result["Affine"].score == 1
-    assert result.seconds < LIMITS.cell_seconds + 1.5
+    assert result.seconds < 2 * 4
     assert "did not finish in time" in result["product"].output
     assert len(result.notes) == 1
 
