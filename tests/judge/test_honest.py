@@ -115,7 +115,7 @@ def test_cells_that_draw_or_train_are_not_run_but_for_their_definitions(judge):
     made = [*cells()[:1], train, *cells(product="def product(left, right):\n    return helper(left, right)")[1:]]
     result = judge(made, outline=Outline.of(nb.dump(made)))
     assert result.mark == 6
-    assert result.seconds < 5
+    assert result.seconds < 20
 
 
 def test_a_death_costs_its_exercise_only_and_what_came_before_is_replayed(judge):
