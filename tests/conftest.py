@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -16,6 +17,11 @@ from grader.subject import Request, Subject
 from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
 from grader.subject.zygote import Zygote
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: no garbage collection has to look through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

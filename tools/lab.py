@@ -111,7 +111,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_for(lab: Lab, server: subprocess.Popen[bytes], log: Path, seconds: float = 60) -> None:
+def _wait_for(lab: Lab, server: subprocess.Popen[bytes], log: Path, seconds: float = 180) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end and server.poll() is None:
         try:
@@ -139,7 +139,7 @@ def running_browser() -> Iterator[Browser]:
 def page_of(browser: Browser, width: int = 1280, height: int = 1000) -> Page:
     """A page with cookies of its own. Nothing but 127.0.0.1 can be reached from it."""
     page = browser.new_context(viewport={"width": width, "height": height}).new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(60_000)
     page.refused = []  # type: ignore[attr-defined]  # for a test to look at
     page.route("**/*", lambda route: _only_here(page, route))
     return page
@@ -168,9 +168,9 @@ class Notebook:
             page.evaluate(REPLACE, name)
         else:
             page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=60_000)
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
         # Before the kernel has started, JupyterLab would ask which one to take.
-        page.wait_for_function(KERNEL_IDLE, timeout=60_000, polling=POLLING)
+        page.wait_for_function(KERNEL_IDLE, timeout=120_000, polling=POLLING)
 
     def command(self, name: str, **args: object) -> None:
         """Run one of JupyterLab's own commands, as its menus do."""
@@ -192,7 +192,7 @@ class Notebook:
         self.command("notebook:run-all-cells")
         self.wait_idle(seconds)
 
-    def wait_idle(self, seconds: float = 60) -> None:
+    def wait_idle(self, seconds: float = 120) -> None:
         """Until nothing is running or waiting to run."""
         self.page.wait_for_function(
             f"() => ({KERNEL_IDLE}) && "

@@ -21,7 +21,7 @@ from grader.batch import cluster as clusters
 from grader.batch.run import ClassOutcome, Options, run
 from grader.classroom.create import create
 from tests.classroom.commands import nbgrader
-from tests.classroom.conftest import as_solution
+from tests.classroom.conftest import _schema, as_solution  # noqa: F401
 from tools import notebooks as nb
 
 LESSON = "00_start_here"

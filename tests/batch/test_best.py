@@ -37,7 +37,6 @@ def in_place(room, student) -> tuple[bytes, str]:
     return (folder / f"{LESSON}.ipynb").read_bytes(), (folder / "timestamp.txt").read_text()
 
 
-@pytest.mark.timeout(600)
 def test_the_best_of_several_counts_under_both_commands(best):
     outcome = best.grade()
     marks = {"ann": 1, "bo": 1, "cy": 0.07}

@@ -198,7 +198,7 @@ def test_killed_worker_of_the_commands_own(room):
         room.submit(f"s{i:02}", answered(RIGHT))
     done = subprocess.run(
         [sys.executable, "-c", OWN, str(room.root)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=400,
     )  # fmt: skip
     assert done.stdout == "20 0 \n", done.stderr
     assert set(room.marks().values()) == {1}

@@ -33,7 +33,6 @@ def dying(*words: str) -> list[int]:
     return [int(line) for line in done.stdout.split()]
 
 
-@pytest.mark.timeout(600)
 def test_command_killed_at_ten_moments(room, tmp_path):
     for name in ("ann", "bo"):
         room.submit(name, answered(SQUARED))
@@ -82,7 +81,6 @@ def doomed(tmp_path):
         process.kill()
 
 
-@pytest.mark.timeout(600)
 def test_killed_scheduler(room, doomed, monkeypatch):
     for i in range(30):
         room.submit(f"s{i:02}", answered(RIGHT))
@@ -175,7 +173,6 @@ cp -r /mnt/course "$4"
 """
 
 
-@pytest.mark.timeout(600)
 def test_full_disk(room, tmp_path):
     """A file system of 4 MiB in a mount namespace of its own; no root is needed for it."""
     for i in range(8):

@@ -10,8 +10,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from grader.batch.cluster import connected
 from tests.batch.conftest import RIGHT, ROOT, answered
 
@@ -20,7 +18,6 @@ NAMES = ("distributed", "dask", "torch", "numpy", "grader", "psutil", "yaml", "s
 THEIRS = "open({!r}, 'a').write(__name__ + ' ')\nraise SystemExit('another user was here')\n"
 
 
-@pytest.mark.timeout(200)
 def test_folder_that_another_user_has_prepared(room, tmp_path):
     room.submit("ann", answered(RIGHT))
     shared, marker = tmp_path / "tmp", tmp_path / "marker"
@@ -37,7 +34,7 @@ def test_folder_that_another_user_has_prepared(room, tmp_path):
         done = subprocess.run(
             [sys.executable, "-c", "from grader.cli.main import main; main()", "autograde", str(room.root), "00"],
             env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(shared)},
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=400, check=False,
         )  # fmt: skip
     assert not marker.exists(), marker.read_text()
     assert done.returncode == 0, done.stderr

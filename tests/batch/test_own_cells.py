@@ -97,7 +97,6 @@ def scores(room) -> dict[str, dict[str, float | None]]:
     return found
 
 
-@pytest.mark.timeout(600)
 def test_own_cells_are_marked_alike_by_both_commands(course, tmp_path):
     theirs = type(course)(tmp_path / "theirs", course.scheduler)
     shutil.copytree(course.root, theirs.root)

@@ -64,7 +64,6 @@ def written(room: Room) -> None:
     notebook_of(room).write_bytes(edit(notebook_of(room), centred=SOLUTION))
 
 
-@pytest.mark.timeout(600)
 def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     skeleton, tried, into, generate, autograde = [line.split() for line in COMMANDS]
     made = grader(room.root, *skeleton[1:])

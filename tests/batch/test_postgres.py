@@ -39,7 +39,6 @@ def server():
     shutil.rmtree(folder)
 
 
-@pytest.mark.timeout(600)
 def test_same_gradebook_in_postgresql(room, server):
     for name, answer in (("ann", RIGHT), ("bo", SQUARED)):
         room.submit(name, answered(answer))

@@ -74,7 +74,6 @@ def stale(room):
     yield {student for student in after if after[student] != before[student]}
 
 
-@pytest.mark.timeout(600)
 def test_accepted_is_what_was_shown_and_undone_is_what_was_before(graded):
     before, notebooks, feedback = graded.book(), files(graded), stale(graded)
     next(feedback)
@@ -227,7 +226,6 @@ def corrected(tmp_path):
     return {**os.environ, "PYTHONPATH": str(tmp_path / "package")}
 
 
-@pytest.mark.timeout(600)
 def test_learners_file_and_the_class_before_and_after_a_correction(room, corrected, tmp_path):
     for student in ("ann", "bo"):
         room.submit(student, answered(STUDENTS[student]))

@@ -17,7 +17,6 @@ import pytest
 from tests.another_user import ENVIRONMENT, as_nobody
 from tests.batch.conftest import BIN, LESSON, RIGHT, SQUARED, answered
 
-pytestmark = pytest.mark.timeout(600)
 TEACHERS = "4242"
 ANN, BO, STRANGER = "4001", "4002", "4003"
 
@@ -30,7 +29,7 @@ def run(user: str, root: Path, *words: str, group: str = TEACHERS) -> subprocess
     environment = {**ENVIRONMENT, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(root.parent / user)}
     return subprocess.run(
         [*prefix, "env", *(f"{name}={value}" for name, value in environment.items()), *command],
-        capture_output=True, text=True, check=False, timeout=200,
+        capture_output=True, text=True, check=False, timeout=400,
     )  # fmt: skip
 
 

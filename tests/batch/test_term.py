@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 
-import pytest
-
 from grader.batch import printout
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
@@ -34,7 +32,6 @@ def add_settings(room, text: str) -> None:
         file.write(text)
 
 
-@pytest.mark.timeout(600)
 def test_lateness_follows_whatever_changes_after_grading(room):
     room.submit("ann", answered(RIGHT), "2026-11-20 10:00:00 UTC")
     add_settings(room, ZERO)
@@ -105,7 +102,6 @@ def page(room, student):
     return room.folder(student, "feedback") / f"{LESSON}.html"
 
 
-@pytest.mark.timeout(600)
 def test_feedback_is_made_anew_for_whoever_it_changed_and_only_for_them(room):
     students = ("ann", "bo", "cy", "dee")
     for student in students:

@@ -66,7 +66,6 @@ def formgrader(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> It
         yield page
 
 
-@pytest.mark.timeout(300)
 def test_a_teacher_reads_the_mark_and_the_judges_words(formgrader: Page, shot):
     page = formgrader
     row = page.get_by_role("row", name=LESSON)

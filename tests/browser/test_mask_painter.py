@@ -84,6 +84,7 @@ def test_the_pointer_draws(view):
 
 def test_the_other_convention_shows_the_same_mask(view, shot):
     choose(view, "Mask", "both")
+    expect(view.locator(".att-summary")).to_contain_text('mask "both"')
     before = picture(view.locator("canvas").nth(0)), picture(view.locator("canvas").nth(2))
     choose(view, "True means", "hide")
     expect(view.locator("[aria-live]")).to_contain_text("True now means hide. What is visible stays the same.")

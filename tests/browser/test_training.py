@@ -95,9 +95,10 @@ def test_the_monitor_can_be_read_as_a_table(monitor):
 
 def test_the_monitor_draws_curves(monitor):
     monitor.scroll_into_view_if_needed()
-    used = "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
+    pixels = "canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data"
     for canvas in monitor.locator("canvas").all():
-        assert canvas.evaluate(used) > 20
+        drawn = f"canvas => canvas.width && new Set({pixels}).size > 20"
+        monitor.page.wait_for_function(drawn, arg=canvas.element_handle())
 
 
 def test_arrow_keys_step_through_the_answer_and_say_where_it_looked(alignment):

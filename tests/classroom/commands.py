@@ -1,10 +1,11 @@
 """nbgrader's commands, each nbgrader's own application with its own arguments, as its console script starts it.
 
-They run in forks of one process that has imported nbgrader: only the seconds that this takes are paid once.
+They run in forks of one process that has imported nbgrader and the judge: the seconds that this takes are paid once.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -67,9 +68,26 @@ def _in_child(steps: list[list[str]], environment: dict[str, str], said: str) ->
     raise SystemExit(0)
 
 
+def remember_schema() -> None:
+    """nbgrader asks a program, alembic, for the version of its schema whenever it makes a gradebook: ask once."""
+    import nbgrader.api
+
+    from grader.classroom.settings import programs_on_path
+
+    programs_on_path()
+    nbgrader.api.get_alembic_version = cache(nbgrader.api.get_alembic_version)
+    nbgrader.api.get_alembic_version()
+
+
 def _serve() -> None:
     import nbgrader.apps.nbgraderapp  # noqa: F401
 
+    from grader.classroom import autograde, feedback_page, hand_out  # noqa: F401
+    from grader.exercises.registry import exercises
+
+    exercises()
+    remember_schema()
+    gc.freeze()  # else a fork's first collection copies all of it
     for line in sys.stdin:
         child = os.fork()
         if child == 0:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from grader.classroom.create import create
-from tests.classroom.commands import nbgrader
+from tests.classroom.commands import nbgrader, remember_schema
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -99,6 +99,11 @@ def as_solution(notebook: bytes) -> bytes:
     """With the kernel that the build writes."""
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
     return json.dumps({**json.loads(notebook), "metadata": {"kernelspec": kernel}}).encode()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _schema() -> None:
+    remember_schema()
 
 
 def classroom_at(root: Path) -> Classroom:

@@ -30,7 +30,7 @@ def run(user: str, place: Path, line: str, group: str = TEACHERS, check: bool = 
     environment = {**ENVIRONMENT, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(place / user)}
     prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
     words = [*prefix, "env", *(f"{name}={value}" for name, value in environment.items()), *command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=200)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
     said = done.stdout + done.stderr
     assert not check or done.returncode == 0, said
     return said
@@ -52,7 +52,6 @@ def place() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes folders for two other users")
 def test_two_teachers_of_a_group_share_course_and_exchange(place):
     line = f"--solutions solutions --exchange {place}/exchange --id attention"

@@ -130,7 +130,6 @@ def test_the_page_runs_as_it_is_written(tmp_path, monkeypatch):
     assert "MARK SCHEME" not in text
 
 
-@pytest.mark.timeout(300)
 def test_with_an_exercise_given_the_answers_of_a_lesson_earn_full_marks(tmp_path):
     course = course_in(tmp_path, HEADS)
     said("course", "leave-out", course, "03", "split_heads", "--give")

@@ -16,6 +16,7 @@ from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
 from grader.insights.similarity import Pair
 from grader.judge.result import ExerciseResult, SubmissionResult
+from tests.classroom.conftest import _schema  # noqa: F401
 from tools import notebooks as nb
 
 LESSON = "01_self_attention"

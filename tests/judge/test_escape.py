@@ -321,7 +321,7 @@ def test_nothing_is_left_for_the_next_student_of_the_same_worker(sandbox):
     assert run(sandbox, LEAVES).status in ("ok", "died")  # closed folders end it, sooner or later
     began = time.monotonic()
     assert said(sandbox, LOOKS) == before
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
 
 OUTLASTING = [

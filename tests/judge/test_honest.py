@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from tests.judge.conftest import AFFINE_RIGHT, RIGHT, cells
+from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells
 from tools import notebooks as nb
 
 HONEST = {
@@ -43,6 +45,12 @@ HONEST = {
     "AttentionExplorer(tokens=[1], weights=[[1]])\nsolution('product')\n" + RIGHT,
     "raises at the end of its cell": RIGHT + "\nproduct(1, 2)",
 }
+
+
+@pytest.fixture
+def judge(judge):
+    """With more time than honest code takes, however busy the machine is."""
+    return partial(judge, limits=replace(LIMITS, check_seconds=20, cell_seconds=20, submission_seconds=120))
 
 
 @pytest.mark.parametrize("source", HONEST.values(), ids=list(HONEST))
@@ -107,7 +115,7 @@ def test_cells_that_draw_or_train_are_not_run_but_for_their_definitions(judge):
     made = [*cells()[:1], train, *cells(product="def product(left, right):\n    return helper(left, right)")[1:]]
     result = judge(made, outline=Outline.of(nb.dump(made)))
     assert result.mark == 6
-    assert result.seconds < 5
+    assert result.seconds < 20
 
 
 def test_a_death_costs_its_exercise_only_and_what_came_before_is_replayed(judge):
@@ -131,17 +139,13 @@ def test_cells_run_but_for_the_one_that_ends_the_process(judge):
 
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_cells_share_what_time_is_left(judge, stubborn):
-    from dataclasses import replace
-
-    from tests.judge.conftest import LIMITS
-
     loop = "while True: pass"
     if stubborn:
         loop = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
     made = [*cells()[:1], *(nb.code(f"{loop}  # {i}") for i in range(4)), *cells()[1:]]
     result = judge(made, limits=replace(LIMITS, submission_seconds=1.5))
     assert [e.score for e in result.exercises] == [0.0, 0.0]
-    assert result.seconds < 4
+    assert result.seconds < 6  # four times 1.5, had each cell all of it
     assert any("ran out of time" in odd for odd in result.notes)
 
 
@@ -161,10 +165,6 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
 
 
 def test_every_exercise_has_a_result_when_time_is_up(judge):
-    from dataclasses import replace
-
-    from tests.judge.conftest import LIMITS
-
     slow = "import time\ndef product(left, right):\n    time.sleep(9)"
     result = judge(cells(product=slow), limits=replace(LIMITS, submission_seconds=1.0))
     assert [e.score for e in result.exercises] == [0.0, 0.0]
@@ -180,10 +180,7 @@ def test_output_and_result_survive_json(judge):
 
 
 def test_the_setting_scales_a_limit_of_an_exercises_own(sandbox):
-    from dataclasses import replace
-
     from grader.judge.runner import Runner
-    from tests.judge.conftest import LIMITS
     from tests.spec.toy import TOYS
 
     with Runner(sandbox, LIMITS, TOYS) as runner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from grader.judge.needed import needed
 from grader.judge.outline import Outline
 from grader.subject.executor import Executor
 from grader.subject.protocol import Request
-from tests.judge.conftest import RIGHT, cells
+from tests.judge.conftest import LIMITS, RIGHT, cells
 from tools import notebooks as nb
 
 SOURCES = {
@@ -59,7 +60,8 @@ def test_a_cell_that_answers_a_prediction_is_an_example_like_any_other(role):
 def test_an_unused_example_is_not_run_and_a_changed_one_is(judge):
     slow = nb.code("import time\ntime.sleep(60)\nunused = 1", "example", id="slow")
     outline = Outline.of(nb.dump([cells()[0], slow, *cells()[1:]]))
-    assert judge([cells()[0], slow, *cells()[1:]], outline=outline).seconds < 2
+    patient = replace(LIMITS, cell_seconds=20, submission_seconds=60)
+    assert judge([cells()[0], slow, *cells()[1:]], outline=outline, limits=patient).seconds < 20
     changed = copy.deepcopy(slow)
     changed["source"] = "factor = 1"
     uses = cells(product="def product(left, right):\n    return factor * left @ right")

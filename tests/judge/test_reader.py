@@ -17,7 +17,7 @@ from tests.judge.test_fuzz import mutated
 from tools import notebooks as nb
 
 LIMIT = Limits().notebook_bytes
-SIZE = 12 * MIB
+SIZE = 6 * MIB
 PICTURE = {
     "output_type": "display_data",
     "metadata": {},
@@ -34,7 +34,7 @@ CURVE = {"output_type": "display_data", "metadata": {}, "data": {"plotly": {"dat
 def with_outputs(made):
     """As a student's notebook is after hours of work."""
     for cell in made:
-        cell["outputs"] = [PICTURE, PRINTED, CURVE] * 2
+        cell["outputs"] = [PICTURE, PRINTED, CURVE]
         cell["metadata"]["widgets"] = {"state": [{"a": {"b": [1, [2]]}}] * 100}
     made.insert(
         0, {"cell_type": "markdown", "metadata": {}, "source": "# Mine", "attachments": {"a.png": PICTURE["data"]}}

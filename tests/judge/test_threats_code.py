@@ -170,7 +170,7 @@ PROBES = {
 def test_probe_earns_nothing_costs_nobody_and_leaves_nothing(judge, sandbox, probe):
     began = time.monotonic()
     result = judge(cells(product=probe))
-    assert time.monotonic() - began < LIMITS.submission_seconds + 5
+    assert time.monotonic() - began < 3 * LIMITS.submission_seconds
     assert result["product"].score < 0.35, result["product"]
     assert not result["product"].passed
     assert result["Affine"].score == 1.0, result["Affine"]
@@ -196,7 +196,7 @@ def test_41_a_cut_gradient_costs_its_part(judge):
 def test_43_time_limit_is_the_judges_own(judge):
     began = time.monotonic()
     result = judge(cells(product=PROBES["D43 ignores signals"]))
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < LIMITS.submission_seconds
     assert "did not finish in time" in result["product"].parts[0].message
 
 

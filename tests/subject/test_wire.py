@@ -296,4 +296,4 @@ def test_an_end_that_always_has_one_more_byte_is_late_too():
         channel.receive(0.2)
     with pytest.raises(Late):
         channel.send(torch.ones(2**23), 0.2)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 30
