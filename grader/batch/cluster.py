@@ -29,6 +29,7 @@ LISTS_UNDER_WAY = 3
 # that one worker is still busy when the others are done.
 MOST_IN_A_LIST, LISTS_A_WORKER = 8, 8
 CONNECT_SECONDS = 20
+KILLED = "Every worker that graded it died."
 SETTINGS: dict[str, Any] = {
     # A submission may keep its worker busy for minutes; that is no reason to believe the worker dead.
     "distributed.scheduler.worker-ttl": None,
@@ -151,7 +152,7 @@ class Judges:
         for task in (*first.killers, *timed_out):
             alone = _Pass(self)
             yield from alone.run([task], 1, 1)
-            yield [(killer, Graded(failed="Every worker that graded it died.")) for killer in alone.killers]
+            yield [(killer, Graded(failed=KILLED)) for killer in alone.killers]
 
 
 class _Pass:

@@ -18,7 +18,7 @@ from typing import Self
 
 from distributed import Client, Future, KilledWorker, wait
 
-from grader.batch.cluster import Judges, SchedulerLost, connected
+from grader.batch.cluster import KILLED, Judges, SchedulerLost, connected
 from grader.batch.worker import Graded, Task, failure
 from grader.classroom.rebuild import Release
 from grader.judge.fingerprint import GradingSettings
@@ -27,7 +27,6 @@ from grader.judge.fingerprint import GradingSettings
 SLOW = "It takes long."
 # Seconds after the last result that a round waits for more.
 GRACE = 5.0
-KILLED = "Every worker that graded it died."
 # Of so many lessons the judges are kept: each takes some 0.2 GB in every worker.
 LESSONS = 3
 UNDER_WAY = 2  # submissions for each worker: more than one, so that none waits for the watch

@@ -382,7 +382,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
     class Pass:
         killers = ()
 
-        def __init__(self, _client, _name):
+        def __init__(self, _judges):
             pass
 
         def run(self, tasks, in_a_list, most):
