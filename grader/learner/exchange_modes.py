@@ -11,12 +11,13 @@ from pathlib import Path
 from grader.nbgrader_settings import foreign_exchange, settings
 
 NBGRADERS = "/usr/local/share/nbgrader/exchange"
-# Of the folders of a course in it: what others must be able to do, what they must not, and the mode that does both.
+# Of the folders of a course in it: what others must be able to do, what they must not, and the mode that does both. It
+# is for others only: a group of teachers keeps what it may.
 # Who can list what was handed in can also write to it: nbgrader opens each submission, and hides its name.
 FOLDERS = {
-    "inbound": (0o003, 0o004, "2733", "students can't hand in", "students see each other's submissions"),
-    "outbound": (0o005, 0o002, "755", "students can't fetch assignments", "students can change assignments"),
-    "feedback": (0o001, 0o006, "711", "students can't fetch feedback", "students can see each other's feedback"),
+    "inbound": (0o003, 0o004, "o=wx", "students can't hand in", "students see each other's submissions"),
+    "outbound": (0o005, 0o002, "o=rx", "students can't fetch assignments", "students can change assignments"),
+    "feedback": (0o001, 0o006, "o=x", "students can't fetch feedback", "students can see each other's feedback"),
 }
 
 

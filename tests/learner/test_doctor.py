@@ -187,10 +187,10 @@ def test_an_exchange_that_is_open_as_it_should_be_is_fine(shared_folder):
     [
         ("", 0o755, "isn't open to all", "chmod 1777"),
         ("", 0o777, "every user can rename or remove a course", "chmod 1777"),
-        ("math/inbound", 0o2755, "students can't hand in", "chmod 2733"),
-        ("math/inbound", 0o2777, "students see each other's submissions", "chmod 2733"),
-        ("math/outbound", 0o700, "students can't fetch assignments", "chmod 755"),
-        ("math/feedback", 0o755, "students can see each other's feedback", "chmod 711"),
+        ("math/inbound", 0o2755, "students can't hand in", "chmod o=wx"),
+        ("math/inbound", 0o2777, "students see each other's submissions", "chmod o=wx"),
+        ("math/outbound", 0o700, "students can't fetch assignments", "chmod o=rx"),
+        ("math/feedback", 0o755, "students can see each other's feedback", "chmod o=x"),
     ],
 )
 def test_an_exchange_with_wrong_modes_is_told_with_the_command(shared_folder, name, mode, said, command):
