@@ -50,8 +50,15 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
         click.echo("solutions/ and notebooks/ are what a build would make.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
-        options = {"jobs": jobs, "use_cache": use_cache, "keep_outputs": keep_outputs, "only_states": states}
-        authoring.build(repository, lessons, tell=click.echo, **options)
+        authoring.build(
+            repository,
+            lessons,
+            jobs=jobs,
+            use_cache=use_cache,
+            tell=click.echo,
+            keep_outputs=keep_outputs,
+            only_states=states,
+        )
 
 
 @click.command()

@@ -79,11 +79,13 @@ class HeadExplorer extends Picture {
     const { kind } = this.chosen;
     const measures = this.model.get("measures")[keyOf(kind, layer, head)];
     const map = new Heatmap(null);
-    const caption = make("span", { class: "att-head-caption", text: `head ${head}: ${underHead(measures)}` });
+    const text = `head ${head}: ${underHead(measures)}`;
+    const caption = make("span", { class: "att-head-caption", text });
     const attributes = {
       type: "button",
       class: "att-head",
-      "aria-label": headInWords(layer, head, measures),
+      // What is heard begins with what is seen.
+      "aria-label": `layer ${layer}, ${text} of the weight; entropy ${measures.entropy.toFixed(2)}`,
       onclick: () => this.#choose({ layer, head }),
     };
     return { button: make("button", attributes, map.element, caption), map };

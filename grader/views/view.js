@@ -1,6 +1,6 @@
 // The base of every view: a named frame, listeners until it is closed, and at most one drawing for each picture.
 
-import { Announcer, make, pageStyle, tableSwitch } from "./frame.js";
+import { Announcer, keepKeys, make, pageStyle, tableSwitch } from "./frame.js";
 
 /** The default export of a view's module. anywidget calls `render`, and its return value when the view is removed. */
 export function rendering(Kind) {
@@ -121,6 +121,7 @@ export class Picture extends View {
     } else if (this.figure.clientWidth) {
       this.#missed = false;
       this.drawFigure(shown, pageStyle(this.root));
+      scrollByKeyboard(this.figure);
     } else if (!this.#missed) {
       // Out of the page. `watchPage` may miss that the view is already back, so try once more.
       this.#missed = true;
@@ -128,6 +129,20 @@ export class Picture extends View {
     }
     this.writeTexts(shown);
     this.finish();
+  }
+}
+
+/** Lets a figure that is wider than its place have the focus, so that keys scroll it; not if something in it can. */
+function scrollByKeyboard(figure) {
+  if (figure.scrollWidth > figure.clientWidth && !figure.querySelector("[tabindex], button, input")) {
+    keepKeys(figure);
+    figure.tabIndex = 0;
+    figure.setAttribute("role", "group");
+    figure.setAttribute("aria-label", "Figure");
+  } else {
+    for (const name of ["tabindex", "role", "aria-label"]) {
+      figure.removeAttribute(name);
+    }
   }
 }
 

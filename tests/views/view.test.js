@@ -27,6 +27,12 @@ class Element {
     this.attributes[name] = value;
     this.hidden ||= name === "hidden";
   }
+  removeAttribute(name) {
+    delete this.attributes[name];
+  }
+  querySelector() {
+    return null;
+  }
 }
 
 class Observer {
@@ -144,6 +150,13 @@ test("it draws once before a picture, however often it is asked to", () => {
   assert.equal(view.summary.textContent, "One sentence.");
   assert.equal(el.drawn, 1);
   assert.equal(frames.length, 0);
+});
+
+test("a figure that is wider than its place can have the focus, for keys to scroll it", () => {
+  const { view } = opened();
+  view.figure.scrollWidth = 400;
+  frame();
+  assert.deepEqual([view.figure.tabIndex, view.figure.attributes.role], [0, "group"]);
 });
 
 test("tables are filled while they are seen, the figure isn't drawn then", () => {
