@@ -105,7 +105,12 @@ def test_cells_that_install_draw_or_train_are_not_run_but_for_their_definitions(
 
     train = nb.code("import time\ndef helper(a, b):\n    return a @ b\ntime.sleep(60)", "train", id="train-1")
     install = nb.code("import time\ntime.sleep(60)", "install", id="install-the-course")
-    made = [*cells()[:1], install, train, *cells(product="def product(left, right):\n    return helper(left, right)")[1:]]
+    made = [
+        *cells()[:1],
+        install,
+        train,
+        *cells(product="def product(left, right):\n    return helper(left, right)")[1:],
+    ]
     result = judge(made, outline=Outline.of(nb.dump(made)))
     assert result.mark == 6
     assert result.seconds < 5
