@@ -12,8 +12,9 @@ from grader.authoring.statements import parse
 from website.course import Course, line_of
 
 # What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.
+CODE = re.compile(r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+")
 CLOSED = re.compile(
-    r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+|\$\$.*?\$\$|\$[^$\n]+\$"
+    rf"{CODE.pattern}|\$\$.*?\$\$|\$[^$\n]+\$"
     r"|<!--.*?-->|<summary>.*?</summary>|<[^>\n]+>|!?\[[^\]]*\]\([^)]*\)|^#+ .*?$"
 )
 LESSONS = re.compile(r"\b[Ll]essons?\s+(\d\d)((?:(?:,| and| or| to| and of)\s+(?:lesson\s+)?\d\d\b)*)(?!\d)")
@@ -40,7 +41,7 @@ def _problems(course: Course, lesson: Lesson) -> Iterator[Problem]:
                 if number[0] not in course.by_number:
                     line = line_of(cell, match.start() + number.start())
                     yield lesson.problem(cell, f"there is no lesson {number[0]}", line)
-        for match in LINK.finditer(cell.source):
+        for match in LINK.finditer(_blanked(cell.source, CODE)):
             to, line = match["to"], line_of(cell, match.start())
             if to.startswith(TO_TERM) and to not in map(address_of, course.terms):
                 term = to.removeprefix(TO_TERM)
@@ -136,6 +137,6 @@ def to_terms(course: Course, source: str) -> str:
     return LINK.sub(link, source)
 
 
-def _blanked(source: str) -> str:
+def _blanked(source: str, closed: re.Pattern[str] = CLOSED) -> str:
     """A text as long as it was, without what isn't open for links."""
-    return CLOSED.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)
+    return closed.sub(lambda match: re.sub(r"[^\n]", "\0", match[0]), source)

@@ -34,7 +34,9 @@ def after_the_time(line):
 
 
 def test_what_is_right_passes(course):
-    check_references(course(after_the_time("A [cell](#term-cell) of lesson 00, `lesson 77`, https://example.org.")[0]))
+    check_references(
+        course(after_the_time("A [cell](#term-cell) of lesson 00, `lesson 77`, `f[0](x)`, https://example.org.")[0])
+    )
 
 
 @pytest.mark.parametrize(
