@@ -153,7 +153,8 @@ class Sampler extends Picture {
       const number = make("span", { class: "att-percent" });
       const place = this.bars.children.length;
       const onclick = () => this.#take(ranked(this.found.plain)[place]);
-      this.bars.append(make("li", {}, make("button", { type: "button", onclick }, name, bar, number)));
+      // The blanks part the texts for whoever hears them; the layout has gaps of its own.
+      this.bars.append(make("li", {}, make("button", { type: "button", onclick }, name, " ", bar, " ", number)));
     }
     [...this.bars.children].forEach((row, place) => {
       const [name, bar, number] = row.firstChild.children;

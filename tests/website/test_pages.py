@@ -134,6 +134,7 @@ def work(figure: Locator) -> None:
 def weight(site: Path, page: Page) -> tuple[int, int]:
     """A page with all that it has loaded, in kB: as files, and as a server sends them that compresses texts."""
     files = [site / path.lstrip("/") for path in page.evaluate(LOADED)]
+    files = [file for file in files if file.is_file()]  # the browser asks for an icon, too
     texts = (".html", ".css", ".js")
     sent = [len(gzip.compress(file.read_bytes())) if file.suffix in texts else file.stat().st_size for file in files]
     return round(sum(file.stat().st_size for file in files) / 1000), round(sum(sent) / 1000)
