@@ -62,11 +62,13 @@ def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
 
 
 def _of_glossary(course: Course) -> Iterator[Problem]:
-    """Every term is introduced by a lesson that is there, in words that it has."""
+    """Every term has a meaning, and a lesson that is there introduces it, in words that it has."""
     lines = (course.root / "website" / "glossary.toml").read_text(encoding="utf-8").splitlines()
     for term, entry in course.terms.items():
         line = next((n for n, text in enumerate(lines, 1) if text in (f"[{term}]", f'["{term}"]')), 1)
         lesson = course.by_number.get(entry.get("lesson", ""))
+        if not entry.get("meaning"):
+            yield Problem("website/glossary.toml", line, "", f"{term}: it has no meaning")
         if lesson is None:
             yield Problem("website/glossary.toml", line, "", f"{term}: there is no lesson {entry.get('lesson')!r}")
         elif place_of(words_of(course, term), [one.source for one in lesson.cells if not one.is_code]) is None:

@@ -66,6 +66,7 @@ def test_a_view_that_is_not_there(course):
     ("glossary", "message"),
     [
         (GLOSSARY.replace('"00"', '"44"'), "website/glossary.toml:1: cell: there is no lesson '44'"),
+        (GLOSSARY.replace("meaning", "about"), "website/glossary.toml:1: cell: it has no meaning"),
         (
             "\n" + GLOSSARY.replace('"cells"', '"gates"'),
             "website/glossary.toml:2: cell: lesson 00 doesn't have the words",
