@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ STOP_KERNELS = (
     "Shut down kernels that you don't use, in JupyterLab under Running Terminals and Kernels. What was saved is there: "
     "run the notebook again."
 )
+# Bytes that should be free: notebooks, a gradebook and a class's feedback are written whole beside what they replace.
+ROOM = 200e6
 # Bytes: what the kernel of lesson 07 takes at most (docs/jupyterhub.md), and that with a server.
 LARGEST, ENOUGH = 1.0e9, 1.2e9
 
@@ -94,7 +97,7 @@ def _item(finding: Observation) -> str:
 
 def doctor() -> Diagnosis:
     """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel, the progress file and, where
-    there are such, a limit of memory and nbgrader's exchange."""
+    there are such, a limit of memory, a full disk and nbgrader's exchange."""
     looks: list[Callable[[], Iterator[Observation]]] = [
         _python,
         _packages,
@@ -104,6 +107,7 @@ def doctor() -> Diagnosis:
         _kernel,
         _progress,
         _memory,
+        _disk,
         _exchange,
     ]
     findings: list[Observation] = []
@@ -239,6 +243,23 @@ def _memory() -> Iterator[Observation]:
         yield Observation("Memory", said, wanted, needed=False)
     else:
         yield Observation("Memory", said)
+
+
+def _disk() -> Iterator[Observation]:
+    """Of each file system that is written to: this folder's, the home folder's and the exchange's."""
+    from grader.learner.exchange_modes import exchange
+
+    shared = exchange()
+    places = [Path.cwd(), Path.home(), *([shared] if isinstance(shared, Path) else [])]
+    by_device = {place.stat().st_dev: place for place in reversed(places) if place.exists()}
+    for place in by_device.values():
+        free = shutil.disk_usage(place).free
+        if free < ROOM:
+            detail = f"{free / 1e6:.0f} MB are left where {_home(place)} lies"
+            advice = "Remove what isn't needed, or ask whoever looks after the machine: on a full disk nothing is saved."
+                "Remove what isn't needed, or ask whoever looks after the machine: nothing can be saved on a full one."
+            )
+            yield Observation("Disk", detail, advice)
 
 
 def _exchange() -> Iterator[Observation]:

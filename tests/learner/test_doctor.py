@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from importlib import metadata
 
@@ -136,6 +137,14 @@ def limited(tmp_path, monkeypatch, own: str, files: dict[str, str]) -> list[tupl
     monkeypatch.setattr(memory_limit, "GROUPS", tmp_path)
     monkeypatch.setattr(memory_limit, "OWN_GROUPS", tmp_path / "own")
     return [(f.word, f.detail) for f in titled("Memory")]
+
+
+@pytest.mark.parametrize(("free", "said"), [(150_000_000, ["150 MB are left where "]), (10**10, [])])
+def test_a_disk_that_is_nearly_full_is_told(monkeypatch, free, said):
+    usage = type(shutil.disk_usage("/"))(10**11, 10**11 - free, free)
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: usage)
+    found = [finding for finding in module._disk() if finding.word == "fix"]
+    assert [finding.detail[: len(said[0])] for finding in found[:1]] == said
 
 
 @pytest.mark.parametrize(
