@@ -256,9 +256,7 @@ def _disk() -> Iterator[Observation]:
         free = shutil.disk_usage(place).free
         if free < ROOM:
             detail = f"{free / 1e6:.0f} MB are left where {_home(place)} lies"
-            advice = "Remove what isn't needed, or ask whoever looks after the machine: on a full disk nothing is saved."
-                "Remove what isn't needed, or ask whoever looks after the machine: nothing can be saved on a full one."
-            )
+            advice = "Remove what isn't needed, or ask whoever looks after the machine: a full disk saves nothing."
             yield Observation("Disk", detail, advice)
 
 
