@@ -29,8 +29,10 @@ OTHERS = ["tests/judge/test_honest.py"]
 # What takes long and rarely breaks: whole terms and classes, commands that are killed, several users.
 SLOW = [
     "tests/demo",
-    *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "killed", "other_users", "postgres", "shared")),
+    *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "hand_in", "killed", "other_users")),
+    *(f"tests/batch/test_{name}.py" for name in ("own_cells", "postgres", "shared")),
     "tests/batch/test_own_exercise.py::test_the_page_from_start_to_end",
+    "tests/batch/test_run.py::test_command_line",
     "tests/batch/test_regrade.py::test_learners_file_and_the_class_before_and_after_a_correction",
     *(f"tests/classroom/test_{name}.py" for name in ("forget", "not_activated", "sharing")),
     *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),

@@ -31,7 +31,7 @@ STOP_KERNELS = (
 # Bytes that should be free: notebooks, a gradebook and a class's feedback are written whole beside what they replace.
 ROOM = 200e6
 # Bytes: what the kernel of lesson 07 takes at most (docs/jupyterhub.md), and that with a server.
-LARGEST, ENOUGH = 1.0e9, 1.2e9
+LARGEST, ENOUGH = 1.3e9, 1.5e9
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -210,6 +209,6 @@ def test_unit_is_one_that_systemd_takes(tmp_path):
     unit = tmp_path / "grader-watch.service"
     text = (ROOT / "deploy" / "grader-watch.service").read_text()
     assert "/opt/course/bin/grader watch" in text
-    unit.write_text(text.replace("/opt/course/bin/grader", sys.executable))
+    unit.write_text(text.replace("/opt/course/bin/grader", "/bin/true"))
     done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
