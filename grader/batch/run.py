@@ -258,6 +258,7 @@ class ClassRun:
         for student, record in self.outcome.records.items():
             submission = submissions[student]
             if student in complete and self.log.stored.get(student) == record.key and files.there(submission):
+                files.note_hand_in(submission)
                 continue
             data = self.read(submission).data
             notebook = rebuild(settings.instructor, data, record.result, book.release, settings.limits)

@@ -7,14 +7,14 @@ import fnmatch
 import json
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from nbgrader.utils import parse_utc
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.files import TIMESTAMP, UntrustedFolder
+from grader.classroom.files import SECRET_BYTES, SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.classroom.rebuild import RESULT
 from grader.judge.reader import Unreadable
 from grader.judge.result import SubmissionResult
@@ -75,6 +75,16 @@ class Autograded:
                 left_out.append(f"{name}: {getattr(error, 'strerror', None) or error}")
         write_atomically(target, notebook, self._mode, durable=False)  # the log has what it is made from
         return left_out
+
+    def note_hand_in(self, submission: Submission) -> None:
+        """The same work was handed in once more: the time, and the secret by which its feedback is found, are new."""
+        for name in (PurePath(TIMESTAMP), PurePath(SECRET_FILE)):
+            path = self.path(submission).parent / name
+            with contextlib.suppress(Unreadable):
+                data = submission.folder.read(str(name), SECRET_BYTES)
+                skipped = name in self._own or self._skipped(submission.folder)(str(name))
+                if not skipped and not (path.is_file() and path.read_bytes() == data):
+                    self._put(path, data)
 
     def _put(self, path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

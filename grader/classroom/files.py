@@ -19,6 +19,7 @@ MAX_PATH = 1000  # bytes; below a folder of ours there must be room for it in th
 HERE = PurePath()
 # What `nbgrader submit` adds: when it was handed in, and what makes the name of the feedback's file.
 TIMESTAMP, SECRET_FILE = "timestamp.txt", "submission_secret.txt"
+SECRET_BYTES = 10_000
 # What a link leads to that stands in place of another link, so that whoever grades it finds a link.
 NOWHERE = "nowhere, a link is not followed"
 

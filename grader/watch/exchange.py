@@ -22,7 +22,7 @@ from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.earlier import BEST, counts, keep
 from grader.classroom.exchange import OVER, CollectRegularFiles, Record, ReleaseAllFeedback, attempts_allowed
-from grader.classroom.files import SECRET_FILE, UntrustedFolder
+from grader.classroom.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.errors import CourseError
 from grader.insights.page import render
 from grader.judge.clean_text import printable
@@ -30,7 +30,6 @@ from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
 
 SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
-SECRET_BYTES = 10_000
 OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
     "`grader watch` needs nbgrader's own exchange, a folder that all students of the machine can reach. These settings "

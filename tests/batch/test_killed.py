@@ -130,8 +130,9 @@ def test_watch_killed_at_six_moments(room):
 
 
 @pytest.mark.parametrize("place", ["collect", "log", "autograded", "gradebook", "feedback", "release"])
-def test_watch_on_a_full_disk(watched, monkeypatch, place):
+def test_watch_on_a_full_disk(room, monkeypatch, place):
     """Whatever can't be written: a sentence, and once there is room it goes on."""
+    watched = Watched(room)
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "somewhere")
 
     def refuse(*_words, **_more):

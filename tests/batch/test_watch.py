@@ -119,6 +119,15 @@ def test_what_arrives_is_graded_and_released_and_once_only(watched):
     assert marks["ann"] < marks["cy"] == 1
 
 
+def test_the_same_work_handed_in_again_has_feedback_too(watched):
+    pages = [watched.hand_in("ann", SQUARED)]
+    with running(watched.watch()) as rounds:
+        rounds()
+        pages.append(watched.hand_in("ann", SQUARED))
+        rounds()
+    assert [page.exists() for page in pages] == [True, True]
+
+
 def test_hand_ins_over_the_limit_are_kept_and_not_graded(room):
     watched = Watched(room, "c.CourseWatch.attempts = 1")
     first = watched.hand_in("ann", SQUARED)
