@@ -252,7 +252,8 @@ class ClassRun:
     def _store_again(
         self, submissions: dict[str, Submission], files: Autograded, store: Store, book: LessonGradebook
     ) -> None:
-        """What an earlier run graded but didn't get to store, or what was taken away since."""
+        """What an earlier run graded but didn't get to store, or what was taken away since. Of the same work, handed in
+        once more, the time and the secret."""
         complete = book.complete()
         settings = self.settings
         for student, record in self.outcome.records.items():
