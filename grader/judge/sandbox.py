@@ -32,9 +32,8 @@ from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
 
 PACKAGE = Path(grader.__file__).parent
 START = Path(inside.__file__).with_name("start.py")
-# What a notebook imports without asking, the last with its first optimizer: loaded once in the zygote, it costs a child
-# nothing.
-MODULES = ("matplotlib.pyplot", "IPython.core.inputtransformer2", "torch._dynamo")
+# What a notebook imports without asking: loaded once in the zygote, it costs a child nothing.
+MODULES = ("matplotlib.pyplot", "IPython.core.inputtransformer2")
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 ISOLATION = (
     *("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1"),
