@@ -32,8 +32,6 @@ addEventListener("DOMContentLoaded", () => {
 LOADED = """() => ["navigation", "resource"].flatMap(kind => performance.getEntriesByType(kind))
   .map(entry => new URL(entry.name).pathname)"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-# axe-core reads once where all elements are. Sections that are laid out only when they come near would move them.
-ALL_LAID_OUT = "section { content-visibility: visible !important; }"
 LIVE = """figure => figure.dataset.live && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
   () => done(true))))"""
 
@@ -144,7 +142,6 @@ def faults(page: Page, where: str) -> list[str]:
     """What axe-core finds serious or critical."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE)
-        page.add_style_tag(content=ALL_LAID_OUT)
     found = page.evaluate("where => window.axe.run(where, { resultTypes: ['violations'] })", where)
     return [
         f"{violation['id']}: {node['html'][:200]}"
