@@ -135,6 +135,7 @@ def weight(site: Path, page: Page) -> int:
     files = {site / path.lstrip("/") for path in page.evaluate(LOADED)}
     files = {file for file in files if file.is_file()}  # the browser asks for an icon, too
     assert {"bootstrap.js", "host.js", "site.css"} <= {file.name for file in files}
+    assert not [file for file in files if file.suffix == ".woff2"]  # icons.css has all icons
     return round(sum(file.stat().st_size for file in files) / 1000)
 
 

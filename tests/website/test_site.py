@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pydata_sphinx_theme
 import pytest
 
 from grader.authoring.notebook import loads
@@ -88,6 +90,34 @@ def test_style_sheets_load_nothing_from_elsewhere(site):
         if re.search(r"(?:url\(|@import)\s*[\"']?https?:", path.read_text("utf-8"))
     ]
     assert found == []
+
+
+def test_every_icon_is_drawn(site, pages):
+    drawn = set(re.findall(r"\.(fa-[\w-]+) {", (site / "_static" / "icons.css").read_text("utf-8")))
+    used = {
+        name
+        for page in pages.values()
+        for tag in page.all("i", "span")
+        for name in tag.get("class", "").split()
+        if name.startswith("fa-") and name not in ("fa-solid", "fa-lg")
+    }
+    assert used == drawn
+
+
+def test_no_output_has_colours_of_a_terminal(pages):
+    """The build cuts their styles off."""
+    assert not [
+        name for name, page in pages.items() if any("-Color" in tag.get("class", "") for tag in page.all("span"))
+    ]
+
+
+def test_the_themes_styles_and_scripts_are_those_that_a_page_names():
+    """templates/static/webpack-macros.html stands for the theme's own file, whatever its version."""
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
+    named = re.findall(r"_static/([\w/.-]+)'", (theme / "webpack-macros.html").read_text("utf-8"))
+    ours = ("styles/pydata-sphinx-theme.css", "scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
+    assert set(named) == {*ours, "styles/theme.css", "scripts/fontawesome.js"}
+    assert (theme / "styles" / "theme.css").read_text("utf-8").splitlines()[-1] == '@import "../basic.css";'
 
 
 def test_no_page_shows_a_model_solution(site, pages):
