@@ -76,6 +76,8 @@ def build(made: Path, out: Path) -> int:
         shutil.rmtree(fresh / "_sources", ignore_errors=True)
         for file in fresh.rglob("*.map"):  # for whoever works on the theme
             file.unlink()
+        for file in fresh.glob("_static/mystnb.*.css"):  # most of it is for colours of a terminal, which no output has
+            file.write_text(file.read_text("utf-8").partition("/* Font colors for translated ANSI")[0], "utf-8")
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(fresh, out)
     return code

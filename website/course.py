@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from grader.spec.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
+GLOSSARY, SETTINGS = "website/glossary.toml", "website/settings.toml"
+ADDRESSES = ("repository", "colab", "binder")  # the keys of settings.toml
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,12 @@ class Course:
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
-        """The addresses of settings.toml."""
-        return {key: str(value) for key, value in tomllib.loads(_read(HERE / "settings.toml")).items()}
+        """The addresses of settings.toml. `LessonError` with every one that is wrong."""
+        found = self._toml(SETTINGS)
+        wrong = [(key, said) for key, value in found.items() if (said := _wrong_setting(key, value))]
+        if wrong:
+            raise LessonError([Problem(SETTINGS, self.line_in(SETTINGS, key), "", said) for key, said in wrong])
+        return found
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
@@ -58,7 +65,21 @@ class Course:
     @cached_property
     def terms(self) -> dict[str, dict[str, Any]]:
         """The glossary: term -> meaning, the lesson that introduces it, the words that it has there."""
-        return tomllib.loads(_read(self.root / "website" / "glossary.toml"))
+        return self._toml(GLOSSARY)
+
+    def _toml(self, name: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads(_read(self.root / name))
+        except (OSError, ValueError) as error:
+            place = re.search(r"at line (\d+)", str(error))
+            message = f"it can't be read as TOML: {error}"
+            raise LessonError([Problem(name, int(place[1]) if place else 1, "", message)]) from None
+
+    def line_in(self, name: str, key: str) -> int:
+        """The line in a TOML file at which a key or its table begins."""
+        begin = re.compile(rf"""\[?(["']?){re.escape(key)}\1\s*[\]=]""")
+        lines = _read(self.root / name).splitlines()
+        return next((number for number, line in enumerate(lines, 1) if begin.match(line)), 1)
 
     @cached_property
     def times(self) -> dict[str, Times]:
@@ -91,6 +112,17 @@ class Course:
         """How difficult an exercise is, from 1 to 5."""
         text = "\n".join(cell.source for cell in self.lessons[exercise.lesson].cells if not cell.is_code)
         return next((int(level) for _, name, level in DIFFICULTY.findall(text) if name == exercise.name), 1)
+
+
+def _wrong_setting(key: str, value: object) -> str:
+    """What is wrong with a setting; empty if nothing is."""
+    if key not in ADDRESSES:
+        return f"there is no setting {key!r}, only {', '.join(ADDRESSES)}"
+    if not isinstance(value, str):
+        return f"{key}: an address is text in quotes, not {value!r}"
+    if re.search(r"[{}]", value.replace("{lesson}", "")):
+        return f"{key}: what is in braces can only be {{lesson}}: {value}"
+    return ""
 
 
 def points_of(exercise: Exercise) -> str:

@@ -27,6 +27,8 @@ FIGURE = re.compile(
     r'<figure class="course-view" '
     r'data-lesson="(?P<lesson>[^"]*)" data-cell="(?P<cell>[^"]*)" data-order="(?P<order>\d+)"'
 )
+# Names, punctuation and blanks of code, which have no colour of their own: most of a page's elements.
+PLAIN = re.compile(r'<span class="(?:n|p|w)">([^<]*)</span>')
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 log = logging.getLogger(__name__)
 
@@ -52,7 +54,8 @@ def _enliven(app: Sphinx, page: str, _template: str, context: dict[str, Any], _d
         return f'{figure[0]} data-view="{state["module"]}"'
 
     body = FIGURE.sub(named, context.get("body", ""))
-    context["body"] = body.replace(' aria-label="Toggle hidden content"', "")  # it hides the words of a fold
+    body = body.replace(' aria-label="Toggle hidden content"', "")  # it hides the words of a fold
+    context["body"] = PLAIN.sub(r"\1", body)
     if found:
         app.add_css_file(f"{FOLDER}/views.css")
         app.add_js_file(f"{FOLDER}/host.js", loading_method="defer")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import grader.views
 from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem
 from grader.authoring.statements import parse
-from website.course import Course, line_of
+from website.course import GLOSSARY, Course, line_of
 
 # What isn't searched for words to link: code, formulas, comments, tags, links, headings, the summary of a fold.
 CODE = re.compile(r"(?ms)^(?:```|~~~).*?^(?:```|~~~)[ ]*$|`+[^`\n]+`+")
@@ -21,6 +21,7 @@ LESSONS = re.compile(r"\b[Ll]essons?\s+(\d\d)((?:(?:,| and| or| to| and of)\s+(?
 NUMBER = re.compile(r"\b\d\d\b")
 LINK = re.compile(r"(?<!!)\[(?P<words>[^\]]*)\]\((?P<to>[^)\s]+)\)")
 TO_TERM = "#term-"
+KEYS = ("lesson", "words", "meaning")  # of a term of the glossary
 
 
 def check_references(course: Course) -> None:
@@ -63,17 +64,31 @@ def _views(lesson: Lesson, cell: LessonCell) -> Iterator[Problem]:
 
 def _of_glossary(course: Course) -> Iterator[Problem]:
     """Every term has a meaning, and a lesson that is there introduces it, in words that it has."""
-    lines = (course.root / "website" / "glossary.toml").read_text(encoding="utf-8").splitlines()
     for term, entry in course.terms.items():
-        line = next((n for n, text in enumerate(lines, 1) if text in (f"[{term}]", f'["{term}"]')), 1)
-        lesson = course.by_number.get(entry.get("lesson", ""))
-        if not entry.get("meaning"):
-            yield Problem("website/glossary.toml", line, "", f"{term}: it has no meaning")
-        if lesson is None:
-            yield Problem("website/glossary.toml", line, "", f"{term}: there is no lesson {entry.get('lesson')!r}")
-        elif place_of(words_of(course, term), [one.source for one in lesson.cells if not one.is_code]) is None:
-            message = f"{term}: lesson {lesson.number} doesn't have the words {words_of(course, term)!r}"
-            yield Problem("website/glossary.toml", line, "", message)
+        wrong = _wrong_entry(course, term, entry)
+        if wrong:
+            yield Problem(GLOSSARY, course.line_in(GLOSSARY, term), "", f"{term}: {wrong}")
+
+
+def _wrong_entry(course: Course, term: str, entry: object) -> str:
+    """What is wrong with a term; empty if nothing is."""
+    if not isinstance(entry, dict):
+        return f"a term is a table, [{term}], with the keys {', '.join(KEYS)}"
+    for key, value in entry.items():
+        if key not in KEYS:
+            return f"it has the key {key!r}; a term has only {', '.join(KEYS)}"
+        if not isinstance(value, str):
+            return f"its {key} is text in quotes, not {value!r}"
+    if not entry.get("meaning"):
+        return "it has no meaning"
+    lesson = course.by_number.get(entry.get("lesson", ""))
+    if lesson is None:
+        return f"there is no lesson {entry['lesson']!r}" if entry.get("lesson") else "it has no lesson"
+    if place_of(words_of(course, term), [one.source for one in lesson.cells if not one.is_code]) is None:
+        return f"lesson {lesson.number} doesn't have the words {words_of(course, term)!r}"
+    if any(other != term and other.lower() == term.lower() for other in course.terms):
+        return "it is there twice, in capitals and small letters"
+    return ""
 
 
 def words_of(course: Course, term: str) -> str:

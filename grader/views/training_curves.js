@@ -46,3 +46,9 @@ export function changes(written, most = 9) {
   const found = written.filter(([, text], at) => at === 0 || text !== written[at - 1][1]);
   return found.length <= most ? found : [found[0], ...found.slice(1 - most)];
 }
+
+/** How far a training is. On a page nothing is trained, so an empty monitor says where there is more to see. */
+export function stepsDone(done, total, isOnPage) {
+  const steps = `${done} of ${total} steps`;
+  return isOnPage && done === 0 ? `${steps}. The lesson shows the monitor again below, after the training.` : steps;
+}

@@ -2,7 +2,16 @@
 
 import { make, textTable } from "./frame.js";
 import { unpack } from "./numbers.js";
-import { between, changes, chosenRows, decades, lossInDigits, lossShare, powerOfTen } from "./training_curves.js";
+import {
+  between,
+  changes,
+  chosenRows,
+  decades,
+  lossInDigits,
+  lossShare,
+  powerOfTen,
+  stepsDone,
+} from "./training_curves.js";
 import { Picture, rendering } from "./view.js";
 
 const HEIGHT = 170;
@@ -63,7 +72,7 @@ class TrainingMonitor extends Picture {
     this.progress.setAttribute("aria-valuemax", total);
     this.progress.setAttribute("aria-valuenow", done);
     this.bar.style.width = `${(100 * done) / total}%`;
-    this.steps.textContent = `${done} of ${total} steps`;
+    this.steps.textContent = stepsDone(done, total, this.model.get("on_page"));
     this.#writeLines();
   }
 

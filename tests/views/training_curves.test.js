@@ -8,6 +8,7 @@ import {
   lossInDigits,
   lossShare,
   powerOfTen,
+  stepsDone,
 } from "../../grader/views/training_curves.js";
 
 test("the scale of the loss goes from a power of ten to another", () => {
@@ -65,4 +66,10 @@ test("what was written is shown whenever it became another, the first and the la
     ],
   );
   assert.deepEqual(changes([]), []);
+});
+
+test("on a page an empty monitor says where its curves are", () => {
+  assert.equal(stepsDone(0, 40, undefined), "0 of 40 steps");
+  assert.equal(stepsDone(0, 40, true), "0 of 40 steps. The lesson shows the monitor again below, after the training.");
+  assert.equal(stepsDone(30, 40, true), "30 of 40 steps");
 });

@@ -18,10 +18,11 @@ GLOSSARY = '[cell]\nlesson = "00"\nwords = "cells"\nmeaning = "A piece."\n'
 
 @pytest.fixture
 def course(tmp_path):
-    def make(lesson=LESSON, glossary=GLOSSARY):
-        for folder, name, text in (("lessons", "00_start_here.py", lesson), ("website", "glossary.toml", glossary)):
-            (tmp_path / folder).mkdir(exist_ok=True)
-            (tmp_path / folder / name).write_text(text, "utf-8")
+    def make(lesson=LESSON, glossary=GLOSSARY, settings=""):
+        files = {"lessons/00_start_here.py": lesson, "website/glossary.toml": glossary}
+        for name, text in (files | {"website/settings.toml": settings}).items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, "utf-8")
         return Course(tmp_path)
 
     return make
@@ -65,21 +66,45 @@ def test_a_view_that_is_not_there(course):
 @pytest.mark.parametrize(
     ("glossary", "message"),
     [
-        (GLOSSARY.replace('"00"', '"44"'), "website/glossary.toml:1: cell: there is no lesson '44'"),
-        (GLOSSARY.replace("meaning", "about"), "website/glossary.toml:1: cell: it has no meaning"),
+        (GLOSSARY.replace('"00"', '"44"'), "1: cell: there is no lesson '44'"),
+        (GLOSSARY.replace('"00"', "0"), "1: cell: its lesson is text in quotes, not 0"),
+        (GLOSSARY.replace('lesson = "00"', ""), "1: cell: it has no lesson"),
         (
-            "\n" + GLOSSARY.replace('"cells"', '"gates"'),
-            "website/glossary.toml:2: cell: lesson 00 doesn't have the words",
+            GLOSSARY.replace("meaning", "about"),
+            "1: cell: it has the key 'about'; a term has only lesson, words, meaning",
         ),
+        (GLOSSARY.replace('meaning = "A piece."', ""), "1: cell: it has no meaning"),
+        ("\n" + GLOSSARY.replace('"cells"', '"gates"'), "2: cell: lesson 00 doesn't have the words"),
+        ('cell = "A piece."\n', r"1: cell: a term is a table, \[cell\]"),
+        (GLOSSARY.replace('"00"', ""), "2: it can't be read as TOML: Invalid value"),
+        (GLOSSARY + GLOSSARY, "5: it can't be read as TOML: Cannot declare .*cell.* twice"),
+        (GLOSSARY + GLOSSARY.replace("[cell]", "[Cell]"), "1: cell: it is there twice"),
     ],
 )
-def test_a_term_that_no_lesson_introduces(course, glossary, message):
-    with pytest.raises(LessonError, match=message):
+def test_a_term_that_is_wrong(course, glossary, message):
+    with pytest.raises(LessonError, match=f"^website/glossary.toml:{message}"):
         check_references(course(glossary=glossary))
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ('repository = "https://', "1: it can't be read as TOML"),
+        ('\ncolab = "https://example.org/{name}"', "2: colab: what is in braces can only be {lesson}"),
+        ("binder = true", "1: binder: an address is text in quotes, not True"),
+        ('bindre = ""', "1: there is no setting 'bindre', only repository, colab, binder"),
+    ],
+)
+def test_a_setting_that_is_wrong(course, settings, message):
+    with pytest.raises(LessonError, match=f"^website/settings.toml:{message}"):
+        _ = course(settings=settings).settings
+    assert course(settings='colab = "https://example.org/{lesson}"').settings["colab"].endswith("{lesson}")
+
+
 def test_a_document_with_a_link_that_leads_to_no_file(tmp_path):
-    (tmp_path / "docs").mkdir()
+    for name in ("docs", "website"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "website" / "settings.toml").touch()
     (tmp_path / "docs" / "a.md").write_text("Text.\n\nSee [b](b.md).\n", "utf-8")
     with pytest.raises(CourseError, match=r"docs/a.md:3: the link leads to no file: b.md"):
         guide(Course(tmp_path), "docs/a.md")
