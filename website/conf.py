@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -13,9 +12,7 @@ from grader import __version__
 project = "Attention and Transformers"
 author = copyright = "the authors of the course"
 version = release = __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml"]
-if importlib.util.find_spec("website.live_views"):
-    extensions.append("website.live_views")
+extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_views"]
 
 nb_execution_mode = "off"
 nb_execution_show_tb = False
