@@ -103,6 +103,8 @@ def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -
     start, outcome = time.monotonic(), Outcome()
     # A test run is nobody's progress. Where this number is set, pytest doesn't cut what it says last of failed tests.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "BUILD_NUMBER": "1"}
+    # Some hundred Pythons start, and all would compile the same files.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.setdefault("SAMPLES", "first")  # see tests/exercises/test_submissions.py
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     for command in commands:

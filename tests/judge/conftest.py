@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,16 @@ def _points() -> Iterator[None]:
         known.pop(name)
 
 
+@pytest.fixture(scope="session")
+def kept() -> Iterator[Callable[[str], Sandbox]]:
+    """The sandbox with or without bubblewrap, started once: to start one takes seconds, and every file wants both."""
+    with contextlib.ExitStack() as opened:
+        yield cache(lambda confinement: opened.enter_context(started(confinement)))
+
+
 @pytest.fixture(scope="session", params=[IN_BUBBLEWRAP, CONFINED])
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    with started(request.param) as place:
-        yield place
+def sandbox(request: pytest.FixtureRequest, kept: Callable[[str], Sandbox]) -> Sandbox:
+    return kept(request.param)
 
 
 @contextlib.contextmanager
