@@ -19,8 +19,8 @@ from grader.spec.evaluate import evaluate
 FINISHED = [name for name, exercise in exercises().items() if not todo_in_specification(exercise)]
 RIGHT = [one for one in submissions() if not one.mistake and one.exercise in FINISHED]
 WRONG = [one for one in submissions() if one.mistake and one.exercise in FINISHED]
-# A seed, and whether the cases are larger: the learner's own, and secret ones. There are thousands of submissions: those
-# are for the learner's own process, these for behind the pipe.
+# A seed, and whether the cases are larger: the learner's own cases for the learner's own process, and secret ones for
+# behind the pipe. There are thousands of submissions.
 OWN, SECRET = ("practice", False), (b"a secret", True)
 SEEDS = {"same process": [OWN], "forked process": [SECRET]}
 
