@@ -69,15 +69,17 @@ STAGES: dict[str, list[list[str]]] = {
     "browser": [[*PYTEST, "tests/browser"]],
     # The site, how long it took, and what is on its pages.
     "site": [[sys.executable, "-m", "website"], [*PYTEST, "tests/website"]],
-    "slow": [[*PYTEST, *WORKERS, *SLOW]],
+    # Here tests/batch is shared among all workers: see tests/conftest.py.
+    "slow": [[*PYTEST, *WORKERS, "--dist", "loadscope", *SLOW]],
     "release": [[*PYTEST, "tests/release"]],
 }
 # `make test-slow` runs these, `make test` all others.
 LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
-BESIDE = ("browser", "site", "release", "marks", "other-user")
+# One process each, which often waits, for a browser, for pip or for a kernel: two of these run beside all others, the
+# longest first.
+BESIDE = ("site", "browser", "marks", "other-user", "release")
 # How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
 FAULTS = ("FAILED ", "ERROR ")
 SHOWN = 10
@@ -173,8 +175,8 @@ def main(wanted: list[str]) -> int:
     usual = [name for name in STAGES if name not in LATER]
     names = sorted(wanted or usual, key=lambda name: name not in FIRST)
     outcomes: dict[str, Outcome] = {}
-    lines: dict[str, list[str]] = {name: [] for name in names if name in BESIDE}
-    with ThreadPoolExecutor() as pool:
+    lines: dict[str, list[str]] = {name: [] for name in BESIDE if name in names}
+    with ThreadPoolExecutor(2) as pool:
         running = {}
         for name in names:
             if name not in FIRST and not running:

@@ -7,7 +7,7 @@ fail, and are not skipped, where there is no bubblewrap or no Landlock.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def _points() -> Iterator[None]:
 def kept() -> Iterator[Callable[[str], Sandbox]]:
     """The sandbox with or without bubblewrap, started once: to start one takes seconds, and every file wants both."""
     with contextlib.ExitStack() as opened:
-        yield cache(lambda confinement: opened.enter_context(started(confinement)))
+        yield cache(lambda confinement: opened.enter_context(started(confinement, sandbox_module.MODULES)))
 
 
 @pytest.fixture(scope="session", params=[IN_BUBBLEWRAP, CONFINED])
@@ -69,12 +69,13 @@ def sandbox(request: pytest.FixtureRequest, kept: Callable[[str], Sandbox]) -> S
 
 
 @contextlib.contextmanager
-def started(confinement: str, limits: Limits = LIMITS) -> Iterator[Sandbox]:
-    """A sandbox with or without bubblewrap around it."""
+def started(confinement: str, modules: Sequence[str] = ()) -> Iterator[Sandbox]:
+    """A sandbox with or without bubblewrap around it. For one test there is no need to import more than torch."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox_module, "MODULES", modules)
         if confinement == CONFINED:
             patch.setattr(sandbox_module, "bubblewraps", lambda: iter(()))
-        place = Sandbox(limits)
+        place = Sandbox(LIMITS)
     with place:
         assert place.confinement == confinement, place.no_bubblewrap
         yield place
