@@ -58,9 +58,9 @@ STAGES: dict[str, list[list[str]]] = {
             *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release", "website")),
             *(f"--{'deselect' if '::' in path else 'ignore'}={path}" for path in SLOW),
         ],
-        # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
-        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES],
     ],
+    # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
+    "examples": [[*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES]],
     "build": [["grader", "build", "--check"]],
     # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
     "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
@@ -77,9 +77,9 @@ STAGES: dict[str, list[list[str]]] = {
 LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, which often waits, for a browser, for pip or for a kernel: two of these run beside all others, the
-# longest first.
-BESIDE = ("site", "browser", "marks", "other-user", "release")
+# One process each, and most of them often wait, for a browser, for pip or for a kernel: two of these run beside all
+# others, the longest first.
+BESIDE = ("site", "browser", "marks", "other-user", "build", "examples", "release")
 # How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
 FAULTS = ("FAILED ", "ERROR ")
 SHOWN = 10
