@@ -77,8 +77,9 @@ STAGES: dict[str, list[list[str]]] = {
 LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, and most of them often wait, for a browser, for pip or for a kernel: two of these run beside all
-# others, the longest first.
+# One process each, and most of them often wait, for a browser, for pip or for a kernel: these run beside all others, the
+# longest first. On two cores one at a time: so both are busy to the end, also where tests of `unit` wait.
+LANES = 1 if (os.cpu_count() or 1) < 3 else 2
 BESIDE = ("site", "browser", "marks", "other-user", "build", "examples", "release")
 # How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
 FAULTS = ("FAILED ", "ERROR ")
@@ -176,7 +177,7 @@ def main(wanted: list[str]) -> int:
     names = sorted(wanted or usual, key=lambda name: name not in FIRST)
     outcomes: dict[str, Outcome] = {}
     lines: dict[str, list[str]] = {name: [] for name in BESIDE if name in names}
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(LANES) as pool:
         running = {}
         for name in names:
             if name not in FIRST and not running:
