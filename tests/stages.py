@@ -77,8 +77,8 @@ STAGES: dict[str, list[list[str]]] = {
 LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, and most of them often wait, for a browser, for pip or for a kernel: these run beside all others, the
-# longest first. On two cores one at a time: so both are busy to the end, also where tests of `unit` wait.
+# One process each, and most of them often wait, for a browser, for pip or for a kernel: these run beside all others,
+# the longest first. On two cores one at a time: so both are busy to the end, also where tests of `unit` wait.
 LANES = 1 if (os.cpu_count() or 1) < 3 else 2
 BESIDE = ("site", "browser", "marks", "other-user", "build", "examples", "release")
 # How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
