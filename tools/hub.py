@@ -41,6 +41,17 @@ c.Authenticator.allowed_users = set({people!r})
 c.Spawner.args = ["--LabApp.expose_app_in_browser=True"]  # for a browser that is driven by a test
 c.JupyterHub.load_groups = {{{group!r}: {{"users": [{teacher!r}]}}}}
 """
+# The hub's own service, as docs/jupyterhub.md has it: marks as students hand in.
+WATCH = """c.JupyterHub.services.append(
+    {{
+        "name": "marks",
+        "command": [{grader!r}, "watch", {course!r}, "--add-students"],
+        "cwd": {course!r},
+        "environment": {{"OMP_NUM_THREADS": "1"}},
+        {user}
+    }}
+)
+"""
 # All of them are one account of the machine, and each has a folder for a home.
 FOLDERS = """c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r} + "/{{username}}"
@@ -148,8 +159,9 @@ def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
 
 
 @contextmanager
-def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0) -> Iterator[Hub]:
-    """A hub with the programs of an environment in which the student's wheel, what teachers need and JupyterHub are."""
+def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0, watched: bool = True) -> Iterator[Hub]:
+    """A hub with the programs of an environment in which the student's wheel, what teachers need and JupyterHub are.
+    If `watched`, the hub grades what is handed in."""
     proxy = _proxy()
     _reachable(programs)
     password = secrets.token_hex(4)
@@ -162,7 +174,9 @@ def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0)
         port, hub_port, api_port = (given or _free_port() for given in (port, 0, 0))
         (folder / "hub").mkdir(mode=0o700)
         names = {"people": PEOPLE, "group": GROUP, "teacher": TEACHER, "homes": str(folder / "home")}
-        text = TRY if os.geteuid() == 0 else TRY + FOLDERS
+        names |= {"grader": str(programs / "grader"), "course": str(root / "course")}
+        names["user"] = f'"user": {TEACHER!r},' if os.geteuid() == 0 else ""  # only root's hub can
+        text = TRY + (WATCH if watched else "") + ("" if os.geteuid() == 0 else FOLDERS)
         ports = {"port": port, "hub_port": hub_port, "api_port": api_port}
         config = folder / "hub" / "jupyterhub_config.py"
         config.write_text(text.format(recipe=str(RECIPE), proxy=proxy, password=password, **names, **ports))

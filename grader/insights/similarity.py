@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import keyword
+import re
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ LENGTH, WINDOW = 12, 6
 COMMON = 0.1
 LEAST = 6  # fingerprints in common, below which a likeness says nothing
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER}
+SURROGATE = re.compile("[\ud800-\udfff]")
 KEPT = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
 
 
@@ -41,8 +43,10 @@ def tokens(source: str) -> list[str]:
     ['name', '=', 'name', '.', 'sum', '(', '-', '1', ')']
     """
     found: list[str] = []
+    # Half of a surrogate pair is no character, and Python 3.12 reads none.
+    readable = SURROGATE.sub("_", source)
     try:
-        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        for token in tokenize.generate_tokens(io.StringIO(readable).readline):
             if token.type in SKIPPED:
                 continue
             renamed = token.type == tokenize.NAME and not keyword.iskeyword(token.string) and found[-1:] != ["."]
@@ -56,11 +60,7 @@ def tokens(source: str) -> list[str]:
 def fingerprints(source: str) -> frozenset[int]:
     """Of every WINDOW neighbouring sequences of LENGTH tokens the one with the least digest."""
     stream = tokens(source)
-    # A name may hold half of a surrogate pair, which is no character.
-    digests = [
-        crc32(" ".join(stream[i : i + LENGTH]).encode("utf-8", "surrogatepass"))
-        for i in range(len(stream) - LENGTH + 1)
-    ]
+    digests = [crc32(" ".join(stream[i : i + LENGTH]).encode()) for i in range(len(stream) - LENGTH + 1)]
     return frozenset(min(digests[i : i + WINDOW]) for i in range(max(len(digests) - WINDOW + 1, min(len(digests), 1))))
 
 

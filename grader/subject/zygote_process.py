@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
+import torch._dynamo  # a second or more, which every child would need for its first optimizer or vmap
 
 from grader.subject.cells import notebook_namespace
 from grader.subject.channel import READY, Channel, Closed

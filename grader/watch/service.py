@@ -16,7 +16,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
+from statistics import median
 from types import FrameType
 from typing import TextIO
 
@@ -362,12 +364,12 @@ class Watch:
             seconds for _key, when, seconds in self.released.values() if when > hour_ago and seconds is not None
         )
         if took:
-            figures.append(("seconds from hand-in to feedback, median", f"{took[len(took) // 2]:.0f}"))
-            figures.append(("95th percentile", f"{took[int(0.95 * (len(took) - 1))]:.0f}"))
+            figures.append(("seconds from hand-in to feedback, median", f"{median(took):.0f}"))
+            figures.append(("95th percentile", f"{took[ceil(0.95 * len(took)) - 1]:.0f}"))
         problems = sorted(self.problems.values(), key=lambda one: one.since, reverse=True)
         rows = [Row(clock(when), printable(who[1]), printable(who[0]), what) for who, when, what in (*alone, *waiting)]
         return Now(
-            course=self.root.name,
+            course=self.layout.course_id or self.root.name,
             since=clock(self._since),
             at=clock(datetime.now(UTC)),
             state=state,

@@ -160,6 +160,16 @@ def test_one_who_never_ends_holds_up_nobody(room):
     assert room.marks() == {"ann": 0, "bo": 1}
 
 
+def test_percentile_is_not_below_the_median(watched):
+    watch, now = watched.watch(), datetime.now(UTC)
+    watch.released = {("01", name): ("", now, seconds) for name, seconds in (("ann", 1.0), ("bo", 41.0))}
+    assert dict(watch._now(set()).figures) == {
+        "hand-ins graded": "0",
+        "seconds from hand-in to feedback, median": "21",
+        "95th percentile": "41",
+    }
+
+
 def test_page_where_there_is_no_room(watched, monkeypatch):
     watch = watched.watch()
     watch._page.show(watch._now(set()))

@@ -7,7 +7,6 @@ folder of programs.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Iterator
@@ -16,45 +15,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tools.hub import STUDENTS, TEACHER, Hub, running_hub
-from tools.lab import Lab, Notebook, page_of, running_browser
+from tools.hub import TEACHER, Hub, running_hub
+from tools.lab import Lab, Notebook, page_of
+
+from .conftest import ANN, BO, LESSON, PATIENCE, PROGRAMS, homes, log_in, server_of, status_of
 
 pytestmark = pytest.mark.timeout(600)
-ROOT = Path(__file__).parents[2]
-PROGRAMS = Path(os.environ.get("HUB_PROGRAMS", ROOT / ".venv-hub" / "bin")).absolute()
-LESSON = "00_start_here"
-ANN, BO = STUDENTS
-PATIENCE = 90_000  # milliseconds: servers and kernels start, and nbgrader's commands run
 
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Hub]:
-    """A hub with one lesson released."""
-    with running_hub(PROGRAMS, lessons=(LESSON,)) as running:
+    """A hub with one lesson released, where the teacher grades by hand."""
+    with running_hub(PROGRAMS, lessons=(LESSON,), watched=False) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as opened:
-        yield opened
-
-
-def log_in(page: Page, hub: Hub, name: str, password: str) -> None:
-    page.goto(f"{hub.url}/hub/login")
-    page.fill("input[name=username]", name)
-    page.fill("input[name=password]", password)
-    page.click("[type=submit]")
-
-
-def server_of(browser: Browser, hub: Hub, name: str) -> Page:
-    """A page of somebody who is logged in, and whose JupyterLab is open."""
-    page = page_of(browser)
-    page.set_default_timeout(PATIENCE)
-    log_in(page, hub, name, hub.password)
-    page.wait_for_url(f"**/user/{name}/lab**")
-    page.wait_for_function("window.jupyterapp?.commands.hasCommand('nbgrader:open-assignment-list')")
-    return page
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +42,6 @@ def teacher(hub: Hub, browser: Browser) -> Page:
 
 def has_command(page: Page, name: str) -> bool:
     return page.evaluate("name => window.jupyterapp.commands.hasCommand(name)", name)
-
-
-def status_of(page: Page, path: str) -> int:
-    response = page.request.get(path)
-    return response.status
 
 
 def assignments(page: Page):
@@ -177,10 +145,6 @@ def test_the_student_fetches_feedback_and_reads_it(hub, ann):
     (page,) = place.rglob("*.html")
     ann.goto(f"{hub.url}/user/{ANN}/files/{page.relative_to(homes(hub, ANN))}")
     expect(ann.locator("body")).to_contain_text("first_steps 1 of 1 points")
-
-
-def homes(hub: Hub, name: str) -> Path:
-    return hub.folder / "home" / name
 
 
 def test_another_student_sees_neither_solutions_nor_submissions(hub, browser):

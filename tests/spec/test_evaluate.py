@@ -63,7 +63,7 @@ GENERAL_FINDINGS = {
     "their own exception": (
         "x = left\nreturn x @ x",
         "raised",
-        r"raised RuntimeError at line 9 of its cell: `return x @ x`: mat1 and mat2",
+        r"raised RuntimeError at line 9 of its cell: `return x @ x`: (mm: )?mat1 and mat2",
     ),
     "exit": ("sys.exit(3)", "raised", "raised SystemExit"),
     "recursion": ("return product(left, right)", "raised", "RecursionError"),

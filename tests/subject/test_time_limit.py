@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import time
 
 import pytest
 
 from grader.subject import time_limit as module
-from grader.subject.time_limit import time_limit
+from grader.subject.time_limit import TimeLimit, limit_in_thread, time_limit
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 
@@ -26,3 +28,32 @@ def test_an_alarm_that_comes_while_the_limit_is_taken_off_does_not_keep_it_on(mo
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@pytest.mark.parametrize("limit", [time_limit, limit_in_thread])
+def test_an_import_is_not_interrupted_and_the_code_has_its_time_after_it(limit, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.05)
+    (tmp_path / "takes_long.py").write_text("import time\nfor _ in range(40):\n    time.sleep(0.02)\nvalue = 1\n")
+    reached = []
+
+    def code():
+        import takes_long  # type: ignore[import-not-found]
+
+        reached.append(takes_long.value)
+        while True:
+            time.sleep(0.01)
+
+    with pytest.raises(TimeLimit), limit(0.2):
+        code()
+    assert reached == [1], "the import was interrupted"
+
+
+@pytest.mark.parametrize("limit", [time_limit, limit_in_thread])
+def test_an_endless_import_is_interrupted_later(limit, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(module, "IMPORT_SECONDS", 0.2)
+    (tmp_path / "never_ends.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
+    with pytest.raises(TimeLimit), limit(0.1):
+        importlib.import_module("never_ends")

@@ -60,7 +60,7 @@ def compiled() -> dict[str, tuple[str, object]]:
             "make_fx": ("torch.fx", make_fx(module)(X)),
             "its forward past the hooks": ("torch.fx", make_fx(module)(X).forward),
             "its graph interpreted": ("torch.fx", torch.fx.Interpreter(make_fx(module)(X)).run),
-            "export": ("torch.fx", torch.export.export(module, (X,)).module()),
+            "export": ("torch.fx", torch.export.export(module, (X,), strict=False).module()),
             "custom operator": ("torch.library", custom),
             "operator for the CPU": ("torch.library", torch.ops.students.on_cpu),
             "composite operator": ("torch.library", torch.ops.students.composite.default),
@@ -101,7 +101,6 @@ PLAIN = {
     "backward": lambda x: soft(x.clone().requires_grad_()).sum().backward(),
     "an operator of torch's own": lambda x: torch.ops.aten._softmax(x, -1, False),
     "optimiser": lambda x: torch.optim.Adam([x.clone().requires_grad_()]).step(),
-    "torch.compile": torch.compile(Attention(), backend="eager"),
 }
 
 
@@ -119,10 +118,13 @@ def test_what_is_not_compiled_is_not_logged_as_such(name):
     ],
 )
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.skipif(not torch._dynamo.is_dynamo_supported(), reason="torch 2.5 compiles nothing on Python 3.13")
 def test_torch_compile_hides_nothing(function, name, backend):
     made = torch.compile(function, backend=backend)
     made(X)  # compiled before it is watched
-    assert name in calls(made)
+    logged = calls(made)
+    assert name in logged
+    assert not set(COMPILERS) & set(logged)
 
 
 def test_message_says_what_to_do(subject_of):
