@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 # Before torch is imported: two workers on two cores gain nothing from more threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,6 +18,23 @@ from grader.subject import Request, Subject
 from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
 from grader.subject.zygote import Zygote
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`--dist loadfile`, but all of tests/batch is one worker's: its tests share a cluster and a course."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/batch" if nodeid.startswith("tests/batch/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.option.dist == "loadfile" else None
+
+
+def pytest_configure() -> None:
+    """Few garbage collections: most of what tests make is gone without them, and they take a tenth of the time."""
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_finish() -> None:

@@ -58,9 +58,9 @@ STAGES: dict[str, list[list[str]]] = {
             *(f"--ignore=tests/{one}" for one in ("test_notebooks.py", "browser", "hub", "release", "website")),
             *(f"--{'deselect' if '::' in path else 'ignore'}={path}" for path in SLOW),
         ],
-        # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
-        [*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES],
     ],
+    # The stub that a notebook in the sandbox imports has an answer to every name, pytest's own included.
+    "examples": [[*PYTEST, "--doctest-modules", "--ignore=grader/judge/inside", "grader", *EXAMPLES]],
     "build": [["grader", "build", "--check"]],
     # As nobody where this is root, and as root where it isn't. `make test-other-user` runs all of tests/judge so.
     "other-user": [[sys.executable, "tests/another_user.py", *PYTEST, *OTHERS]],
@@ -69,15 +69,18 @@ STAGES: dict[str, list[list[str]]] = {
     "browser": [[*PYTEST, "tests/browser"]],
     # The site, how long it took, and what is on its pages.
     "site": [[sys.executable, "-m", "website"], [*PYTEST, "tests/website"]],
-    "slow": [[*PYTEST, *WORKERS, *SLOW]],
+    # Here tests/batch is shared among all workers: see tests/conftest.py.
+    "slow": [[*PYTEST, *WORKERS, "--dist", "loadscope", *SLOW]],
     "release": [[*PYTEST, "tests/release"]],
 }
 # `make test-slow` runs these, `make test` all others.
 LATER = ("slow", "release")
 # These need what others install, so they come first.
 FIRST = ("programs",)
-# One process each, which often waits, for a browser, for pip or for a kernel: these run beside all others.
-BESIDE = ("browser", "site", "release", "marks", "other-user")
+# One process each, and most of them often wait, for a browser, for pip or for a kernel: these run beside all others,
+# the longest first. On two cores one at a time: so both are busy to the end, also where tests of `unit` wait.
+LANES = 1 if (os.cpu_count() or 1) < 3 else 2
+BESIDE = ("site", "browser", "marks", "other-user", "build", "examples", "release")
 # How pytest's lines on the tests that failed begin, and how many of a stage the table at the end repeats.
 FAULTS = ("FAILED ", "ERROR ")
 SHOWN = 10
@@ -103,6 +106,8 @@ def run_stage(commands: list[list[str]], tell: Callable[[str], object] = show) -
     start, outcome = time.monotonic(), Outcome()
     # A test run is nobody's progress. Where this number is set, pytest doesn't cut what it says last of failed tests.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GRADER_PROGRESS": "off", "BUILD_NUMBER": "1"}
+    # Some hundred Pythons start, and all would compile the same files.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment.setdefault("SAMPLES", "first")  # see tests/exercises/test_submissions.py
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     for command in commands:
@@ -171,8 +176,8 @@ def main(wanted: list[str]) -> int:
     usual = [name for name in STAGES if name not in LATER]
     names = sorted(wanted or usual, key=lambda name: name not in FIRST)
     outcomes: dict[str, Outcome] = {}
-    lines: dict[str, list[str]] = {name: [] for name in names if name in BESIDE}
-    with ThreadPoolExecutor() as pool:
+    lines: dict[str, list[str]] = {name: [] for name in BESIDE if name in names}
+    with ThreadPoolExecutor(LANES) as pool:
         running = {}
         for name in names:
             if name not in FIRST and not running:

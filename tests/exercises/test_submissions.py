@@ -19,13 +19,16 @@ from grader.spec.evaluate import evaluate
 FINISHED = [name for name, exercise in exercises().items() if not todo_in_specification(exercise)]
 RIGHT = [one for one in submissions() if not one.mistake and one.exercise in FINISHED]
 WRONG = [one for one in submissions() if one.mistake and one.exercise in FINISHED]
-# There are thousands of submissions: the learner's own cases in the learner's own process, secret ones behind the pipe.
-SEEDS = {"same process": [("practice", False)], "forked process": [(b"a secret", True)]}
+# A seed, and whether the cases are larger: the learner's own cases for the learner's own process, and secret ones for
+# behind the pipe. There are thousands of submissions.
+OWN, SECRET = ("practice", False), (b"a secret", True)
+SEEDS = {"same process": [OWN], "forked process": [SECRET]}
 
 
 # Behind the pipe a check takes two to five times as long: one wrong submission in eight is run there, the others in the
-# process. `make test` runs the first wording of every mistake, and all that nobody listed; `make test-samples` all, in
-# both places.
+# process. `make test` runs the first wording of every mistake, and all that nobody listed; of the right submissions all
+# in the process, with the secret cases too, and the first of every exercise behind the pipe. `make test-samples` runs
+# all, in both places.
 WHICH = os.environ.get("SAMPLES", "one place")
 ONE_IN = 8
 
@@ -36,6 +39,16 @@ def first_of_each(wrong: Iterable[Submission]) -> list[Submission]:
     for one in wrong:
         found.setdefault((one.exercise, one.mistake, one.title if one.mistake == "-" else ""), one)
     return list(found.values())
+
+
+def right_ones() -> Iterator[object]:
+    """Every right submission in the process, and behind the pipe what is asked for there."""
+    inside, behind = SEEDS
+    known: set[str] = set()
+    for one in RIGHT:
+        for where in (inside,) if WHICH == "first" and one.exercise in known else (inside, behind):
+            yield pytest.param(where, one, id=f"{where}-{one}")
+        known.add(one.exercise)
 
 
 def in_turn() -> Iterator[object]:
@@ -59,16 +72,16 @@ def check(submission: Submission, subject_of, seed: str | bytes = "practice", la
     )
 
 
-@pytest.mark.parametrize("submission", RIGHT, ids=str)
+@pytest.mark.parametrize(("subject_of", "submission"), list(right_ones()), indirect=["subject_of"])
 def test_right_submission_gets_full_marks(submission, subject_of):
-    for seed, larger in SEEDS[subject_of.kind]:
+    for seed, larger in (OWN, SECRET) if subject_of.kind == "same process" else (SECRET,):
         report = check(submission, subject_of, seed, larger)
         assert report.passed, str(report)
         assert report.score == 1
         assert report.diagnosis is None
 
 
-@pytest.mark.parametrize(("subject_of", "submission"), in_turn(), indirect=["subject_of"])
+@pytest.mark.parametrize(("subject_of", "submission"), list(in_turn()), indirect=["subject_of"])
 def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
     listed = {mistake.id for mistake in exercises()[submission.exercise].mistakes}
     for seed, larger in SEEDS[subject_of.kind]:

@@ -7,7 +7,8 @@ fail, and are not skipped, where there is no bubblewrap or no Landlock.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,19 +56,26 @@ def _points() -> Iterator[None]:
         known.pop(name)
 
 
+@pytest.fixture(scope="session")
+def kept() -> Iterator[Callable[[str], Sandbox]]:
+    """The sandbox with or without bubblewrap, started once: to start one takes seconds, and every file wants both."""
+    with contextlib.ExitStack() as opened:
+        yield cache(lambda confinement: opened.enter_context(started(confinement, sandbox_module.MODULES)))
+
+
 @pytest.fixture(scope="session", params=[IN_BUBBLEWRAP, CONFINED])
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    with started(request.param) as place:
-        yield place
+def sandbox(request: pytest.FixtureRequest, kept: Callable[[str], Sandbox]) -> Sandbox:
+    return kept(request.param)
 
 
 @contextlib.contextmanager
-def started(confinement: str, limits: Limits = LIMITS) -> Iterator[Sandbox]:
-    """A sandbox with or without bubblewrap around it."""
+def started(confinement: str, modules: Sequence[str] = ()) -> Iterator[Sandbox]:
+    """A sandbox with or without bubblewrap around it. For one test there is no need to import more than torch."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sandbox_module, "MODULES", modules)
         if confinement == CONFINED:
             patch.setattr(sandbox_module, "bubblewraps", lambda: iter(()))
-        place = Sandbox(limits)
+        place = Sandbox(LIMITS)
     with place:
         assert place.confinement == confinement, place.no_bubblewrap
         yield place

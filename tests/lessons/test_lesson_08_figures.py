@@ -13,10 +13,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from grader.authoring.lesson import read_folder
-from grader.authoring.model_solutions import model_solution
+from grader.authoring.model_solutions import lesson_of, model_solution
 from grader.exercises.registry import exercises
-from scripts.train_dates import LESSON, SIZES, run_lesson
+from scripts.train_dates import SIZES, run_lesson
 from tests.lessons.printed import labelled, printed_text
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +55,7 @@ def lesson() -> dict[str, Any]:
 
 
 def lesson_cells():
-    return read_folder(LESSON.parent)[LESSON.stem].cells
+    return lesson_of("08_training").cells
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.splitlines()[-1])

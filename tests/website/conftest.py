@@ -58,7 +58,10 @@ class Page(HTMLParser):
 @pytest.fixture(scope="session")
 def site() -> Path:
     changed = max(
-        path.stat().st_mtime for name in MADE_FROM for path in (ROOT / name).rglob("*.[!p]*") if path.is_file()
+        path.stat().st_mtime
+        for name in MADE_FROM
+        for path in (ROOT / name).rglob("*.[!p]*")
+        if path.is_file() and "__pycache__" not in path.parts
     )
     if not (SITE / "index.html").exists() or (SITE / "index.html").stat().st_mtime < changed:
         done = subprocess.run([sys.executable, "-m", "website"], cwd=ROOT, capture_output=True, text=True)
