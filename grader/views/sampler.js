@@ -32,7 +32,7 @@ class Sampler extends Picture {
     const buttons = [
       button("Draw one", () => this.#draw(1)),
       button(`Draw ${MANY}`, () => this.#draw(MANY)),
-      button("Take the last one back", () => this.#write(this.read.slice(0, -1))),
+      button("Take the last one back", () => this.#write(this.model.get("text").slice(0, -1))),
       button("Start again", () => this.#write(this.model.get("prompt"))),
     ];
     this.sliders = [
@@ -67,14 +67,18 @@ class Sampler extends Picture {
     return { element: make("label", {}, name, input, output), show };
   }
 
-  /** The model has read the text: its logits are here. */
+  /** The model has read a text: its logits are here. */
   #receive() {
     this.read = this.model.get("read");
     this.logits = [...unpack(this.model.get("layout"), this.model.get("logits")).logits.values];
+    this.#decide();
+    if (!this.#isRead()) {
+      this.schedule();
+      return;
+    }
     if (document.activeElement !== this.text || this.#left > 0) {
       this.text.value = this.read;
     }
-    this.#decide();
     if (this.#left > 0) {
       this.#draw(this.#left);
     } else if (this.pressed) {
@@ -82,6 +86,11 @@ class Sampler extends Picture {
       this.pressed = "";
     }
     this.schedule();
+  }
+
+  /** Whether the logits are those of the text as it is now. Until then nothing is drawn from them. */
+  #isRead() {
+    return this.read === this.model.get("text");
   }
 
   #settle() {
@@ -108,8 +117,12 @@ class Sampler extends Picture {
     return `${who}: ${named}`;
   }
 
-  /** Draws a character; when the model has read it, the next one, until `count` are drawn. */
+  /** Draws a character when the model has read the text, and then the next one, until `count` are drawn. */
   #draw(count) {
+    if (!this.#isRead()) {
+      this.#left = count;
+      return;
+    }
     const at = drawn(this.found.final, Math.random());
     this.pressed = `Drawn: ${said(this.characters[at])}`;
     this.#write(this.read + this.characters[at], count - 1);

@@ -66,6 +66,16 @@ def test_at_temperature_0_one_character_stays_and_the_text_is_always_the_same(vi
     assert written[0] == written[1]
 
 
+def test_what_is_asked_before_the_model_has_read_the_text_waits_for_it(view):
+    press(button(view, "Draw one"), "Enter")
+    expect(text(view)).to_have_value(re.compile(rf"^{START}[\s\S]$"))
+    kernel = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+    view.page.evaluate(f"{kernel}.requestExecute({{ code: 'import time; time.sleep(2)' }}) && null")
+    press(button(view, "Start again"), "Enter")
+    press(button(view, "Draw 40"), "Enter")
+    expect(text(view)).to_have_value(re.compile(rf"^{START}[\s\S]{{40}}$"), timeout=30_000)
+
+
 def test_browser_and_kernel_cut_alike(view):
     slide(view, "Temperature", *["ArrowRight"] * 5)
     slide(view, "Top-k", "Home", *["ArrowRight"] * 9)
