@@ -157,7 +157,7 @@ def set_theme(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, lesson: str):
+def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str, site: Path, lesson: str, capsys):
     page.add_init_script(FIRST)
     throttle = page.context.new_cdp_session(page)
     throttle.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
@@ -171,7 +171,8 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
         work(figure)
     page.wait_for_function("window.bootstrap")  # the theme's scripts come last
     kilobytes = weight(site, page)
-    print(f"{lesson}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms")
+    with capsys.disabled():
+        print(f"\n{lesson}: {len(figures)} views, {kilobytes} kB, the first drawn after {first:.0f} ms ", end="")
     assert kilobytes < MOST
     set_theme(page, "light")
     assert faults(page, "article") == []
