@@ -23,6 +23,7 @@ from grader.authoring.states import States, taken
 from grader.views.base import STATES_WANTED
 
 CELL_SECONDS = 900
+START_SECONDS = 300  # for a kernel to start, on a machine that is busy with others
 PNG = "image/png"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Prefixes of variables by which a user's set-up would get into the outputs.
@@ -79,7 +80,13 @@ async def execute(notebook: NotebookNode, lesson: Lesson) -> States:
     for what fails or can't be repeated."""
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_ThisInterpreter())
     client = NotebookClient(
-        notebook, km=manager, timeout=CELL_SECONDS, record_timing=False, store_widget_state=False, coalesce_streams=True
+        notebook,
+        km=manager,
+        startup_timeout=START_SECONDS,
+        timeout=CELL_SECONDS,
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
     )
     with tempfile.TemporaryDirectory() as folder:
         # Not client.execute(): it hooks into Ctrl-C, which several lessons at once would take from each other.
