@@ -1,10 +1,12 @@
-"""What one submission of lesson 01 costs: nbgrader's stock autograder and the judge, the same submissions in one run.
+"""What one more submission costs: nbgrader's stock autograder on lesson 01, and the judge on it and on every lesson.
 
     python benchmarks/judge.py [--submissions 30]
 
 "Marginal" is what one more submission costs once everything is running. For nbgrader it is the time of a batch less
 that of a batch of one, by submission; for the judge the mean over a batch in one worker that has graded one before.
 The judge is measured before and after nbgrader, and the load of the machine is printed: it counts when others compute.
+The other lessons are measured with their model solutions, in bubblewrap: where one more of any lesson takes more than
+a tenth of what nbgrader's stock takes for one of lesson 01, the exit code is 1.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ BIN = Path(sys.executable).parent
 LESSON = "01_self_attention"
 SOLVED = ROOT / "solutions" / f"{LESSON}.ipynb"
 STOCK = "c = get_config()\nc.CourseDirectory.course_id = 'attention'\n"
+TENTH = 0.1
 VARIED = "def attention_scores(query, key):\n    # student {i}\n    return query @ key.transpose(-2, -1)"
 
 
@@ -139,10 +142,10 @@ def autograde(folder: Path, stock: bool, submissions: list[bytes]) -> Cost:
     return Cost((rest.seconds - one.seconds) / more, (rest.cpu - one.cpu) / more, rest.memory)
 
 
-def judge(submissions: list[bytes], bubblewrap: bool) -> Cost:
-    """The marginal cost of the judge in one worker, with bubblewrap or without. Its memory is looked at afterwards,
-    which takes time itself."""
-    outline = Outline.of(SOLVED.read_bytes())
+def judge(submissions: list[bytes], bubblewrap: bool, solved: Path = SOLVED) -> Cost:
+    """The marginal cost of the judge in one worker, with bubblewrap or without, for submissions of the lesson that is
+    solved in `solved`. Its memory is looked at afterwards, which takes time itself."""
+    outline = Outline.of(solved.read_bytes())
 
     def grade_all(some: list[bytes]) -> None:
         for i, data in enumerate(some):
@@ -194,13 +197,18 @@ def main() -> None:
         rows["nbgrader autograde with the judge"] = autograde(Path(folder, "ours"), False, submissions)
         rows["the judge, in bubblewrap, again"] = judge(submissions, bubblewrap=True)
         rows["the judge, without, again"] = judge(submissions, bubblewrap=False)
+    for solved in sorted(SOLVED.parent.glob("*.ipynb")):
+        rows[f"the judge, {solved.stem}"] = judge([solved.read_bytes()] * 5, bubblewrap=True, solved=solved)
     load.append(os.getloadavg()[0])
-    print(f"{count} submissions of {LESSON}, milliseconds for one more; load {load[0]:.1f} to {load[1]:.1f}")
-    print(f"{'':36}{'clock':>9}{'times':>8}{'CPU':>9}{'times':>8}{'MB at most':>12}")
+    print(f"{count} submissions of {LESSON}, 5 of each lesson; load {load[0]:.1f} to {load[1]:.1f}")
+    print(f"{'milliseconds for one more':40}{'clock':>9}{'times':>8}{'CPU':>9}{'times':>8}{'MB at most':>12}")
     stock = rows["nbgrader autograde, stock"]
     for name, cost in rows.items():
         clock, cpu = stock.seconds / cost.seconds, stock.cpu / cost.cpu
-        print(f"{name:36}{cost.seconds * 1e3:9.1f}{clock:8.1f}{cost.cpu * 1e3:9.1f}{cpu:8.1f}{cost.memory:12.0f}")
+        print(f"{name:40}{cost.seconds * 1e3:9.1f}{clock:8.1f}{cost.cpu * 1e3:9.1f}{cpu:8.1f}{cost.memory:12.0f}")
+    slow = [name for name, cost in rows.items() if "judge," in name and cost.seconds > TENTH * stock.seconds]
+    if slow:
+        raise SystemExit(f"more than a tenth of nbgrader's stock: {'; '.join(slow)}")
 
 
 if __name__ == "__main__":

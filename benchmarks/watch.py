@@ -3,7 +3,8 @@
     python benchmarks/watch.py [--students 300] [--times 3] [--minutes 5] [--loops 3] [--kill]
 
 Every student hands in so many times, at random moments, as `nbgrader submit` leaves it in the exchange: right answers
-to lesson 01, each with a text of its own. The last hand-in of `--loops` students never ends. What counts is when the
+to one of the lessons, each with a text of its own; the lessons are dealt out in turn. The last hand-in of `--loops`
+students never ends. What counts is when the
 feedback for a hand-in, or for a later one of the same student, lies where `nbgrader fetch_feedback` looks for it. With
 `--kill` the watch is killed (SIGKILL, all of its processes) at a third and at two thirds of the time, and started again
 at once. At the end it looks whether every student's last hand-in is in `submitted/`, in the gradebook and, with its
@@ -34,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 
 from nbgrader.utils import notebook_hash  # noqa: E402
 
-from benchmarks.batch import ENVIRONMENT, LOOPS, VARIED, run  # noqa: E402
+from benchmarks.batch import ENVIRONMENT, LOOPS, run  # noqa: E402
 from benchmarks.judge import BIN  # noqa: E402
 from grader.classroom.class_directory import course_layout  # noqa: E402
 from grader.classroom.create import create  # noqa: E402
@@ -42,6 +43,7 @@ from grader.classroom.gradebook import marks_in  # noqa: E402
 from tools import notebooks as nb  # noqa: E402
 
 PATIENCE = 600.0  # seconds after the last hand-in
+LESSONS = tuple(path.stem for path in sorted((ROOT / "solutions").glob("*.ipynb")))
 
 
 @dataclass
@@ -49,24 +51,27 @@ class HandIn:
     """One of a student's; `at` is when, and `page` where its feedback comes to lie."""
 
     student: str
+    lesson: str
     at: float
     page: Path
     loops: bool = False
 
 
 class Course:
-    """A course with lesson 01 released, and a watch on it."""
+    """A course with every lesson released, and a watch on it."""
 
     def __init__(self, folder: Path, students: list[str]) -> None:
         solutions, self.exchange = folder / "solutions", folder / "exchange"
         solutions.mkdir()
         self.exchange.mkdir()
         self.exchange.chmod(0o1777)
-        shutil.copy(ROOT / "solutions" / f"{nb.LESSON}.ipynb", solutions)
+        for lesson in LESSONS:
+            shutil.copy(ROOT / "solutions" / f"{lesson}.ipynb", solutions)
         self.root = folder / "course"
         create(self.root, solutions, "attention", str(self.exchange))
-        run(self.root, "nbgrader", "generate_assignment", nb.LESSON)
-        run(self.root, "nbgrader", "release_assignment", nb.LESSON)
+        for lesson in LESSONS:
+            run(self.root, "nbgrader", "generate_assignment", lesson)
+            run(self.root, "nbgrader", "release_assignment", lesson)
         (folder / "people.csv").write_text("\n".join(["id", *students]) + "\n")
         run(self.root, "grader", "roster", ".", "../people.csv")
         self.log = folder / "watch.log"
@@ -95,18 +100,23 @@ class Course:
         self.process.terminate()
         return self.process.wait(60)
 
-    def hand_in(self, student: str, data: bytes, loops: bool) -> HandIn:
+    def hand_in(self, student: str, lesson: str, data: bytes, loops: bool) -> HandIn:
         """As `nbgrader submit` leaves it."""
         now, secret = datetime.now(UTC), secrets.token_hex(64)
         when = now.strftime("%Y-%m-%d %H:%M:%S.%f UTC")
-        folder = self.exchange / "attention" / "inbound" / f"{student}+{nb.LESSON}+{when}+{secrets.token_hex(6)}"
+        folder = self.exchange / "attention" / "inbound" / f"{student}+{lesson}+{when}+{secrets.token_hex(6)}"
         folder.mkdir()
-        (folder / f"{nb.LESSON}.ipynb").write_bytes(data)
+        (folder / f"{lesson}.ipynb").write_bytes(data)
         (folder / "timestamp.txt").write_text(when)
         (folder / "submission_secret.txt").write_text(secret)
         folder.chmod(0o777)
-        name = f"{notebook_hash(secret=secret, notebook_id=nb.LESSON)}.html"
-        return HandIn(student, now.timestamp(), self.exchange / "attention" / "feedback" / name, loops)
+        name = f"{notebook_hash(secret=secret, notebook_id=lesson)}.html"
+        return HandIn(student, lesson, now.timestamp(), self.exchange / "attention" / "feedback" / name, loops)
+
+
+def submission(lesson: str, number: int) -> bytes:
+    """The solved notebook of a lesson, with a text of its own."""
+    return nb.dump([*nb.solved(lesson), nb.code(f"# hand-in {number}", id=f"note-{number}")])
 
 
 def play(course: Course, students: list[str], options: argparse.Namespace) -> list[HandIn]:
@@ -114,6 +124,8 @@ def play(course: Course, students: list[str], options: argparse.Namespace) -> li
     draw, seconds = random.Random(20), 60 * options.minutes
     plan = sorted((draw.uniform(0, seconds), student) for student in students for _ in range(options.times))
     left = dict.fromkeys(students, options.times)
+    lessons = {student: LESSONS[i % len(LESSONS)] for i, student in enumerate(students)}
+    endless = [student for student in students if lessons[student] == nb.LESSON][: options.loops]
     kills = [seconds / 3, 2 * seconds / 3] if options.kill else []
     done: list[HandIn] = []
     start = time.monotonic()
@@ -127,9 +139,9 @@ def play(course: Course, students: list[str], options: argparse.Namespace) -> li
                 break
             time.sleep(min(ahead, 0.2))
         left[student] -= 1
-        loops = not left[student] and student in students[: options.loops]
-        answer = LOOPS if loops else VARIED.format(i=number)
-        done.append(course.hand_in(student, nb.submission(attention_scores=answer), loops))
+        lesson, loops = lessons[student], not left[student] and student in endless
+        data = nb.submission(attention_scores=LOOPS) if loops else submission(lesson, number)
+        done.append(course.hand_in(student, lesson, data, loops))
     return done
 
 
@@ -158,16 +170,16 @@ def seconds_of(done: list[HandIn]) -> tuple[list[float], list[float], int]:
 def lost(course: Course, done: list[HandIn]) -> list[str]:
     """What a student would miss, in sentences."""
     layout = course_layout(course.root)
-    marks = marks_in(layout, nb.LESSON, layout.config)
-    most = max((mark.points for mark in marks.values()), default=0)
+    marks = {lesson: marks_in(layout, lesson, layout.config) for lesson in LESSONS}
     found = []
     for student, one in {one.student: one for one in done}.items():
-        folder = course.root / "submitted" / student / nb.LESSON
+        folder = course.root / "submitted" / student / one.lesson
+        mark = marks[one.lesson].get(student)
         when = (folder / "timestamp.txt").read_text() if folder.is_dir() else "never"
         if not when.startswith(datetime.fromtimestamp(one.at, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")):
             found.append(f"{student}: collected is the hand-in of {when}")
-        if student not in marks or (marks[student].score == most) == one.loops:
-            found.append(f"{student}: the mark is {marks.get(student)}")
+        if mark is None or (mark.score == mark.points) == one.loops:
+            found.append(f"{student}: the mark for {one.lesson} is {mark}")
         if not one.page.exists():
             found.append(f"{student}: no feedback")
     return found
@@ -205,7 +217,10 @@ def main() -> None:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         honest, loops, passed_over = seconds_of(done)
         missing = lost(course, done)
-    print(f"{len(done)} hand-ins of {nb.LESSON} by {len(students)} students in {options.minutes:g} minutes, ", end="")
+    print(
+        f"{len(done)} hand-ins of {len(LESSONS)} lessons by {len(students)} students in {options.minutes:g} minutes, ",
+        end="",
+    )
     print(f"load {os.getloadavg()[0]:.1f} at the end; the watch ended with {code}" + ", killed twice" * options.kill)
     worked = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
     print(f"the processors worked {worked:.0f} s for the watch, {worked / len(done):.2f} s for a hand-in")

@@ -57,7 +57,7 @@ def grade(
     content = content_of(cells)
     with Runner(place, limits, known, outline.exercises) as runner:
         work = plan.make(outline, cells)
-        steps = _without_unneeded_examples(runner, work).steps
+        steps = without_unneeded_examples(runner.names, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
     again = _Again(place, limits, known, outline, work, runner)
     for name, result in results.items() if CARRY_FORWARD[carry_forward] else ():
@@ -232,16 +232,16 @@ def seed(secret: bytes, student: str, exercise: str, content: bytes) -> bytes:
     return hmac.new(secret, about + content, hashlib.sha256).digest()
 
 
-def _without_unneeded_examples(runner: Runner, work: plan.Plan) -> plan.Plan:
-    """The plan without the worked examples that nothing needs: they print, which takes long. The names that the
-    student's cells use come from a process in which nothing of the student's has run yet."""
+def without_unneeded_examples(names_of: Callable[[tuple[str, ...]], set[str] | None], work: plan.Plan) -> plan.Plan:
+    """The plan without the worked examples that nothing needs: they print and compute, which takes long. `names_of`
+    tells the names that the student's cells use, from a process in which nothing of the student's has run yet."""
     own = tuple(step.source for step in work.steps if isinstance(step, plan.RunStep) and not step.example)
     examples = {
         i: (step.source, step.definitions)
         for i, step in enumerate(work.steps)
         if isinstance(step, plan.RunStep) and step.example
     }
-    names = runner.names(own)
+    names = names_of(own)
     return work if names is None else work.without(examples.keys() - needed(names, examples))
 
 

@@ -34,9 +34,8 @@ class ExampleNames:
 @cache
 def names_of_example(source: str, definitions: bool = False) -> ExampleNames:
     """Of an instructor's cell (of its functions, classes and imports only). SyntaxError if it isn't Python alone."""
-    changed = _changed(ast.parse(source))
     names = names_of(compile_cell(source, "<example>", definitions))
-    return ExampleNames(names.uses, names.binds if definitions else names.binds | changed)
+    return ExampleNames(names.uses, names.binds if definitions else names.binds | _changed(ast.parse(source)))
 
 
 def _changed(tree: ast.AST) -> set[str]:

@@ -12,11 +12,11 @@ from grader.judge.reader import OWN_ANSWER, OWN_TEST, NotebookCell, read
 # Where the files of a course's own exercises stand in the notebook that the judge gets.
 OWN_EXERCISES = "own_exercises"
 MAX_BYTES, MAX_CELLS = 200 * 2**20, 5000
-# Nothing that a check needs comes from these: they draw, they train, they install the course, or they call what the
-# check calls anyway.
-SKIPPED = ("draw", "train", "install", "try")
+# Nothing that a check needs comes from these: they draw, they train, they install the course, they answer a prediction
+# (often by training something), or they call what the check calls anyway.
+SKIPPED = ("draw", "train", "install", "answer", "try")
 # Cells that the course wrote: unchanged, they run only if something needs them.
-EXAMPLES = ("example", "", "answer", *SKIPPED)
+EXAMPLES = ("example", "", *SKIPPED)
 
 
 @dataclass(frozen=True)

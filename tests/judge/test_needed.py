@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.judge import plan
+from grader.judge.grading import without_unneeded_examples
 from grader.judge.needed import needed
 from grader.judge.outline import Outline
+from grader.subject.cells import compile_cell, notebook_namespace
 from grader.subject.executor import Executor
 from grader.subject.protocol import Request
 from tests.judge.conftest import LIMITS, RIGHT, cells
@@ -50,11 +56,57 @@ def test_what_a_text_needs(text, wanted):
     assert {names[i] for i in found} == wanted
 
 
-@pytest.mark.parametrize("role", ["example", "answer"])
-def test_a_cell_that_answers_a_prediction_is_an_example_like_any_other(role):
+@pytest.mark.parametrize(("role", "definitions"), [("example", False), ("answer", True), ("train", True)])
+def test_of_a_cell_that_answers_a_prediction_or_trains_only_the_definitions_run(role, definitions):
     outline = Outline.of(nb.dump([nb.code("total = 3", role, id="total")]))
     [step] = plan.make(outline, outline.cells).steps
-    assert step == plan.RunStep("total = 3", example=True)
+    assert step == plan.RunStep("total = 3", definitions, example=True)
+
+
+def names(sources):
+    """The names that sources use, as a process tells them."""
+    value = Executor({}).handle(Request("names", args=sources)).value
+    return None if value is None else set(value)
+
+
+def steps_of(outline, cells):
+    return without_unneeded_examples(names, plan.make(outline, cells)).steps
+
+
+@pytest.mark.parametrize("path", sorted(Path("solutions").glob("*.ipynb")), ids=lambda path: path.stem[:2])
+def test_the_lessons_are_judged_without_their_installation_and_their_training(path):
+    outline = Outline.of(path.read_bytes())
+    given = [cell for cell in outline.cells if cell.kind == "code"]
+    all_steps, steps = plan.make(outline, given).steps, steps_of(outline, given)
+    assert len(steps) < len(all_steps)
+    steps_of_optimizers = []
+    hook = register_optimizer_step_pre_hook(lambda *_: steps_of_optimizers.append(1))
+    namespace = notebook_namespace({"__name__": "__main__"})
+    try:
+        for step in steps:
+            if isinstance(step, plan.RunStep):
+                assert "%pip" not in step.source
+                # An example that only seems to be needed may miss what a cell that is left out makes.
+                missing = contextlib.suppress(NameError) if step.example else contextlib.nullcontext()
+                with contextlib.redirect_stdout(io.StringIO()), missing:
+                    exec(compile_cell(step.source, "<cell>", step.definitions), namespace)
+    finally:
+        hook.remove()
+    assert not steps_of_optimizers
+    assert set(outline.exercises) <= namespace.keys()
+
+
+def test_an_answer_that_uses_what_a_lesson_s_example_makes_gets_it():
+    outline = Outline.of(Path("solutions/08_training.ipynb").read_bytes())
+    given = [cell for cell in outline.cells if cell.kind == "code"]
+    mine = replace(given[-1], source="mine = first_day", id="mine", grade_id="", role="", exercise="")
+    without, with_it = (
+        {step.source for step in steps_of(outline, cells) if isinstance(step, plan.RunStep)}
+        for cells in (given, [*given, mine])
+    )
+    [made] = [cell.source for cell in given if cell.source.startswith("first_day,")]
+    assert made not in without
+    assert made in with_it
 
 
 def test_an_unused_example_is_not_run_and_a_changed_one_is(judge):
