@@ -28,6 +28,8 @@ WHY = {"time-limit": "ran out of time", "died": "ended the process", "too-large"
 class Timed:
     """A subject whose requests all end before one deadline."""
 
+    clock = staticmethod(time.monotonic)
+
     def __init__(self, inner: ForkedSubject, deadline: float) -> None:
         self._inner, self._deadline = inner, deadline
 

@@ -9,11 +9,14 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+import torch
 
 from grader.errors import CourseError
 from grader.exercises.own import NotReleased, beside_notebook
@@ -112,9 +115,23 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
         except NotReleased as error:
             return _refused(wanted, str(error))
     if not isinstance(wanted, str) or wanted not in known:
-        return _refused(str(wanted or type(obj).__name__), _unknown(obj, wanted, list(known), caller))
+        title = wanted or _in_line(caller, list(known)) or type(obj).__name__
+        return _refused(str(title), _unknown(obj, wanted, list(known), caller))
     namespace = {**_names(obj, caller), wanted: obj}
-    return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
+    with _one_thread():
+        return evaluate(known[wanted], LocalSubject(namespace), seconds=seconds, earlier=known)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have torch compute in one thread. The tensors of a check are small: with several, threads mostly wait for each
+    other, and on a busy machine that takes fifty times as long."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _names(obj: object, caller: FrameType) -> dict[str, Any]:
@@ -152,10 +169,27 @@ def _globals_of(obj: Any) -> dict[str, Any] | None:
     return getattr(inspect.unwrap(obj), "__globals__", None)
 
 
+def _in_line(caller: FrameType, known: list[str]) -> str:
+    """The first exercise that the line with `check(...)` names; empty if none."""
+    line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
+    return next((one for one in re.findall(r"\w+", line) if one in known), "")
+
+
+def _passed(caller: FrameType, name: str) -> bool:
+    """Whether that line passes the name itself, and not what a call of it gives."""
+    line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
+    return re.search(rf"check\(\s*{re.escape(name)}\s*[,)]", line) is not None
+
+
 def _unknown(obj: object, wanted: object, known: list[str], caller: FrameType) -> str:
     if not isinstance(wanted, str):
-        line = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
-        called = next((one for one in re.findall(r"\w+", line) if one in known), "attention_scores")
+        called = _in_line(caller, known)
+        if called and _passed(caller, called):
+            return (
+                f"`{called}` is {_short(obj)} here, and should be what its cell defines. Run that cell again, then "
+                "check. Was the name used for something else since?"
+            )
+        called = called or "attention_scores"
         return (
             f"`check` was given a value of type {type(obj).__name__}, which has no name of its own. "
             f"Pass the function itself, without calling it: `check({called})`; "

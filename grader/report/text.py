@@ -57,11 +57,11 @@ def as_text(report: Report) -> str:
 
 
 def explained(report: Report) -> list[PartReport]:
-    """The failures to show with their message: the first of each kind (in a quiz, all of them)."""
+    """The failures to show with their message: all, but the same message once."""
     failures: dict[str, PartReport] = {}
     for result in report.results:
         if result.state == "failed":
-            failures.setdefault(result.message if result.kind in EACH else result.kind, result)
+            failures.setdefault(result.message, result)
     return list(failures.values())
 
 
@@ -71,8 +71,6 @@ def file_name(report: Report) -> str:
 
 
 HOW_TO_SAVE = "You think this is right? report = check(...), then report.save() writes a file for your teacher."
-# Kinds of findings with a message of their own each time.
-EACH = frozenset({"wrong-answer", "wrong-type", "missing-answer", "wrong-verdict"})
 BROKEN = (
     "The check itself failed, not your code. Your work is not lost and this says nothing about it. "
     "Please report the lines below to the course's maintainers."

@@ -6,6 +6,7 @@ Each has a name and hints like an exercise's own mistakes. They are looked for o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from itertools import permutations
@@ -20,6 +21,13 @@ from grader.spec.session import Session
 from grader.subject import Raised
 from grader.subject.values import tensors_in
 
+MISSING_INIT = re.compile(
+    r"before Module\.__init__\(\) call|has no attribute '_(modules|parameters|buffers|forward_hooks|backward_hooks)'"
+)
+ONE_NUMBER = re.compile(
+    r"only one element tensors|Tensor with \d+ elements cannot be converted|only (integer )?tensors of a single element"
+)
+POWER = re.compile(r"unsupported operand type\(s\) for \^|bitwise_xor")
 # Kinds of findings that a name from another cell can cause.
 WRONG = frozenset({"raised", "wrong-type", "wrong-shape", "not-finite", "wrong-values"})
 
@@ -27,6 +35,7 @@ WRONG = frozenset({"raised", "wrong-type", "wrong-shape", "not-finite", "wrong-v
 def accidents(session: Session, kind: str) -> Iterator[Mistake]:
     """The accidents that fit a check whose first failure is of `kind`, the most certain first."""
     for raised in session.raised[:1]:
+        yield from _misused(raised)
         yield from _unpacked(raised)
         yield from _undefined(session, raised)
     yield from _asserted(session, kind)
@@ -61,7 +70,49 @@ def _unpacked(raised: Raised) -> Iterator[Mistake]:
     )
 
 
+def _misused(raised: Raised) -> Iterator[Mistake]:
+    """The commonest errors of beginners that torch answers in words of its own."""
+    if raised.deliberate:
+        return
+    if MISSING_INIT.search(raised.message):
+        yield Mistake(
+            "super-init-forgotten",
+            "the module is given a layer, a parameter or a buffer before `nn.Module` has made room for them.",
+            (
+                "What has to be the first line of every module's `__init__`?",
+                "`super().__init__()` runs `nn.Module`'s own `__init__`. Only then can `self` keep layers.",
+            ),
+        )
+    if ONE_NUMBER.search(raised.message) and re.search(r"\b(math\.|float\(|int\()", raised.line):
+        yield Mistake(
+            "number-function-on-tensor",
+            f"`{raised.line}` gives a whole tensor to a function that takes a single number.",
+            (
+                "Functions of `math`, `float` and `int` take one number. What has the tensor of that line for a shape?",
+                "torch has a function of the same name for every entry of a tensor: `torch.sqrt`, `torch.exp`.",
+            ),
+        )
+    if POWER.search(raised.message) and "^" in raised.line:
+        yield Mistake(
+            "caret-for-power",
+            f"in `{raised.line}` the sign `^` is no power: in Python it compares bits.",
+            ("How does Python write a power?", "`x ** 2` is the square of x."),
+        )
+
+
 def _undefined(session: Session, raised: Raised) -> Iterator[Mistake]:
+    in_torch = re.match(r"module '(torch[\w.]*)' has no attribute '(\w+)'", raised.message)
+    if in_torch is not None:
+        known = [name for name in dir(sys.modules.get(in_torch[1], torch)) if not name.startswith("_")]
+        near = [f"`{in_torch[1]}.{one}`" for one in get_close_matches(in_torch[2], known, n=2)]
+        yield Mistake(
+            "not-in-torch",
+            f"`{in_torch[1]}` has nothing by the name `{in_torch[2]}`.",
+            (
+                f"Is it spelled otherwise: {' or '.join(near)}?" if near else "Is it spelled as in PyTorch's manual?",
+                "Many operations are methods of a tensor as well as functions of torch; a few are only one of the two.",
+            ),
+        )
     found = re.match(r"name '(\w+)' is not defined", raised.message)
     if "NameError" not in raised.types or found is None:
         return

@@ -44,10 +44,12 @@ def run_error(outcome: Outcome, exercise: Exercise) -> Finding | None:
             "time-limit",
             f"`{name}` did not finish in time and was stopped. Look for a loop whose end is never reached.",
         )
+    if outcome.status == "waited":
+        return not_judged("waited")
     if outcome.status == "died":
         return Finding("died", f"The process that ran `{name}` ended in the middle of the call.")
     if outcome.status == "not-run":
-        return Finding("not-run", "Not run: an earlier call did not come to an end.")
+        return not_judged("not-run")
     if outcome.raised is not None:
         return _raised(outcome, name)
     return None
@@ -156,7 +158,10 @@ def in_words(value: object) -> str:
             return f"an empty {kind}"
         if all(_is_real(item) for item in value):
             return f"a {kind} of {len(value)} tensor{'s' if len(value) != 1 else ''}"
-        return f"a {kind} of {len(value)} ({', '.join(in_words(item) for item in list(value)[:4])})"
+        if any(isinstance(item, tuple | list) for item in value):
+            return f"a {kind} of {len(value)}, with tuples or lists in it"
+        shown = ", ".join(in_words(item) for item in list(value)[:4])
+        return f"a {kind} of {len(value)} ({shown}{', …' if len(value) > 4 else ''})"
     if isinstance(value, Opaque):
         if value.type_name == "ndarray":
             return "a NumPy array (which also cuts the gradient)"

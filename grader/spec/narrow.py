@@ -17,7 +17,7 @@ from torch import Tensor
 from grader.report import PartReport
 from grader.spec import compare
 from grader.spec.diagnose import right
-from grader.spec.exercise import Case, letter_in_words, letters
+from grader.spec.exercise import NOTATION, Case, letter_in_words, letters
 from grader.spec.session import Session
 from grader.tolerance import FLOAT32, Tolerance
 
@@ -33,30 +33,38 @@ BY_KIND = {
     "gradient-cut": "Follow the argument from line to line: which line makes a tensor that doesn't come from it?",
     "wrong-gradient": "The values are right, so a step on the way is there for the values but not for the gradient.",
     "dtype-changed": "Print `.dtype` after every line: after which one is it another?",
+    "waited": "Wait until the machine is quieter, or look for a line in your code that waits, and check again.",
     "time-limit": "Print something inside each loop: which one goes on for ever?",
     "python-loop": "Which axis does the loop walk over? One operation can treat that axis as a whole.",
     "wrong-verdict": "Call your function on such an input yourself, and follow it line by line.",
     "wrong-error": "Which line should notice it? Print what that line compares.",
     "wrong-default": "Only the `def` line has to change.",
-    "raised": "Print the shapes just above the line that the message names.",
     "helper-not-written": "Go back to that function's cell, and check it first.",
     "died": "Does the code need much memory, or does it end the process?",
 }
+# What torch says of shapes that don't fit, and the numbers in it that are no sizes.
+ABOUT_SHAPES = re.compile(
+    r"shapes cannot be multiplied|[Tt]he size of tensor|is invalid for input of size|dimensions of batch|"
+    r"Sizes of tensors must match|expanded size|[Ss]ize mismatch|broadcast|inconsistent tensor size|same size as"
+)
+NO_SIZE = re.compile(r"(?:dimensions?|number|operand|mat|batch|input|line) ?#?\d+|-\d+")
 CLOSE = 0.05  # a relative error that can come from a detail, such as another variance
 
 
 def narrow(session: Session, first: PartReport) -> tuple[str, ...]:
-    """Hints on a check whose first failure is `first`, the most telling first; at least one."""
+    """Hints on a check whose first failure is `first`, the most telling first; none where nothing is known that the
+    failure itself doesn't say."""
     hints = list(_hints(session, first))
     if first.kind in BY_KIND:
         hints.append(BY_KIND[first.kind])
-    start = f"Start with “{first.name}”: take one small input, work it out by hand, and follow it in your code."
-    return tuple(hints[:3]) or (start,)
+    return tuple(hints[:3] or _first_difference(session))
 
 
 def _hints(session: Session, first: PartReport) -> Iterator[str]:
     if first.kind == "raised":
-        yield from _sizes_in(first.message, session)
+        yield from _shapes(session)
+    if first.kind in ("returns-nothing", "wrong-type"):
+        return  # other cases may have values, but they are not what comes first
     for case, outcome in session.called() if session.exercise.outputs else ():
         values = compare.leaves(outcome.value, len(session.exercise.outputs)) if outcome.ok else None
         if values is None or right(session, case):
@@ -66,15 +74,40 @@ def _hints(session: Session, first: PartReport) -> Iterator[str]:
     yield from _cases(session)
 
 
-def _sizes_in(message: str, session: Session) -> Iterator[str]:
-    """The letters of the sizes that torch's message names."""
-    case = next((case for case, outcome in session.called() if outcome.raised is not None), None)
-    if case is None:
+def _shapes(session: Session) -> Iterator[str]:
+    """Of an error about shapes: the letters of the sizes that torch's message names."""
+    found = next(((case, one.raised) for case, one in session.called() if one.raised is not None), None)
+    if found is None or not ABOUT_SHAPES.search(found[1].message):
         return
-    named = {int(number) for number in re.findall(r"\d+", message.partition("It was called")[0])}
-    known = [f"{n} is {letter_in_words(letter)}" for letter, n in _sizes(case).items() if n in named]
+    case, raised = found
+    named = {int(number) for number in re.findall(r"\d+", NO_SIZE.sub("", raised.message))}
+    sizes = _sizes(case)
+    known = [
+        f"{n} is {letter_in_words(letter)}"
+        for letter, n in sizes.items()
+        if n in named and letter in NOTATION and list(sizes.values()).count(n) == 1
+    ]
     if known:
         yield f"Here {', '.join(known)}. Which axes meet in that line, and which should?"
+    yield "Print the shapes just above the line that the message names."
+
+
+def _first_difference(session: Session) -> Iterator[str]:
+    """Where the first number is that is wrong, for a result of which nothing better can be said."""
+    for case, outcome in session.called() if session.exercise.outputs else ():
+        values = compare.leaves(outcome.value, len(session.exercise.outputs)) if outcome.ok else None
+        for value, expected in zip(values or (), session.expected(case), strict=False):
+            if value.shape != expected.shape or value.is_complex() or value.layout is not torch.strided:
+                return
+            wrong = (~FLOAT32.close(value, expected)).nonzero()
+            if len(wrong) and wrong.shape[1]:  # a single number is told already
+                place = wrong[0].tolist()
+                got, right_one = (float(tensor[tuple(place)]) for tensor in (value, expected))
+                yield (
+                    f"Of “{case.name}”, the first number that is wrong is {got:.4g} at index {place}; expected "
+                    f"{right_one:.4g}. Work that one number out by hand: which step gives another?"
+                )
+                return
 
 
 def _outputs(session: Session, case: Case, values: list[Tensor]) -> Iterator[str]:
@@ -104,7 +137,11 @@ def _cases(session: Session) -> Iterator[str]:
     fine = [name for name, good in verdicts.items() if good]
     wrong = [name for name, good in verdicts.items() if not good]
     if fine and wrong:
-        yield f"Right: {', '.join(fine[:4])}. Not right: {', '.join(wrong[:4])}. What is different there?"
+        yield f"Right: {_quoted(fine)}. Not right: {_quoted(wrong)}. What is different there?"
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names[:4])
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
@@ -115,6 +152,8 @@ def _reach(session: Session, case: Case, output: int, name: str) -> str:
         if got[0] is None or got[1] is None or got[0][output].shape != got[1][output].shape:
             continue
         moves = ~FLOAT32.close(got[1][output], got[0][output])
+        if not bool(torch.isfinite(got[0][output]).all()):
+            continue  # of NaN nobody can say that it changed
         expected = [session.expected(one)[output] for one in (case, other)]
         should, may = (~how.close(expected[1], expected[0]) for how in (FLOAT32, ROUNDING))
         if bool(should.any()) and torch.equal(got[0][output], got[1][output]):
@@ -153,8 +192,8 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
     got, expected = got.to(torch.float64), expected.to(torch.float64)
     bad = ~torch.isfinite(got) & torch.isfinite(expected)
     if bool(bad.any()):
-        place = _where(bad, axes)
-        return f"{name} has no finite number {place}." if place else ""
+        place = _where(bad, axes) or ("anywhere" if bool(bad.all()) else "in some places")
+        return f"{name} has no finite number {place}."
     for argument, arg in case.args.items():
         if isinstance(arg, Tensor) and arg.shape == got.shape and FLOAT32.all_close(got, arg):
             return f"{name} is the argument `{argument}` as it came."
@@ -200,12 +239,14 @@ def _shape(got: Tensor, expected: Tensor, axes: list[str], case: Case, name: str
         few = "few" if got.dim() < expected.dim() else "many"
         return f"{name} has {got.dim()} axes, expected {expected.dim()}: too {few}."
     off = [i for i, (a, b) in enumerate(zip(got.shape, expected.shape, strict=True)) if a != b]
-    is_size = {n: letter for letter, n in case.sizes.items()}
-    said = [
-        f"where {letter_in_words(axes[i])} belongs, there is {letter_in_words(is_size.get(n, str(n)))}"
-        for i in off
-        for n in [got.shape[i]]
-    ]
+    is_size = {n: letter for letter, n in _sizes(case).items()}
+    said = list(
+        dict.fromkeys(
+            f"where {letter_in_words(axes[i])} belongs, there is {letter_in_words(is_size.get(n, str(n)))}"
+            for i in off
+            for n in [got.shape[i]]
+        )
+    )
     return f"{said[0][0].upper()}{'; '.join(said)[1:]}."
 
 

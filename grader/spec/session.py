@@ -15,10 +15,11 @@ from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Setup
 from grader.subject import Given, Outcome, Raised, Request, Subject
+from grader.subject.time_limit import PATIENCE
 from grader.subject.values import GIVEN, tensors_by_place
 
 T = TypeVar("T")
-FATAL = ("time-limit", "died", "not-run")
+FATAL = ("time-limit", "waited", "died", "not-run")
 
 
 class Session:
@@ -34,7 +35,9 @@ class Session:
         self.stopped: Outcome | None = None
         self.ran = False  # whether a call came to an end
         self.raised: list[Raised] = []  # what calls raised, in order
-        self._deadline = time.monotonic() + seconds
+        # A subject of a test may have no clock of its own.
+        self._clock: Callable[[], float] = getattr(subject, "clock", time.monotonic)
+        self._deadline, self._latest = self._clock() + seconds, time.monotonic() + PATIENCE * seconds
         self._calls: set[str] = set()
         self._outcomes: dict[object, Outcome] = {}
         self._remembered: dict[object, Any] = {}
@@ -51,9 +54,11 @@ class Session:
     def _ask(self, request: Request) -> Outcome:
         if self.stopped is not None:
             return Outcome(status="not-run")
-        left = self._deadline - time.monotonic()
+        left = self._deadline - self._clock()
         if left <= 0:
             outcome = Outcome(status="time-limit")
+        elif time.monotonic() > self._latest:
+            outcome = Outcome(status="waited")
         else:
             watch = bool(self.exercise.excluded) or request.watch
             outcome = self.subject.ask(replace(request, watch=watch, seconds=left))
@@ -62,6 +67,7 @@ class Session:
             self.stopped = outcome
         if request.op == "call":
             self.ran = self.ran or outcome.ok
+        if request.op in ("call", "build"):
             self.raised += [outcome.raised] if outcome.raised is not None else []
         self.output = self.output or outcome.output
         self.settings.update(outcome.settings)

@@ -5,6 +5,7 @@ It knows no expected values and judges nothing.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import difflib
 import inspect
@@ -23,7 +24,7 @@ from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
 from grader.subject.names import does_nothing, names_of, words_of
-from grader.subject.protocol import MAX_NAME, OUTPUT_BYTES, Answer, Outcome, Request
+from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
 from grader.subject.time_limit import TimeLimit, time_limit
 from grader.subject.translator import Trainee, Translator
@@ -41,10 +42,12 @@ class Missing(Exception):
 
 
 class Executor:
-    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
+    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`. The seconds
+    of a request are the processor's if `processor` is true, else the clock's."""
 
-    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
+    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None, processor: bool = False) -> None:
         self.namespace = namespace
+        self.processor = processor
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
@@ -65,12 +68,12 @@ class Executor:
         self.log, self.settings, output = Log(), (), _CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _Guarded(request, output), time_limit(request.seconds):
+            with _Guarded(request, output), time_limit(request.seconds, self.processor):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error)}
-        except TimeLimit:
-            facts = {"status": "time-limit"}
+        except TimeLimit as limit:
+            facts = {"status": "waited" if limit.waited else "time-limit"}
         except BaseException as error:  # a student's code may raise anything, SystemExit and KeyboardInterrupt too
             facts = {"status": "raised", "raised": describe_exception(error)}
         return Outcome(
@@ -322,6 +325,7 @@ class _Guarded:
     def __enter__(self) -> None:
         self.warn, warnings.showwarning = warnings.showwarning, show_warning
         self.streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), self.output, self.output
+        self.input, builtins.input = builtins.input, _nobody_answers
         self.inference, self.gradients = torch.inference_mode(False), torch.enable_grad()
         self.inference.__enter__()
         self.gradients.__enter__()
@@ -331,15 +335,20 @@ class _Guarded:
     def __exit__(self, *error: Any) -> None:
         self.gradients.__exit__(*error)
         self.inference.__exit__(*error)
+        builtins.input = self.input
         sys.stdout, sys.stderr = self.streams
         warnings.showwarning = self.warn
 
 
+def _nobody_answers(_prompt: object = "") -> str:
+    raise EOFError("nobody can answer `input()` while a function is checked: take what it needs from its arguments")
+
+
 class _CappedText(io.StringIO):
-    """Keeps the first `OUTPUT_BYTES` characters of printed text, so that a print in a loop takes no memory."""
+    """Keeps the first `OUTPUT_CHARACTERS` characters of printed text, so that a print in a loop takes no memory."""
 
     def write(self, text: str) -> int:
-        room = OUTPUT_BYTES - self.tell()
+        room = OUTPUT_CHARACTERS - self.tell()
         if room > 0:
             super().write(str(text)[:room])
         return len(text)

@@ -28,6 +28,8 @@ class ForkedSubject:
     """A student's code in a child of `zygote`; a context manager. The child starts empty: send it cells with "run".
     `less_memory`: bytes that it has less than other children."""
 
+    clock = staticmethod(time.monotonic)
+
     def __init__(self, zygote: Zygote, less_memory: int = 0) -> None:
         self._zygote = zygote
         self._answer: Answer | None = None

@@ -11,8 +11,8 @@ from torch import Tensor
 from grader.subject.values import MAX_ITEMS, Callback, Opaque
 
 Op = Literal["run", "names", "call", "build", "load", "state", "mode", "get", "describe"]
-Status = Literal["ok", "raised", "time-limit", "missing", "misbuilt", "too-large", "died", "not-run"]
-OUTPUT_BYTES = 20_000
+Status = Literal["ok", "raised", "time-limit", "waited", "missing", "misbuilt", "too-large", "died", "not-run"]
+OUTPUT_CHARACTERS = 20_000
 # The most that an outcome holds: characters of a name, names of torch functions, characters of an exception's message
 # and of the line it came from, classes of an exception. Whoever makes an outcome cuts to these.
 MAX_NAME, MAX_CALLS, MAX_MESSAGE, MAX_TYPES = 200, 5_000, 600, 100
@@ -79,6 +79,7 @@ class Raised:
 class Outcome:
     """The outcome of a request.
 
+    "waited": the clock's limit came before the processor's, which only a learner's own kernel tells apart.
     "missing": the name `value` isn't defined. "misbuilt": no module, or the wrong parameters (`value` says which).
     "too-large": what was to be sent, either way, is too large (`value` says how large).
     `changed`: positions of the arguments that the call changed in place. `gradients`: by place ("0", "1", "1.0", …) of
@@ -140,12 +141,12 @@ def outcome_from(data: Any, request: Request) -> Outcome:
         raise ValueError("an outcome's raised is malformed")
     if raised is not None:
         raised = Raised(**raised)
-    return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_BYTES]})
+    return Outcome(**{**data, "raised": raised, "output": data.get("output", "")[:OUTPUT_CHARACTERS]})
 
 
 def _is_value(value: Any, status: str, request: Request) -> bool:
     if status in ("missing", "misbuilt", "too-large"):
-        return _is_text(value, OUTPUT_BYTES)
+        return _is_text(value, OUTPUT_CHARACTERS)
     if status != "ok":
         return value is None
     return request.op in ("call", "get") or _VALUES.get(request.op, _is_none)(value)
@@ -249,7 +250,9 @@ Answer = Callable[[Callback, tuple[Any, ...]], Any]
 
 
 class Subject(Protocol):
-    """A student's code as a specification sees it."""
+    """A student's code as a specification sees it. `clock` gives the seconds that requests count."""
+
+    clock: Callable[[], float]
 
     def ask(self, request: Request) -> Outcome:
         """Carry out one request; never raises for anything the student's code does."""

@@ -60,7 +60,10 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning with the student's line that led to it: the grader watches the calls, and is no cause of any."""
+    """Print a warning with the student's line that led to it: the grader watches the calls, and is no cause of any.
+    What is said to the authors of libraries alone is left out, as Python does."""
+    if issubclass(category, DeprecationWarning | PendingDeprecationWarning):
+        return
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_foreign(frame.f_code.co_filename):
         frame = frame.f_back

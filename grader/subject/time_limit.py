@@ -1,5 +1,9 @@
 """A time limit on code in this process: by a signal where possible, else by an asynchronous exception.
 
+In a learner's kernel the seconds are those of the processor, since others may keep the machine busy: code that an idle
+machine runs in a second may need a minute by the clock. Code that sleeps or waits uses none, so the clock has a limit
+too, `PATIENCE` times as long.
+
 An import is not interrupted: a module that is half loaded fails from then on. torch loads a large part of itself with
 the first optimizer, which takes seconds of a limit of a few. So once an import is over, the code has its time again.
 """
@@ -20,45 +24,72 @@ from types import CodeType, FrameType
 IMPORT_SECONDS = 60.0
 AGAIN_SECONDS = 0.2
 IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+# How many times its seconds of the processor code may take by the clock.
+PATIENCE = 6.0
+# The clocks of process and machine don't tick together: so near to its end time is over.
+NEAR = 0.01
 
 
 class TimeLimit(BaseException):
-    """The code took too long. Not an `Exception`, so that a student's `except Exception` doesn't swallow it."""
+    """The code took too long. Not an `Exception`, so that a student's `except Exception` doesn't swallow it. `waited`:
+    by the clock, while it used less of the processor than it may."""
+
+    def __init__(self, waited: bool = False) -> None:
+        super().__init__()
+        self.waited = waited
 
 
-def time_limit(seconds: float) -> AbstractContextManager[None]:
-    """Raise `TimeLimit` inside the block after `seconds`.
+def time_limit(seconds: float, processor: bool = False) -> AbstractContextManager[None]:
+    """Raise `TimeLimit` inside the block after `seconds` by the clock, or of the processor's if it is to count that.
 
     It is raised only after a running torch operation has returned. Without signals (on Windows, in a thread other than
     the main one) only Python code can be interrupted.
     """
     if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
-        return _BySignal(seconds)
-    return limit_in_thread(seconds)
+        return _BySignal(seconds, processor)
+    return limit_in_thread(seconds, processor)
 
 
-class _Imports:
-    """Whether an import excuses the code at the end of its time."""
+class _Time:
+    """How much longer code may run that had `seconds`."""
 
-    def __init__(self, seconds: float) -> None:
-        self._last = time.monotonic() + seconds + IMPORT_SECONDS
-        self._seen = False
+    def __init__(self, seconds: float, processor: bool) -> None:
+        self.seconds, self._processor = seconds, processor
+        self._start()
+        self._importing = False
+        self._last_import = self._started + seconds * (PATIENCE if processor else 1) + IMPORT_SECONDS
 
-    def wait(self, seconds: float, frame: FrameType | None) -> float:
-        """How much longer the code at `frame` may go on: until an import is over, then its `seconds`, or 0."""
-        if time.monotonic() < self._last and any(code.co_filename == IMPORT_SYSTEM for code in _running(frame)):
-            self._seen = True
+    def _start(self) -> None:
+        self._started, self._used_before = time.monotonic(), time.process_time()
+
+    def left(self, frame: FrameType | None) -> float:
+        """Seconds until the code at `frame` has to be looked at again: it may still use the processor, or imports
+        something, after which it has its time anew. 0: its time is over."""
+        now, used = time.monotonic(), time.process_time() - self._used_before
+        if self._processor and used < self.seconds - NEAR and not self.waited():
+            until = self._started + PATIENCE * self.seconds - now
+            return max(min(self.seconds - used, until), NEAR)
+        if now < self._last_import and any(code.co_filename == IMPORT_SYSTEM for code in _running(frame)):
+            self._importing = True
             return AGAIN_SECONDS
-        self._seen, imported = False, self._seen
-        return seconds if imported else 0.0
+        self._importing, imported = False, self._importing
+        if imported:
+            self._start()
+        return self.seconds if imported else 0.0
+
+    def waited(self) -> bool:
+        """Whether the clock alone is over."""
+        used = time.process_time() - self._used_before
+        late = time.monotonic() - self._started >= PATIENCE * self.seconds - NEAR
+        return self._processor and late and used < self.seconds - NEAR
 
 
 class _BySignal:
     """Uses `_signal`: converting the enums of `signal` takes longer than many of the limited calls."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, processor: bool = False) -> None:
         self.seconds = max(seconds, 1e-3)
-        self.imports = _Imports(self.seconds)
+        self.time = _Time(self.seconds, processor)
 
     def __enter__(self) -> None:
         self.previous = _signal.signal(_signal.SIGALRM, self._raise)
@@ -73,22 +104,22 @@ class _BySignal:
         """Not while the limit is being taken off: its timer would go on, and strike at some later code."""
         if _BySignal.__exit__.__code__ in _running(frame):
             return
-        if longer := self.imports.wait(self.seconds, frame):
+        if longer := self.time.left(frame):
             _signal.setitimer(_signal.ITIMER_REAL, longer, AGAIN_SECONDS)
             return
-        raise TimeLimit
+        raise TimeLimit(self.time.waited())
 
 
 @contextmanager
-def limit_in_thread(seconds: float) -> Iterator[None]:
-    """The same without signals, for any thread. Only Python code can be interrupted."""
+def limit_in_thread(seconds: float, processor: bool = False) -> Iterator[None]:
+    """The same without signals, for any thread. Only Python code can be interrupted, and nobody is told why."""
     target, lock, done = threading.get_ident(), threading.Lock(), threading.Event()
-    imports = _Imports(seconds)
+    left = _Time(seconds, processor)
 
     def raise_in_target() -> None:
         longer = seconds
         while longer and not done.wait(longer):
-            longer = imports.wait(seconds, sys._current_frames().get(target))
+            longer = left.left(sys._current_frames().get(target))
         with lock:
             if not done.is_set():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), ctypes.py_object(TimeLimit))

@@ -30,7 +30,7 @@ from grader.subject.cells import notebook_namespace
 from grader.subject.channel import READY, Channel, Closed
 from grader.subject.confine import Confinement, Confiner
 from grader.subject.executor import Executor
-from grader.subject.protocol import MAX_MESSAGE, OUTPUT_BYTES, Outcome, Request, to_plain
+from grader.subject.protocol import MAX_MESSAGE, OUTPUT_CHARACTERS, Outcome, Request, to_plain
 from grader.subject.scratch import empty, overdrawn
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up, watch_threads
@@ -257,7 +257,7 @@ def serve(channel: Channel, refused: str) -> None:
         try:
             channel.send({"outcome": to_plain(outcome), "token": token})
         except WireError as error:
-            too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_BYTES])
+            too_large = Outcome(status="too-large", value=str(error)[:OUTPUT_CHARACTERS])
             channel.send({"outcome": to_plain(too_large), "token": token})
 
 

@@ -6,6 +6,7 @@ import functools
 import json
 import linecache
 import math
+import time
 import warnings
 from pathlib import Path
 
@@ -200,3 +201,50 @@ def test_nothing_is_saved_of_what_passed_or_is_not_written(source, capsys):
     assert report.file == b""
     assert "There is nothing to save" in capsys.readouterr().out
     assert not check(in_cells("def first_steps(x):\n    return x")["first_steps"], practice=True).file
+
+
+def test_code_that_waits_is_not_judged_yet_and_asked_to_be_checked_again(monkeypatch):
+    monkeypatch.setattr("grader.subject.time_limit.PATIENCE", 2.0)
+
+    def first_steps(x):
+        time.sleep(60)
+
+    report = check(first_steps, seconds=0.2, practice=True)
+    assert report.first_failure.state == "not judged yet"
+    assert not report.diagnosis
+    assert not any("loop" in text for text in (str(report), *report.hints))
+    assert "machine" in report.hints[0]
+    assert "check again" in report.hints[0]
+
+
+def test_nobody_answers_input():
+    def first_steps(x):
+        return x * int(input("how much? "))
+
+    report = check(first_steps, practice=True)
+    assert "nobody can answer `input()`" in report.first_failure.message
+    assert not any("loop" in hint for hint in report.hints)
+
+
+def test_a_check_computes_in_one_thread_and_leaves_the_learners_own():
+    seen = []
+
+    def first_steps(x):
+        seen.append(torch.get_num_threads())
+        return 2 * x + 1
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert check(first_steps, practice=True).passed
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}
+
+
+def test_a_name_that_is_no_function_any_more_is_told_by_name():
+    first_steps = 7
+    report = check(first_steps)
+    assert report.exercise == "first_steps"
+    assert "`first_steps` is `7` here" in report.results[0].message

@@ -31,6 +31,33 @@ def attend(query, key, value):
 """
 # The exercise, its cells, the accident, a pattern of what is said.
 ACCIDENTS = {
+    "no super().__init__()": (
+        "FeedForward",
+        (
+            "class FeedForward(nn.Module):\n    def __init__(self, d_model, d_ff):\n"
+            "        self.linear1 = nn.Linear(d_model, d_ff)\n    def forward(self, x):\n        return self.linear1(x)\n",
+        ),
+        "super-init-forgotten",
+        "before `nn.Module` has made room",
+    ),
+    "math.sqrt of a tensor": (
+        "layer_norm",
+        ("import math", "def layer_norm(x, gamma, beta, eps=1e-5):\n    return x / math.sqrt(x.var(-1) + eps)\n"),
+        "number-function-on-tensor",
+        "gives a whole tensor to a function that takes a single number",
+    ),
+    "a caret for a power": (
+        "rms_norm",
+        ("def rms_norm(x, gamma, eps=1e-6):\n    return x / ((x^2).mean(-1, keepdim=True) + eps).sqrt()\n",),
+        "caret-for-power",
+        "is no power",
+    ),
+    "a misspelt function of torch": (
+        "attention_scores",
+        ("def attention_scores(query, key):\n    return torch.matmull(query, key.mT)\n",),
+        "not-in-torch",
+        "nothing by the name `matmull`",
+    ),
     "d_k of the lesson's example": (
         "scaled_dot_product_attention",
         ("d_k = 4", ATTENTION.format(WEIGHTS.format("math.sqrt(d_k)"))),

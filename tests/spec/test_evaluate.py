@@ -122,7 +122,11 @@ def test_loop_that_swallows_exceptions_is_stopped(report_of):
 
 
 def test_an_exercise_may_have_a_time_limit_of_its_own(subject_of):
-    subject = subject_of(IMPORTS + "import time\n" + product("time.sleep(0.6)\nreturn left @ right"))
+    subject = subject_of(
+        IMPORTS
+        + "import time\n"
+        + product("end = time.process_time() + 0.6\nwhile time.process_time() < end:\n    pass\nreturn left @ right")
+    )
     assert evaluate(replace(TOYS["product"], seconds=0.3), subject).diagnosis == "time-limit"
 
 

@@ -98,7 +98,40 @@ def test_first_hint_says_what_is_wrong(name, source, pattern):
 
 def test_a_later_hint_says_which_inputs_are_right():
     source = SCORES.format("return query @ key.mT * (1 if query.dim() == 2 else 2)")
-    assert report_of("attention_scores", source).hints[1].startswith("Right: one sequence")
+    assert report_of("attention_scores", source).hints[1].startswith("Right: “one sequence”")
+
+
+NOT_ABOUT_SHAPES = (
+    "query / {}",
+    "math.exp({})",
+    "torch.softmax(query)",
+    "query.float().backward_",
+    "query.dubble()",
+    "(lambda a, b: a)(query)",
+    "1 if query else 2",
+    "torch.zeros(3)[query]",
+    "query @ key.mT.long()",
+)
+
+
+@pytest.mark.parametrize("expression", NOT_ABOUT_SHAPES)
+def test_no_hint_on_shapes_where_the_error_is_about_something_else(expression):
+    for above in range(14):  # the number of the line must not be taken for a size
+        report = report_of("attention_scores", SCORES.format("# a line\n    " * above + f"return {expression}"))
+        assert not any("axes meet" in hint or "Print the shapes" in hint for hint in report.hints), report.hints
+
+
+def test_a_number_that_is_nan_before_and_after_has_not_changed():
+    source = "def attention_scores(query, key):\n    s = query @ key.mT\n    return s * (query.sum(-1, keepdim=True) * 0 + {})"
+    report = report_of("attention_scores", source.format("float('nan')"))
+    assert not any("changes in places" in hint for hint in report.hints), report.hints
+
+
+def test_a_shape_is_told_in_letters_that_the_exercise_has():
+    report = report_of("attention_scores", SCORES.format("return torch.zeros(3, 3)"))
+    assert "num_heads" not in str(report.hints)
+    report = report_of("causal_mask", "def causal_mask(seq_len):\n    return torch.ones(6, 6).tril().bool()")
+    assert report.hints[0] == "Where T (seq_len) belongs, there is 6."
 
 
 ODD = (

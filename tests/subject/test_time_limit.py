@@ -57,3 +57,37 @@ def test_an_endless_import_is_interrupted_later(limit, tmp_path, monkeypatch):
     (tmp_path / "never_ends.py").write_text("import time\nwhile True:\n    time.sleep(0.01)\n")
     with pytest.raises(TimeLimit), limit(0.1):
         importlib.import_module("never_ends")
+
+
+def busy(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+@pytest.mark.parametrize("limit", [time_limit, limit_in_thread])
+def test_by_the_processor_code_has_its_seconds_however_long_the_clock_says(limit):
+    with limit(0.3, True):
+        busy(0.1)
+        time.sleep(0.5)  # as where others have the machine
+        busy(0.1)
+    start = time.process_time()
+    with pytest.raises(TimeLimit) as over, limit(0.3, True):
+        busy(30)
+    assert time.process_time() - start < 10
+    assert not over.value.waited
+
+
+@pytest.mark.parametrize("limit", [time_limit, limit_in_thread])
+def test_code_that_waits_is_ended_by_the_clock(limit, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 2.0)
+
+    def wait():
+        while True:
+            time.sleep(0.01)
+
+    start = time.monotonic()
+    with pytest.raises(TimeLimit) as over, limit(0.2, True):
+        wait()
+    assert time.monotonic() - start >= 0.3
+    assert over.value.waited or limit is limit_in_thread
