@@ -23,6 +23,7 @@ from grader.exercises.own import NotReleased, beside_notebook
 from grader.exercises.registry import exercises, files_for
 from grader.learner import here, progress
 from grader.learner.appeal import file_for
+from grader.learner.earlier_run import RUNS
 from grader.report import PartReport, Report
 from grader.report.html import as_html
 from grader.report.text import HOW_TO_SAVE, as_text, file_name
@@ -89,6 +90,9 @@ def check(
     found = _checked(obj, name, seconds, caller)
     found = replace(found, points=here.points().get(found.exercise, found.points))
     report = ShownReport(**vars(found), file=b"" if practice else _safely(lambda: _file(found, obj, caller)) or b"")
+    earlier = RUNS.sentence_on(report.exercise, obj)
+    if earlier:
+        print(earlier)
     executed = "NBGRADER_EXECUTION" in os.environ
     if not executed and not practice:
         progress.record(report)

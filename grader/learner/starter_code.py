@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -16,6 +15,8 @@ from grader.errors import CourseError
 from grader.exercises.own import NotReleased, beside_notebook
 from grader.exercises.registry import exercises
 from grader.learner import progress
+from grader.learner.earlier_run import RUNS
+from grader.learner.earlier_run import shell as running_shell
 
 REGION = re.compile(r"(?ms)^(?P<indent>[ \t]*)### BEGIN SOLUTION[^\n]*\n.*?^[ \t]*### END SOLUTION[^\n]*(?:\n|\Z)")
 STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
@@ -72,12 +73,12 @@ def reset(name: str) -> None:
     if source is None:
         print(f"The original of {name} is not installed here. Take it from a fresh copy of the notebook.")
         return
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = running_shell()
     if shell is None or not hasattr(shell, "kernel"):
         print(source)
         return
     shell.set_next_input(source, replace=True)
+    RUNS.reset[name] = shell.user_ns.get(name)
     print(f"This cell is again what it was at the start. Write {name}, then run it.")
 
 

@@ -35,7 +35,8 @@ ACCIDENTS = {
         "FeedForward",
         (
             "class FeedForward(nn.Module):\n    def __init__(self, d_model, d_ff):\n"
-            "        self.linear1 = nn.Linear(d_model, d_ff)\n    def forward(self, x):\n        return self.linear1(x)\n",
+            "        self.linear1 = nn.Linear(d_model, d_ff)\n"
+            "    def forward(self, x):\n        return self.linear1(x)\n",
         ),
         "super-init-forgotten",
         "before `nn.Module` has made room",

@@ -1,0 +1,85 @@
+"""Tells when what is checked comes from an earlier run of its cell: the cell was run again since, and failed, or it
+defines another name now. Python keeps the old function, and nothing else would say so.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+DEFINED = re.compile(r"(?m)^(?:async +def|def|class) +(\w+)")
+
+
+@dataclass
+class CellRuns:
+    """Of every cell its last run: the text, as Python saw it, and whether it came to its end; and of every text that
+    did so, its cell. Where the front end doesn't say which cell is run, a cell is known by what it defines first."""
+
+    last: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    cell_of: dict[str, str] = field(default_factory=dict)
+    reset: dict[str, object] = field(default_factory=dict)  # what was there when a cell was put back, by exercise
+
+    def note(self, cell: str | None, text: str, ended: bool) -> None:
+        """Note a run of a cell."""
+        first = DEFINED.search(text)
+        cell = cell or (f"the cell of {first[1]}" if first else None)
+        if cell is None:
+            return
+        self.last[cell] = text.strip(), ended
+        if ended:
+            self.cell_of[text.strip()] = cell
+
+    def sentence_on(self, name: str, thing: object) -> str:
+        """What a learner should know before they read the report on `thing`; empty if it is of the last run."""
+        if thing is not None and self.reset.get(name) is thing:
+            return f"You put the cell of `{name}` back to its start and haven't run it since: {EARLIER}"
+        text = _text_of(thing)
+        cell = self.cell_of.get(text)
+        if cell is None or self.last[cell][0] == text:
+            return ""
+        if not self.last[cell][1]:
+            return f"The cell of `{name}` was run again and failed, see below it: {EARLIER}"
+        return f"The cell of `{name}` was run again and doesn't define `{name}` any more: {EARLIER}"
+
+
+EARLIER = "this check is about what an earlier run had defined."
+RUNS = CellRuns()
+
+
+def _text_of(thing: object) -> str:
+    """The text of the cell that defined a function or class; empty for anything else."""
+    members = vars(thing).values() if isinstance(thing, type) else (thing,)
+    codes = (getattr(member, "__code__", None) for member in members)
+    code = next((code for code in codes if isinstance(code, CodeType)), None)
+    return "".join(linecache.getlines(code.co_filename)).strip() if code is not None else ""
+
+
+def shell() -> Any:
+    """The IPython that runs this code, or None."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def _note(result: Any) -> None:
+    """IPython's event after each run of a cell."""
+    info = result.info
+    if isinstance(info.raw_cell, str):
+        try:
+            text = shell().transform_cell(info.raw_cell)
+        except Exception:  # a cell that even IPython can't read
+            text = info.raw_cell
+        RUNS.note(getattr(info, "cell_id", None), text, result.success)
+
+
+def watch_cells() -> None:
+    """Note every cell that is run from now on. Once is enough for a kernel."""
+    running = shell()
+    if running is not None and _note not in running.events.callbacks["post_run_cell"]:
+        running.events.register("post_run_cell", _note)
+
+
+watch_cells()
