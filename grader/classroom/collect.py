@@ -23,6 +23,7 @@ from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.earlier import BEST, keep, put
 from grader.classroom.files import UntrustedFolder, read_regular
 from grader.classroom.hand_in import answers_in, lesson_of
+from grader.classroom.lateness import due_dates, seconds_late
 from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster
 from grader.errors import CourseError
@@ -73,15 +74,15 @@ class Collected:
 def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last") -> Collected:
     """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
 
-    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date, if there is one), the
-    "first", or the "best", which is put in place when they are graded.
+    `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date with the student's own
+    extension, if there is one), the "first", or the "best", which is put in place when they are graded.
     """
     roster = Roster.of(course.root)
     if not len(roster):
         raise CourseError(
             f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
         )
-    outcome, due = Collected(course.lesson), _due(course)
+    outcome, due_of = Collected(course.lesson), _due(course)
     by_student: defaultdict[str, list[Found]] = defaultdict(list)
     for source in sources:
         for one in _notebooks(source, outcome, course.limits().notebook_bytes):
@@ -93,21 +94,21 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
                 several = f"it may be {' or '.join(who)}: the roster has that name more than once"
                 outcome.unknown[one.path] = several if who else f"{called} is not in the roster"
     for student, found in sorted(by_student.items()):
-        _take(course, student, found, due, counts, outcome)
+        _take(course, student, found, due_of(student), counts, outcome)
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.missing = sorted(set(roster.people) - handed_in)
     return outcome
 
 
-def _due(course: ClassDirectory) -> datetime | None:
+def _due(course: ClassDirectory) -> Callable[[str], datetime | None]:
+    """When whose work is due."""
     from nbgrader.api import Gradebook, MissingEntry
 
     with Gradebook(course.layout.db_url, course.layout.course_id) as book:
         try:
-            found: datetime | None = book.find_assignment(course.lesson).duedate
+            return due_dates(book.find_assignment(course.lesson))
         except MissingEntry:
-            return None
-    return found
+            return lambda _student: None
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------
@@ -315,7 +316,7 @@ def _take(
     else:
         put(course, student, chosen.time, chosen.data)
         outcome.taken.append(student)
-    if chosen.late or (due is not None and chosen.time > due):
+    if chosen.late or seconds_late(chosen.time, due) > 0:
         outcome.late.append(student)
 
 

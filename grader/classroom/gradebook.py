@@ -16,12 +16,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from nbgrader import api, utils
-from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
 from grader.classroom.feedback import comment_on
+from grader.classroom.lateness import due_date, due_dates, late_penalty, seconds_late
 from grader.classroom.rebuild import CHECK, Release
 from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
@@ -90,7 +90,7 @@ def record(
     assert session is not None
     session.flush()
     session.refresh(submitted, ["score"])  # the database adds the marks up
-    submitted.late_submission_penalty = late_penalty(submitted, config)
+    submitted.late_submission_penalty = _penalty(submitted, config)
 
 
 def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
@@ -112,20 +112,10 @@ def exercise_of(grade_id: str) -> str:
     return grade_id.removesuffix(CHECK)
 
 
-def late_penalty(submitted: Any, config: Any) -> float | None:
-    """Of one submission, an `api.SubmittedNotebook`."""
-    assignment = submitted.assignment
-    return _penalty(assignment.student_id, submitted.score, assignment.total_seconds_late, config)
-
-
-def _penalty(student: str, score: float, late: float, config: Any) -> float | None:
-    """What so many seconds cost, by nbgrader's own plug-in or the course's."""
-    if late <= 0:
-        return None
-    assign = AssignLatePenalties(config=config)
-    assign.init_plugin()
-    penalty = assign.plugin_inst.late_submission_penalty(student, score, late)
-    return None if penalty is None else min(max(penalty, 0), score)
+def _penalty(submitted: Any, config: Any) -> float | None:
+    """What its lateness costs one submission, an `api.SubmittedNotebook`."""
+    whole = submitted.assignment
+    return late_penalty(whole.student_id, submitted.score, seconds_late(whole.timestamp, due_date(whole)), config)
 
 
 def release_of(notebook: Any) -> Release:
@@ -298,7 +288,7 @@ class LessonGradebook:
         query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
         for submitted, whole in self._book.db.execute(query.where(one.notebook_id == self._notebook().id)).all():
             whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
-            submitted.late_submission_penalty = late_penalty(submitted, self._config)
+            submitted.late_submission_penalty = _penalty(submitted, self._config)
 
     def marks(self) -> dict[str, Mark]:
         """What everybody who has handed in earns, by student."""
@@ -325,14 +315,9 @@ class LessonGradebook:
         """What a hand-in of that time earns by the judge, less its late penalty, whether it is stored or not."""
         points = {name: cell["points"] for name, cell in self.release.cells.items() if cell["points"] is not None}
         score = result.mark_in({exercise_of(name): (0.0, float(most)) for name, most in points.items()})
-        assignment = self._notebook().assignment
-        due = assignment.duedate
-        own = next((one for one in assignment.submissions if one.student_id == student), None)
-        if due is not None and own is not None and own.extension is not None:
-            due += own.extension
-        late = 0.0 if due is None or handed_in is None else (handed_in - due).total_seconds()
+        late = seconds_late(handed_in, due_dates(self._notebook().assignment)(student))
         self._book.db.rollback()
-        return round(score - (_penalty(student, score, late, self._config) or 0.0), 2)
+        return round(score - (late_penalty(student, score, late, self._config) or 0.0), 2)
 
     def shown(self) -> dict[str, dict[str, Shown]]:
         """What feedback shows of the gradebook, by student and notebook."""

@@ -185,6 +185,31 @@ def test_which_one_counts_is_a_setting(course, tmp_path, counts, kept, late):
     assert list(outcome.twice) == ["ann"]
 
 
+@pytest.mark.parametrize(
+    ("counts", "days", "kept", "late"),
+    [
+        ("last-in-time", 5, "two", []),
+        ("last-in-time", 0, "one", []),
+        ("last", 5, "two", []),
+        ("last", 1, "two", ["ann"]),
+    ],
+)
+def test_an_extension_moves_the_time_until_which_a_hand_in_counts(course, tmp_path, counts, days, kept, late):
+    due = datetime(2026, 11, 10, 12, 0).astimezone(UTC).replace(tzinfo=None)
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=due)
+        gradebook.update_or_create_student("ann")
+        gradebook.add_submission(LESSON, "ann")
+        gradebook.grant_extension(LESSON, "ann", days=days)
+    first, second = f"{MOODLE}/{LESSON}.ipynb", f"{MOODLE}/{LESSON} (1).ipynb"
+    files = {
+        first: (book("one"), (2026, 11, 9, 12, 0, 0)),
+        second: (book("two"), (2026, 11, 12, 12, 0, 0)),
+    }
+    outcome = collect(course, [zipped(tmp_path, files)], counts)
+    assert (handed_in(course, "ann"), outcome.late) == (book(kept), late)
+
+
 def test_a_wrong_setting_is_told(course):
     with (course.root / "nbgrader_config.py").open("a") as file:
         file.write("c.CourseCollect.counts = 'newest'\n")

@@ -138,6 +138,9 @@ def test_rules_of_a_total():
     own = {"01": Mark(MARKED, 10.0), "02": Mark(MARKED, 5.0), "03": Mark(MISSING)}
     assert total(own, possible, Rules()) == 50.0
     assert total(own, possible, Rules(best_of=2)) == 75.0
+    worst_first = {"01": Mark(MISSING), "02": Mark(MARKED, 5.0), "03": Mark(MARKED, 10.0)}
+    assert total(worst_first, possible, Rules(best_of=2)) == 75.0
+    assert total(worst_first, possible, Rules(best_of=1)) == 100.0
     assert total(own, possible, Rules({"01": 3.0, "03": 0.0})) == 87.5
     assert total({**own, "03": Mark(OPEN)}, possible, Rules()) is None
     assert total({**own, "03": Mark(OPEN)}, possible, Rules({"03": 0.0})) == 75.0

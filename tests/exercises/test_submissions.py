@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,6 +14,7 @@ from grader.authoring.unfinished import todo_in_specification
 from grader.exercises.registry import exercises
 from grader.report import Report
 from grader.spec.evaluate import evaluate
+from tests.exercises import scores
 
 # The others fail in `test_every_exercise_is_finished` alone, which says what is missing.
 FINISHED = [name for name, exercise in exercises().items() if not todo_in_specification(exercise)]
@@ -33,14 +34,6 @@ WHICH = os.environ.get("SAMPLES", "one place")
 ONE_IN = 8
 
 
-def first_of_each(wrong: Iterable[Submission]) -> list[Submission]:
-    """The first wording of every mistake, and all that nobody listed."""
-    found: dict[tuple[str, ...], Submission] = {}
-    for one in wrong:
-        found.setdefault((one.exercise, one.mistake, one.title if one.mistake == "-" else ""), one)
-    return list(found.values())
-
-
 def right_ones() -> Iterator[object]:
     """Every right submission in the process, and behind the pipe what is asked for there."""
     inside, behind = SEEDS
@@ -54,7 +47,7 @@ def right_ones() -> Iterator[object]:
 def in_turn() -> Iterator[object]:
     """The wrong submissions that are asked for, each in one place or in both."""
     inside, behind = SEEDS
-    for number, one in enumerate(first_of_each(WRONG) if WHICH == "first" else WRONG):
+    for number, one in enumerate(scores.first_of_each(WRONG) if WHICH == "first" else WRONG):
         place = inside if number % ONE_IN else behind
         for where in (inside, behind) if WHICH == "all" else (place,):
             yield pytest.param(where, one, id=f"{where}-{one}")
@@ -79,6 +72,7 @@ def test_right_submission_gets_full_marks(submission, subject_of):
         assert report.passed, str(report)
         assert report.score == 1
         assert report.diagnosis is None
+        same_score(submission, report)
 
 
 @pytest.mark.parametrize(("subject_of", "submission"), list(in_turn()), indirect=["subject_of"])
@@ -94,6 +88,18 @@ def test_wrong_submission_loses_marks_and_is_named(submission, subject_of):
         else:
             assert report.diagnosis == submission.mistake, str(report)
         assert helps(report), str(report)
+        same_score(submission, report)
+
+
+def same_score(submission: Submission, report: Report) -> None:
+    """Whether a submission earns what is kept of it, in the learner's process and behind the pipe."""
+    kept = scores.scores().get(submission.exercise, {}).get(scores.title_of(submission))
+    assert kept is None or kept == pytest.approx(report.mark, abs=0.005), "see tests/exercises/scores.py"
+
+
+def test_the_scores_are_of_the_submissions_that_there_are():
+    kept = {(exercise, title) for exercise, titles in scores.scores().items() for title in titles}
+    assert kept == {(one.exercise, scores.title_of(one)) for one in scores.judged()}, "see tests/exercises/scores.py"
 
 
 def helps(report: Report) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from grader.exercises.registry import exercises
 from grader.report.text import as_text
 from grader.spec import compare
+from grader.spec.draw import LARGE_POOL, POOL
 from grader.spec.evaluate import evaluate
 from grader.subject import Request
 from grader.subject.local import LocalSubject
@@ -286,3 +288,30 @@ def test_secret_seeds_draw_other_and_larger_cases(subject_of):
 
         sizes.append(subject.ask(Request("get", "seen")).value[0])
     assert len(set(sizes)) == 3
+
+
+def test_a_judge_draws_larger_sizes_than_a_learners_check_does():
+    def sizes(larger):
+        met = set()
+        for number in range(20):
+            subject = Recording(LocalSubject({"attention_scores": lambda query, key: query @ key.mT}))
+            evaluate(exercises()["attention_scores"], subject, seed=f"seed {number}", larger=larger)
+            met |= {n for request in subject.requests for arg in request.args for n in getattr(arg, "shape", ())}
+        return met
+
+    assert max(sizes(False)) <= max(POOL)
+    assert max(POOL) < max(sizes(True)) <= max(LARGE_POOL)
+
+
+class Recording:
+    """A subject that keeps what it is asked."""
+
+    def __init__(self, inner):
+        self.inner, self.requests = inner, []
+
+    def ask(self, request):
+        self.requests.append(request)
+        return self.inner.ask(request)
+
+    def answer_with(self, answer):
+        self.inner.answer_with(answer)

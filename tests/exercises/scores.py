@@ -1,0 +1,73 @@
+"""The golden scores: what the first wording of every mistake, every right answer and every wrong one that nobody listed
+earns, to the hundredth of a point. `tests/exercises/test_submissions.py` compares.
+
+    python -m tests.exercises.scores     # writes tests/exercises/scores.toml anew: read the diff, it is a decision
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from grader.authoring.samples import UNLISTED, Submission, submissions
+from grader.exercises.registry import exercises
+from grader.report import Report
+from grader.spec.evaluate import evaluate
+from grader.subject import Request
+from grader.subject.local import LocalSubject
+
+FILE = Path(__file__).with_suffix(".toml")
+HEAD = "# Points of sample submissions, made by `python -m tests.exercises.scores`: a changed line is a decision.\n"
+
+
+def first_of_each(wrong: Iterable[Submission]) -> list[Submission]:
+    """The first wording of every mistake, and all that nobody listed."""
+    found: dict[tuple[str, ...], Submission] = {}
+    for one in wrong:
+        found.setdefault((one.exercise, one.mistake, one.title if one.mistake == UNLISTED else ""), one)
+    return list(found.values())
+
+
+def title_of(submission: Submission) -> str:
+    """What a submission is called in the file."""
+    return f"{submission.mistake or 'right'}: {submission.title}"
+
+
+@cache
+def scores() -> dict[str, dict[str, float]]:
+    """The points by exercise and title."""
+    return tomllib.loads(FILE.read_text("utf-8"))
+
+
+def judged() -> list[Submission]:
+    """The submissions whose scores are kept."""
+    return [*(one for one in submissions() if not one.mistake), *first_of_each(filter(_is_wrong, submissions()))]
+
+
+def _is_wrong(submission: Submission) -> bool:
+    return bool(submission.mistake)
+
+
+def report_on(submission: Submission) -> Report:
+    """A learner's own check of a submission."""
+    subject = LocalSubject({"__name__": "__main__"})
+    subject.ask(Request("run", source=submission.source, seconds=60))
+    seconds = 2.0 if submission.mistake == "time-limit" else None
+    return evaluate(exercises()[submission.exercise], subject, seconds=seconds, earlier=exercises())
+
+
+def _lines() -> Iterator[str]:
+    yield HEAD
+    in_order = sorted(judged(), key=lambda one: (exercises()[one.exercise].lesson, one.exercise, title_of(one)))
+    for exercise, group in groupby(in_order, key=lambda one: one.exercise):
+        yield f"[{exercise}]\n"
+        yield from (f"{json.dumps(title_of(one), ensure_ascii=False)} = {report_on(one).mark:.2f}\n" for one in group)
+        yield "\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text("".join(_lines()).rstrip("\n") + "\n", "utf-8")
