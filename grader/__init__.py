@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from grader.learner.check import check
+    from grader.learner.interrupted import Stopped
     from grader.learner.memory import peak_bytes
     from grader.learner.predict import compare_guess, predict
     from grader.learner.starter_code import reset, solution
@@ -18,6 +19,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Report",
+    "Stopped",
     "broken_attentions",
     "check",
     "compare_guess",
@@ -36,6 +38,7 @@ _PLACES = {
     "reset": "learner.starter_code",
     "solution": "learner.starter_code",
     "Report": "report",
+    "Stopped": "learner.interrupted",
     "broken_attentions": "models.attentions",
     "trained_dates": "models.dates",
 }

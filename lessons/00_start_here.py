@@ -154,7 +154,8 @@ print(first_steps(torch.tensor([[1.0, 2.0], [3.0, -4.0]])))
 # **A check seems wrong.** *I think this is right*, below its report, saves a file that you can give to your teacher.
 #
 # **Something is stuck.** The square ■ in the toolbar stops a running cell. *Kernel → Restart Kernel and Run All Cells*
-# starts again: your code stays, and all values are computed again.
+# starts again: your code stays, and all values are computed again. After *Restart Kernel* alone nothing is defined any
+# more, and a check says `NameError: name 'check' is not defined`: run the cells from the top again.
 #
 # ## 5 · Your progress
 #

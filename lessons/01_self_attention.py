@@ -953,7 +953,7 @@ print("one to within 1e-4:", abs(total - 1.0) <= 1e-4)
 # Allow a tolerance of 1e-4 in rules 2 and 3: an entry of −0.00002 passes, and so does a row that sums to
 # 1.00005.
 #
-# <details><summary>"The truth value of a Tensor with more than one element is ambiguous"</summary>
+# <details><summary>"Boolean value of Tensor with more than one value is ambiguous"</summary>
 #
 # A comparison gives a tensor of True and False. To use it in an `if`, say whether *any* or *all* of them must
 # hold.

@@ -55,6 +55,9 @@ from torch.nn import functional as F
 
 from grader import broken_attentions, check, compare_guess, predict, trained_dates
 
+# Models as small as these compute fastest in one thread, above all on a busy machine.
+torch.set_num_threads(1)
+
 torch.set_printoptions(precision=4, sci_mode=False)
 
 # %%

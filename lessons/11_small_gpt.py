@@ -54,7 +54,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader import check, compare_guess, predict
+from grader import Stopped, check, compare_guess, predict
+
+# Models as small as these compute fastest in one thread, above all on a busy machine.
+torch.set_num_threads(1)
 
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -534,9 +537,13 @@ class Training:
         self, model, batch_of, clip, steps=1000, seed=0, batch_size=8, block_size=128, peak=0.006
     ):
         self.model, self.batch_of, self.clip, self.steps, self.peak = model, batch_of, clip, steps, peak
-        self.shape = (batch_size, block_size)
+        self.block_size = block_size
         self.optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
-        self.generator = torch.Generator().manual_seed(seed)
+        # All batches are drawn before the first step: a training that was stopped goes on with the next.
+        generator = torch.Generator().manual_seed(seed)
+        self.starts = torch.randint(
+            len(train_ids) - block_size, (steps, batch_size), generator=generator
+        )
         self.losses, self.norms, self.held_out, self.shares = [], [], {}, {}
         self.judge()
 
@@ -548,12 +555,11 @@ class Training:
         self.held_out[self.done], self.shares[self.done] = judged(self.model)
 
     def one_step(self):
-        batch_size, block_size = self.shape
-        starts = torch.randint(len(train_ids) - block_size, (batch_size,), generator=self.generator)
+        starts = self.starts[self.done]
         rise, fall = (self.done + 1) / 50, (self.steps - self.done) / (self.steps - 49)
         self.optimizer.param_groups[0]["lr"] = self.peak * min(rise, fall)
         loss, norm = train_step(
-            self.model, self.optimizer, *self.batch_of(train_ids, starts, block_size), self.clip
+            self.model, self.optimizer, *self.batch_of(train_ids, starts, self.block_size), self.clip
         )
         self.losses.append(loss)
         self.norms.append(norm)
@@ -571,7 +577,9 @@ def go_on(run, until, monitor=None, every=100):
             if monitor is not None:
                 monitor.show(run.losses, run.shares)
     except KeyboardInterrupt:
-        print(f"Interrupted at step {run.done} of {run.steps}. Run the cell again to go on.")
+        raise Stopped(
+            f"Stopped at step {run.done} of {run.steps}. Run this cell again to go on."
+        ) from None
     finally:
         if monitor is not None:
             monitor.show(run.losses, run.shares, now=True)
@@ -584,10 +592,12 @@ monitor = TrainingMonitor(1000, score="held-out characters guessed right")
 monitor
 
 # %% role="try"
-# Your model learns. It is kept at three steps, so that all three can write later.
-torch.set_num_threads(1)  # the model is small: several threads would mostly wait for each other
+# Your model before it has learnt anything. It is kept at three steps, so that all three can write later.
 my_run = Training(my_gpt, language_batch, clip_gradients)
 my_album = {0: copy.deepcopy(my_gpt)}
+
+# %% role="try"
+# Your model learns.
 go_on(my_run, until=100, monitor=monitor)
 my_album[100] = copy.deepcopy(my_gpt)
 print(

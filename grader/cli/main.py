@@ -19,7 +19,45 @@ from grader.cli.teachers import autograde, collect, course, export, insights, ro
 from grader.cli.watch import watch
 
 
-@click.group()
+class Sections(click.Group):
+    """A group whose help lists its commands under headings, a learner's first."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, as click does, section by section."""
+        for heading, commands in SECTIONS.items():
+            rows = [(command.name or "", command.get_short_help_str(limit=60)) for command in commands]
+            with formatter.section(heading):
+                formatter.write_dl(sorted(rows))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; of what is called in a notebook only, where that is."""
+        if args and args[0] in IN_A_NOTEBOOK:
+            ctx.fail(IN_A_NOTEBOOK[args[0]])
+        return super().resolve_command(ctx, args)
+
+
+# What a learner may look for here.
+IN_A_NOTEBOOK = {
+    name: f'`{name}` is called in a notebook: `from grader import {name}`, then `{name}("first_steps")`. {what}'
+    for name, what in {
+        "check": "It checks an exercise.",
+        "reset": "It puts an exercise's cell back to its start.",
+        "solution": "It shows a model solution, where the solutions are installed.",
+    }.items()
+}
+SECTIONS = {
+    "For learners (check, reset and solution are called in a notebook: lesson 00 shows how)": (doctor, progress),
+    "For teachers": (
+        *(autograde, collect, course, export, feedback, grade),
+        *(insights, override, regrade, roster, watch),
+    ),
+    "For authors of the course": (build, digest, mutants, new, release),
+}
+
+
+@click.group(cls=Sections)
 @click.version_option(__version__, message=f"grader {__version__}")
 def main() -> None:
     """The course's tools."""
@@ -28,9 +66,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-for command in (
-    *(autograde, build, collect, course, digest, doctor, export, feedback, grade, insights),
-    *(mutants, new, override, progress, regrade, release, roster, watch),
-):
-    main.add_command(command)
+for commands in SECTIONS.values():
+    for command in commands:
+        main.add_command(command)
 course.add_command(exercise)

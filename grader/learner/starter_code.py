@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import re
@@ -112,7 +113,9 @@ def stub(cell: SolutionCell) -> str:
 def _known(name: str) -> bool:
     if name in exercises() or (isinstance(name, str) and _is_own(name)):
         return True
-    print(f"There is no exercise {name!r}. The exercises are: {', '.join(exercises())}.")
+    near = difflib.get_close_matches(str(name), exercises(), n=1)
+    meant = f"Did you mean `{near[0]}`?" if near else "`grader progress` lists the exercises."
+    print(f"There is no exercise {name!r}. {meant}")
     return False
 
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import re
 import stat
 import time
 from pathlib import Path
@@ -251,7 +252,7 @@ def test_where_no_solutions_are_installed_it_says_so(tmp_path, monkeypatch, caps
 @pytest.mark.parametrize("call", [solution, reset])
 def test_an_unknown_name_is_told(call, capsys):
     call("first_step")
-    assert "There is no exercise 'first_step'. The exercises are: first_steps" in capsys.readouterr().out
+    assert "There is no exercise 'first_step'. Did you mean `first_steps`?" in capsys.readouterr().out
 
 
 def test_reset_prints_the_original_outside_of_a_notebook(capsys):
@@ -325,3 +326,19 @@ def test_a_notebook_that_says_nothing_useful_changes_no_points(points, tmp_path,
     assert check(first_steps).points == 1
     (tmp_path / "00.ipynb").unlink()
     assert check(first_steps).points == 1
+
+
+def test_the_command_s_help_begins_with_what_a_learner_needs():
+    said = CliRunner().invoke(main, ["--help"]).output
+    learners, teachers = said.partition("For teachers:")[::2]
+    assert "doctor" in learners
+    assert "progress" in learners
+    assert "autograde" not in learners
+    assert set(main.commands) == set(re.findall(r"(?m)^  (\w+)  ", teachers + learners.partition("For learners")[2]))
+
+
+@pytest.mark.parametrize("name", ["reset", "solution", "check"])
+def test_what_is_called_in_a_notebook_is_told_where(name):
+    result = CliRunner().invoke(main, [name, "first_steps"])
+    assert result.exit_code == 2
+    assert f"`{name}` is called in a notebook: `from grader import {name}`" in result.output

@@ -1,0 +1,115 @@
+"""Training that is interrupted half way, in every lesson: what follows says so in a line, and the training goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+SOLUTIONS = sorted(Path("solutions").glob("*.ipynb"))
+# Counts the steps of optimizers, and raises what Ctrl+C raises at the one that is asked for.
+COUNT = """
+from torch.optim.optimizer import register_optimizer_step_pre_hook as _register
+_steps, _stop = [0], [0]
+def _step(*_):
+    _steps[0] += 1
+    if _steps[0] == _stop[0]:
+        raise KeyboardInterrupt
+_register(_step)
+"""
+FEWEST = 20  # steps: less is a demonstration, not a training
+
+
+class Notebook:
+    """A kernel that runs a lesson's cells, as JupyterLab does."""
+
+    def __init__(self, path):
+        self.cells = [
+            (cell["id"], "".join(cell["source"]))
+            for cell in json.loads(path.read_text("utf-8"))["cells"]
+            if cell["cell_type"] == "code"
+        ]
+        self.manager, self.client = start_new_kernel(kernel_name="python3", startup_timeout=300)
+        self.execute(COUNT)
+
+    def execute(self, source, cell=None):
+        """What a cell prints, and the traceback as it is shown, if any."""
+        content = {"code": source, "silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell} if cell else None)
+        self.client.shell_channel.send(message)
+        printed, shown = "", ""
+        while True:
+            reply = self.client.get_iopub_msg(timeout=600)
+            if reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            if reply["msg_type"] == "status" and reply["content"]["execution_state"] == "idle":
+                return printed, shown
+            if reply["msg_type"] == "stream" and reply["content"]["name"] == "stdout":
+                printed += reply["content"]["text"]
+            if reply["msg_type"] == "error":
+                shown = "\n".join(reply["content"]["traceback"])
+
+    def run(self, number, stop=0):
+        self.execute(f"_steps[0], _stop[0] = 0, {stop}")
+        name, source = self.cells[number]
+        return self.execute(source, name)
+
+    def steps(self):
+        return int(self.execute("print(_steps[0])")[0])
+
+    def close(self):
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def notebook():
+    opened = []
+
+    def make(path):
+        opened.append(Notebook(path))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def without_times(text):
+    """Text without what differs from run to run, seconds above all."""
+    return re.sub(r"[\d.,]+ (s|ms|seconds|times|MB|characters a second)\b", "-", text)
+
+
+@pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem[:2])
+def test_interrupted_training_is_told_and_goes_on(path, notebook):
+    straight = notebook(path)
+    printed, steps = [], {}
+    for number in range(len(straight.cells)):
+        said, error = straight.run(number)
+        assert not error, error
+        printed.append(said)
+        steps[number] = straight.steps()
+    trainings = [number for number, count in steps.items() if count >= FEWEST]
+    for training in trainings:
+        stopped = notebook(path)
+        for number in range(training):
+            stopped.run(number)
+        _, error = stopped.run(training, stop=steps[training] // 2)
+        assert "KeyboardInterrupt" in error or error.startswith("Stopped at step"), error
+        waiting = 0
+        for number in range(training + 1, len(stopped.cells)):
+            if steps[number] < FEWEST:  # another training would go on for its own part
+                _, error = stopped.run(number)
+                assert not error or error.startswith("Not finished: "), (stopped.cells[number][1], error)
+                assert "\n" not in error
+                waiting += bool(error)
+        assert waiting, "no cell that follows uses what is trained here"
+        for number in range(training, len(stopped.cells)):
+            said, error = stopped.run(number)
+            assert not error, (stopped.cells[number][1], error)
+            if number != training and "timed" not in stopped.cells[number][1]:
+                assert without_times(said) == without_times(printed[number]), stopped.cells[number][1]
+        stopped.close()
