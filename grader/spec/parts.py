@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.spec import compare
+from grader.spec.cases import LENGTH_ONE
 from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
 from grader.subject.values import place_in_words
@@ -41,7 +42,7 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     return (
         shape(),
         values(title, weight, "one sequence"),
-        values("takes any leading axes", leading, "a batch", "batch and heads"),
+        values("takes any leading axes", leading, "a batch", "batch and heads", *LENGTH_ONE),
         finite("stays finite at large entries", 0.5, "entries up to 50"),
         float64(weight=0.5),
         unchanged(weight=0.5),  # before gradients, where autograd raises for a change in place

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_01.shared import BATCH_ONLY, OTHER_SIZES, TWO_AXES_ONLY, cases
 from grader.spec import parts
-from grader.spec.cases import tensors
+from grader.spec.cases import LENGTH_ONE, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
@@ -56,7 +56,8 @@ def _tiny(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
 def _cases(draw: Draw) -> list[Case]:
     sizes = {"Tq": 0, "Tk": 0}
     while min(sizes["Tq"], sizes["Tk"]) < 3:  # with two keys ln Tk is ln 2; and three kinds of rows are needed
-        usual = cases(draw, WEIGHTS, _soft)[:-1]  # without entries up to 50: weights lie in [0, 1]
+        # Without entries up to 50: weights lie in [0, 1].
+        usual = [case for case in cases(draw, WEIGHTS, _soft) if case.name != "entries up to 50"]
         sizes = dict(usual[0].sizes)
     more = ((ZEROS, _with_zeros, (sizes["B"],)), (TINY, _tiny, ()))
     return usual + [tensors(draw, name, WEIGHTS, sizes, leading, make) for name, make, leading in more]
@@ -170,7 +171,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(),
         parts.values("the entropy of every row of one matrix", 3, "one sequence", OTHER_SIZES),
-        parts.values("takes any leading axes", 1, "a batch", "batch and heads"),
+        parts.values("takes any leading axes", 1, "a batch", "batch and heads", *LENGTH_ONE),
         Part("gives 0 for a one-hot row, and no NaN where a weight is 0", 2, _zeros_judged),
         parts.values("is right where weights are tiny", 0.5, TINY),
         Part("keeps the dtype, float32 and float64", 0.5, _float64),

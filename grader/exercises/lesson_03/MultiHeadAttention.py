@@ -31,6 +31,7 @@ from grader.exercises.lesson_03.shared import (
     wrapped,
 )
 from grader.spec import compare, parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
@@ -107,7 +108,9 @@ def _cases(draw: Draw) -> list[Case]:
             args["mask"] = drawn_mask(draw, shape_of(mask, sizes))
         state = {key: tensor.to(dtype) for key, tensor in states[sizes["E"]].items()}
         setup = Setup((sizes["E"], sizes["H"]), state, training)
-        return Case(name, args, sizes, diagnostic=diagnostic, comparable=not scale, setup=setup)
+        return Case(
+            name, args, sizes, diagnostic=diagnostic, comparable=not scale and name not in LENGTH_ONE, setup=setup
+        )
 
     return [
         case("two sequences", sizes),
@@ -116,6 +119,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
+        *(case(name, single) for name, single in length_one_sizes(sizes).items()),
         _far_below(case(FAR_BELOW, others, "B 1 1 Tk", double=True)),
         case(SQUARE, sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True),
     ]
@@ -433,7 +437,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape("two sequences"),
-        parts.values("attends from one sequence to another", 4, "two sequences", "train mode"),
+        parts.values("attends from one sequence to another", 4, "two sequences", "train mode", *LENGTH_ONE),
         parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
         Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),

@@ -5,17 +5,16 @@ from __future__ import annotations
 from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
+    ANYWHERE,
     AXES_MISPLACED,
     INVERTED,
     LESSON,
     MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
-    NOTHING,
     ON_QUERY_AXIS,
     PAD_IDX_IGNORED,
     TOKENS,
-    ZERO,
     as_key,
     batches,
     is_bool,
@@ -41,7 +40,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(TOKENS),
         parts.values("is True for tokens, False for padding", 3, TOKENS, NO_PADDING),
-        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, ZERO, NOTHING),
+        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, *ANYWHERE),
         is_bool(TOKENS),
         parts.unchanged(TOKENS, weight=0.5),
     ),
