@@ -388,6 +388,27 @@ BIASES_FORGOTTEN = Mistake(
     tuple(of_module(core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
 )
 
+
+def _one_layer(session: Session) -> bool:
+    """The four names are there, but some stand for one and the same layer, which is listed once."""
+    case = session.cases["two sequences"]
+    if case.setup is None or not session.call(case).ok:
+        return False
+    built = session.build(replace(case.setup, state={}), "names")
+    state = session.ask(Request("state", "@names")) if built.ok else built
+    return state.ok and not all(f"{name}.weight" in state.value["parameters"] for name in PROJECTIONS)
+
+
+ONE_LAYER = Mistake(
+    "one-layer-for-all",
+    "several of the four projections are one and the same layer, so they share their numbers.",
+    (
+        "How many names does `dict(MultiHeadAttention(6, 2).named_parameters())` have? How many should it?",
+        "Two names for one `nn.Linear(...)` are still one layer. How often is a layer made in your `__init__`?",
+    ),
+    recognise=_one_layer,
+)
+
 ONE_LENGTH_ONLY = Mistake(
     "one-length-only",
     "it is right only where there are as many keys as queries.",
@@ -447,6 +468,7 @@ EXERCISE = Exercise(
         replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
     mistakes=(
+        ONE_LAYER,
         *MASK_MISTAKES,
         *ARGUMENT_MISTAKES,
         *wrapped(of_module, SCALED_BY_D_MODEL, NO_SCALING),

@@ -227,6 +227,8 @@ def _gradient_of_empty_rows(weight: float) -> Part:
     usual = parts.gradients(EMPTY)
 
     def judge(session: Session) -> Finding | None:
+        if parts.gradients().judge(session) is not None:
+            return Finding("not-judged", "Not judged yet: gradients have to flow where every row shows something.")
         if gradient_is_nan(session) and parts.inspect_call(session, session.cases[EMPTY], FLOAT32) is None:
             return Finding(
                 "not-finite",
@@ -332,8 +334,9 @@ EXERCISE = Exercise(
             "nan-in-empty-row",
             "a row with nothing visible becomes NaN, in the weights or in their gradient.",
             (
-                "Every score of such a row is minus infinity. What is left after its maximum is subtracted?",
-                "Such a row needs harmless scores first, or its NaN has to be replaced. Then look at the gradient "
+                "Follow such a row through your code. Which step gives NaN: minus infinity minus its own maximum, "
+                "or a sum of 0 that something is divided by?",
+                "Such a row needs harmless numbers before that step, or its NaN has to be replaced. Then look at the gradient "
                 "too: the mask should cut off what flows back to hidden scores.",
             ),
             recognise=nan_in_empty_row,

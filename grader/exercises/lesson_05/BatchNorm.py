@@ -89,9 +89,7 @@ def _registers(session: Session) -> Finding | None:
     for name, place in places.items():
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
-            place_found = (
-                f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
-            )
+            place_found = f"it is one of its {other}" if name in state[other] else "the module has none of this name"
             return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
         if name not in state["saved"]:
             return Finding(
@@ -149,6 +147,13 @@ def _left_alone(session: Session) -> Finding | None:
 
 def _several(title: str, weight: float, which: Sequence[str], training: bool | None, upto: int | None = None) -> Part:
     return Part(title, weight, lambda session: first_wrong(session, which, training, upto))
+
+
+def _gradients_in_eval(session: Session) -> Finding | None:
+    """Judged once the statistics are no parameters: their gradients are not asked for."""
+    if _are_parameters(session):
+        return Finding("not-judged", "Not judged yet: the statistics have to be buffers first.")
+    return parts.gradients(EVAL).judge(session)
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
@@ -378,7 +383,7 @@ EXERCISE = Exercise(
         parts.float64(single=TRAIN, weight=0.5),
         parts.unchanged(TRAIN, weight=0.5),
         parts.gradients(TRAIN),
-        replace(parts.gradients(EVAL, weight=0.5), name="lets gradients flow in eval mode"),
+        Part("lets gradients flow in eval mode", 0.5, _gradients_in_eval),
     ),
     mistakes=MISTAKES,
     excluded=(BATCHNORM_MODULES,),

@@ -13,9 +13,11 @@ from grader.spec.cases import LENGTH_ONE, Axes, length_one_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Part, shape_of
 from grader.subject import Given
+from grader.tolerance import Tolerance
 
 LESSON = "05_normalization"
 ONE_FEATURE = "one feature"
+PRECISE = Tolerance(relative=1e-10, absolute=1e-10)  # gamma in float64 makes a float32 result float64 again
 EPS = 0.1  # large enough to show where it stands
 BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
 
@@ -113,7 +115,7 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
         parts.values("has eps in its place, as given, and its default", 2, BIG_EPS, SMALL, CONSTANT),
         *((parts.offsets(offset, 1, OFFSET),) if offset else ()),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=first),
-        parts.float64(single=first, weight=0.5),
+        parts.float64(single=first, weight=0.5, tolerance=PRECISE),
         parts.unchanged(first, weight=0.5),
         parts.gradients(first),
     )
