@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -37,6 +38,7 @@ from grader.spec.exclusions import MULTIHEAD_ATTENTION
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
 from grader.spec.session import Session
 from grader.subject import Request
+from grader.subject.values import same
 from grader.tolerance import FLOAT32
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
@@ -390,13 +392,13 @@ BIASES_FORGOTTEN = Mistake(
 
 
 def _one_layer(session: Session) -> bool:
-    """The four names are there, but some stand for one and the same layer, which is listed once."""
-    case = session.cases["two sequences"]
-    if case.setup is None or not session.call(case).ok:
-        return False
-    built = session.build(replace(case.setup, state={}), "names")
-    state = session.ask(Request("state", "@names")) if built.ok else built
-    return state.ok and not all(f"{name}.weight" in state.value["parameters"] for name in PROJECTIONS)
+    """Numbers that were given to one of the projections are found in another as well."""
+    setup = session.cases["two sequences"].setup
+    assert setup is not None
+    built = session.build(setup, "layers")
+    state = session.ask(Request("state", "@layers")) if built.ok else built
+    held = [state.value["parameters"].get(f"{name}.weight") for name in PROJECTIONS] if state.ok else []
+    return any(isinstance(a, Tensor) and same(a, b) for a, b in itertools.combinations(held, 2))
 
 
 ONE_LAYER = Mistake(

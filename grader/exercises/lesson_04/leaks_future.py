@@ -129,6 +129,8 @@ SOUND: dict[str, Attention] = {
     ROUNDED: seeing(past),  # and `Calls` rounds
 }
 
+EXACT = {name: attention for name, attention in SOUND.items() if name != ROUNDED}
+
 PLACES: dict[str, Attention] = {
     "attention in which output 0 sees token 1, and no other output leaks": pair(lambda n: 0, lambda n: 1),
     "attention in which output 1 sees token 2, and no other output leaks": pair(lambda n: 1, lambda n: 2),
@@ -322,7 +324,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
     claim = "It found no leak in" if leaks else "It says True of"
     why = "" if leaks else ", whose outputs never depend on later tokens"
-    why = ", whose outputs move by less than a millionth: that is rounding, no leak" if name == ROUNDED else why
+    why = ", whose outputs move in their last digits only: that is rounding, no leak" if name == ROUNDED else why
     return Finding("wrong-verdict", f"{claim} {name}{why}.")
 
 
@@ -402,20 +404,19 @@ def _counts_later_outputs(session: Session) -> bool:
 
 def _exactly(session: Session) -> bool:
     """Only rounding is taken for a leak."""
-    others = {name: attention for name, attention in SOUND.items() if name != ROUNDED}
-    return verdict(session, ROUNDED) is True and _all(session, others, False) and _all(session, BROKEN, True)
+    return verdict(session, ROUNDED) is True and _all(session, EXACT, False) and _all(session, BROKEN, True)
 
 
 def _too_few_tokens(session: Session) -> bool:
     """Only the leak from far off is missed, and no input is long enough to show it."""
     others = {name: attention for name, attention in BROKEN.items() if name != FAR}
-    if verdict(session, FAR) is not False or not _all(session, SOUND, False) or not _all(session, others, True):
+    if verdict(session, FAR) is not False or not _all(session, EXACT, False) or not _all(session, others, True):
         return False
     return all(x.shape[-2] <= FAR_OFF for x in _ask(session, FAR).seen)
 
 
 def _one_position(session: Session) -> bool:
-    if verdict(session, UNMASKED) is not True or not _all(session, SOUND, False):
+    if verdict(session, UNMASKED) is not True or not _all(session, EXACT, False):
         return False
     return any(verdict(session, name) is False for name in PLACES)
 

@@ -336,8 +336,8 @@ EXERCISE = Exercise(
             (
                 "Follow such a row through your code. Which step gives NaN: minus infinity minus its own maximum, "
                 "or a sum of 0 that something is divided by?",
-                "Such a row needs harmless numbers before that step, or its NaN has to be replaced. Then look at the gradient "
-                "too: the mask should cut off what flows back to hidden scores.",
+                "Such a row needs harmless numbers before that step, or its NaN has to be replaced. Then look at the "
+                "gradient too: the mask should cut off what flows back to hidden scores.",
             ),
             recognise=nan_in_empty_row,
         ),

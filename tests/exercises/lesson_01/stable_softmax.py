@@ -573,7 +573,7 @@ def stable_softmax(scores):
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: scores clamped
+# %% wrong scores-cut-off: scores clamped
 def stable_softmax(scores):
     e = torch.exp(scores.clamp(-60, 60))
     return e / e.sum(-1, keepdim=True)

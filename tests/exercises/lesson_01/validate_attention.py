@@ -430,7 +430,7 @@ def validate_attention(weights):
         return ValueError("sum")
 
 
-# %% wrong -: prints instead
+# %% wrong printed-not-raised: prints instead
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         print("finite")
@@ -522,7 +522,7 @@ def validate_attention(weights):
         raise ValueError("within")
 
 
-# %% wrong -: no words
+# %% wrong rule-not-named: no words
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError

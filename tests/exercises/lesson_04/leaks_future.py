@@ -546,7 +546,7 @@ def leaks_future(attention):
     return False
 
 
-# %% wrong -: never looks more than three places ahead
+# %% wrong checks-one-position-only: never looks more than three places ahead
 def leaks_future(attention):
     x = torch.randn(9, 4)
     before = attention(x)

@@ -134,7 +134,7 @@ def padding_mask(tokens, pad_idx):
     return [[token != pad_idx for token in row] for row in tokens.tolist()]
 
 
-# %% wrong -: ids above the padding's only
+# %% wrong compared-by-size: ids above the padding's only
 def padding_mask(tokens, pad_idx):
     return (tokens > pad_idx)[:, None, None, :]
 
