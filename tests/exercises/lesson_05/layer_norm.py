@@ -511,3 +511,9 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 def layer_norm(x, gamma, beta, eps=1e-5):
     x = x.float()
     return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt() + beta
+
+
+# %% wrong squeezed: at the end
+def layer_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(-1, keepdim=True)
+    return (gamma * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + beta).squeeze()
