@@ -591,12 +591,13 @@ for exponent in (1, 3, 6, 12):
 # Difficulty 3 of 5
 #
 # The entropy of every row, in nats, for any leading axes. A one-hot row gives 0, and a weight of 0 never gives
-# NaN, nor does its gradient.
+# NaN. (The gradient at such a weight isn't judged: there the slope of -w · ln w is infinite.)
 #
 # <details><summary>Some of my entropies are NaN</summary>
 #
-# Print the row: it has a zero in it. Give the logarithm something harmless in that place *before* you take it: a 0
-# put in afterwards is right, but its gradient is NaN. `torch.where` chooses between two tensors, entry by entry.
+# Print the row: it has a zero in it. Give the logarithm something harmless in that place *before* you take it. (A 0
+# put in afterwards makes the value right, but its gradient NaN.) `torch.where` chooses between two tensors, entry by
+# entry.
 #
 # </details>
 #
@@ -617,8 +618,7 @@ for exponent in (1, 3, 6, 12):
 def attention_entropy(weights: Tensor) -> Tensor:
     """Entropy of every row of attention weights, in nats: -sum of w ln w over the keys (Shannon 1948).
 
-    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN, and
-    neither is the gradient.
+    weights: (..., Tq, Tk), rows that sum to one. Returns (..., Tq); 0 for a one-hot row, never NaN.
     """
     ### BEGIN SOLUTION
     safe = torch.where(weights > 0, weights, torch.ones_like(weights))

@@ -1021,9 +1021,10 @@ print("one hole, token 2 changed: outputs moved by", moved)
 # Difficulty 4 of 5
 #
 # `attention` is a function from a float tensor (T, E) to one of the same shape, for any T and E that you like.
-# Answer True if any output moves when a **later** token is changed, else False. The check gives you more than a
-# dozen attentions, causal ones and ones that leak in different ways, in an order of its own. You can't look into
-# them, only call them, as often as you like.
+# Answer True if any output moves when a **later** token is changed, else False. A move in the last digits alone is
+# rounding. The check gives you more than a dozen attentions, causal ones and ones that leak in different ways, some
+# only between tokens several places apart, in an order of its own. You can't look into them, only call them, as often
+# as you like.
 #
 # <details><summary>It says True of everything</summary>
 #

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from grader.spec.diagnose import comparable, explains, matches, right
-from grader.spec.exercise import Mistake
+from grader.spec.exercise import Case, Mistake
 from grader.spec.session import Session
-from grader.subject import Raised
+from grader.subject import Outcome, Raised
 from grader.subject.values import tensors_in
 
 MISSING_INIT = re.compile(
@@ -41,6 +41,7 @@ def accidents(session: Session, kind: str) -> Iterator[Mistake]:
     yield from _asserted(session, kind)
     if kind in WRONG:
         yield from _swapped(session, lambda variant: explains(session, variant))
+        yield from _squeezed(session, kind)
         yield from _from_above(session)
         yield from _first_axis(session)
 
@@ -190,6 +191,40 @@ def _first_axis(session: Session) -> Iterator[Mistake]:
                 "Count the axis from the end. Or can one operation on the whole tensor take the loop's place?",
             ),
         )
+
+
+def _squeezed(session: Session, kind: str) -> Iterator[Mistake]:
+    """A result that is right but for axes of length 1, which it has lost."""
+    if kind != "wrong-shape":
+        return
+    wrong = {case.name: _other_shapes(session, case, outcome) for case, outcome in session.called()}
+    pairs = [pair for found in wrong.values() for pair in found]
+    others = [right(session, case) for case, _ in session.called() if case.comparable and not wrong[case.name]]
+    lost = all(len(got) < len(expected) and _longer(got) == _longer(expected) for got, expected in pairs)
+    if pairs and lost and others and all(others):
+        yield Mistake(
+            "squeezed",
+            "an axis of length 1 is lost; where no axis has length 1 all is right.",
+            (
+                "Call it with one sequence in the batch, then with one token in every sequence, and print the shape "
+                "after each line. In which line does an axis disappear?",
+                "`squeeze()` removes every axis of length 1, also one that has this length by chance; `squeeze(0)` "
+                "does so with the first axis. Which axis did you mean to remove, if any?",
+            ),
+        )
+
+
+def _other_shapes(session: Session, case: Case, outcome: Outcome) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The shapes that are not the expected ones, each with the expected one."""
+    if not outcome.ok or not session.exercise.outputs:
+        return []
+    both = zip(tensors_in(outcome.value), session.expected(case), strict=False)
+    return [(tuple(got.shape), tuple(wanted.shape)) for got, wanted in both if got.shape != wanted.shape]
+
+
+def _longer(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape without its axes of length 1."""
+    return tuple(size for size in shape if size != 1)
 
 
 def _swapped(session: Session, fits: Callable[[Callable[..., Any]], bool]) -> Iterator[Mistake]:

@@ -13,6 +13,10 @@ from grader.spec.exercise import Case, shape_of
 Axes = Mapping[str, str]
 Make = Callable[[Draw, str, tuple[int, ...]], Tensor]
 
+BATCH_OF_ONE, ONE_TOKEN = "a batch of one", "one token each"
+LENGTH_ONE = (BATCH_OF_ONE, ONE_TOKEN)  # show a `squeeze`
+TOKENS = ("T", "Tq", "Tk", "S", "Ts", "Tt")  # axes of tokens
+
 
 def normal_entries(draw: Draw, _name: str, shape: tuple[int, ...]) -> Tensor:
     """Standard normal entries, whatever the argument."""
@@ -45,8 +49,25 @@ def tensors(
     return Case(name, args, dict(sizes), leading, diagnostic, comparable)
 
 
+def length_one_sizes(sizes: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    """The sizes of the cases in `LENGTH_ONE`, by name: one sequence in the batch; one token in every sequence."""
+    return {BATCH_OF_ONE: {**sizes, "B": 1}, ONE_TOKEN: {**sizes, **{name: 1 for name in TOKENS if name in sizes}}}
+
+
+def length_one(draw: Draw, inputs: Axes, sizes: Mapping[str, int], make: Make = normal_entries) -> list[Case]:
+    """A batch of one sequence, and a batch (of `sizes["B"]`) of one token each: a `squeeze` loses these axes.
+
+    Many mistakes give the right numbers there, so no mistake is recognised by them.
+    """
+    return [
+        tensors(draw, name, inputs, single, (single["B"],), make, comparable=False)
+        for name, single in length_one_sizes(sizes).items()
+    ]
+
+
 def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case]:
-    """One sequence, a batch, batch and heads, float64, and entries up to ±50; all sizes are distinct.
+    """One sequence, a batch, batch and heads, float64, entries up to ±50, and those of `length_one`; all other sizes
+    are distinct.
 
     Batch and heads are small, so that code that loops over leading axes in Python finishes in time.
     """
@@ -63,6 +84,7 @@ def standard(draw: Draw, inputs: Axes, make: Make = normal_entries) -> list[Case
         tensors(draw, "batch and heads", inputs, sizes, heads, make),
         tensors(draw, "float64", inputs, sizes, batch, make, torch.float64),
         tensors(draw, "entries up to 50", inputs, sizes, batch, fifty, comparable=False),
+        *length_one(draw, inputs, sizes, make),
     ]
 
 

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from grader.spec import compare
+from grader.spec.cases import LENGTH_ONE
 from grader.spec.exercise import Case, Finding, Part, not_judged
 from grader.spec.session import Session
-from grader.subject.values import place_in_words
+from grader.subject import Request
+from grader.subject.values import place_in_words, same, tensors_in
 from grader.tolerance import COARSE, FLOAT32, FLOAT64, Tolerance
 
 Names = Sequence[str]
@@ -41,7 +43,7 @@ def usual(title: str, weight: float, leading: float = 1) -> tuple[Part, ...]:
     return (
         shape(),
         values(title, weight, "one sequence"),
-        values("takes any leading axes", leading, "a batch", "batch and heads"),
+        values("takes any leading axes", leading, "a batch", "batch and heads", *LENGTH_ONE),
         finite("stays finite at large entries", 0.5, "entries up to 50"),
         float64(weight=0.5),
         unchanged(weight=0.5),  # before gradients, where autograd raises for a change in place
@@ -101,7 +103,9 @@ def after_values(part: Part, case: str = "one sequence") -> Part:
     return replace(part, judge=lambda session: part.judge(session) or _wait_for(session, case))
 
 
-def float64(case: str = "float64", single: str = "one sequence", weight: float = 1) -> Part:
+def float64(
+    case: str = "float64", single: str = "one sequence", weight: float = 1, tolerance: Tolerance = FLOAT64
+) -> Part:
     """The output has the input's dtype, float32 or float64, and float64 values have float64's precision."""
 
     def judge(session: Session) -> Finding | None:
@@ -110,9 +114,27 @@ def float64(case: str = "float64", single: str = "one sequence", weight: float =
             finding = compare.dtypes(tensors, session.exercise, session.dtype(each))
             if finding is not None:
                 return finding
-        return _first(session, [case], FLOAT64)
+        finding = _first(session, [case], tolerance)
+        if finding is not None and finding.kind == "wrong-values" and _rounds(session, session.cases[case]):
+            return Finding(
+                "dtype-changed",
+                f"For float64 `{session.exercise.name}` rounds to float32 on the way: the twelfth digit of its first "
+                "argument makes no difference. `.float()` does that, and so does a float32 tensor that is filled.",
+            )
+        return finding
 
     return Part("keeps the dtype, float32 and float64", weight, judge)
+
+
+def _rounds(session: Session, case: Case) -> bool:
+    """Whether a change of the first float64 tensor that float32 can't hold leaves a function's result as it is."""
+    args = list(case.args.values())
+    place = next((i for i, arg in enumerate(args) if isinstance(arg, Tensor) and arg.dtype == torch.float64), None)
+    if place is None or case.setup is not None:
+        return False
+    args[place] = args[place].float().double() * (1 + 1e-12)
+    moved, before = session.ask(Request("call", session.exercise.name, tuple(args))), session.call(case)
+    return moved.ok and before.ok and all(map(same, tensors_in(moved.value), tensors_in(before.value)))
 
 
 def unchanged(case: str = "one sequence", weight: float = 1) -> Part:

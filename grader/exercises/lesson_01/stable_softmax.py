@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -77,10 +78,28 @@ def _extremes(session: Session) -> tuple[Tensor, ...] | None:
     return tuple(tensor for pair in pairs if pair is not None for tensor in pair) if None not in pairs else None
 
 
+def _lost_as(session: Session, shifted: Callable[[Tensor], Tensor]) -> bool:
+    """Whether just those rows are lost, and some are, in which every exponential of `shifted` scores is 0."""
+    if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
+        return False
+    lost = False
+    for name in (HIGH, LOW, MIXED):
+        rows, zero = _rows(session, name), (shifted(session.cases[name].args["scores"]).exp() == 0).all(-1)
+        if rows is None or not torch.equal(rows[1], zero) or not bool(rows[0][~zero].all()):
+            return False
+        lost = lost or bool(zero.any())
+    return lost
+
+
+def _row_of_every_matrix(scores: Tensor) -> Tensor:
+    """One maximum for a row and the rows of the same number in the other matrices, as `scores[..., i, :].max()`."""
+    return scores - scores.amax((*range(scores.dim() - 2), -1), keepdim=True)
+
+
 def _overflows(session: Session) -> bool:
     """High rows are lost, alone or next to others; or a row over the whole range is lost, though low rows are right."""
     extremes = _extremes(session)
-    if extremes is None:
+    if extremes is None or _lost_as(session, _row_of_every_matrix):
         return False
     _, high_lost, low_right, _, mixed_right, mixed_lost = extremes
     if bool(high_lost.all()):
@@ -91,11 +110,23 @@ def _overflows(session: Session) -> bool:
 
 def _underflows(session: Session) -> bool:
     """Rows on one level are right, high or low; low rows next to high ones are lost."""
+    if _lost_as(session, _row_of_every_matrix):
+        return True
     extremes = _extremes(session)
     if extremes is None:
         return False
     high_right, _, low_right, _, _, mixed_lost = extremes
     return bool(high_right.all()) and bool(low_right.all()) and bool(mixed_lost[..., 1:-1].all())
+
+
+def _cut_off(session: Session) -> bool:
+    """Small scores are right; in high rows, which are not equal, all weights are."""
+    if parts.inspect_call(session, session.cases["one sequence"], FLOAT32) is not None:
+        return False
+    value, scores = session.call(session.cases[HIGH]).value, session.cases[HIGH].args["scores"]
+    if not isinstance(value, Tensor) or value.shape != scores.shape:
+        return False
+    return FLOAT32.all_close(value, torch.full_like(scores, 1 / scores.shape[-1]))
 
 
 # --- recognised by its values -----------------------------------------------------------------------------------------
@@ -163,6 +194,15 @@ MISTAKES = (
         recognise=_overflows,
     ),
     Mistake(
+        "scores-cut-off",
+        "scores are cut off at a limit, so all scores above it count as equal.",
+        (
+            "Give it the row [1000, 1001]. Which of the two weights should be larger, and by which factor?",
+            "A limit forgets how far apart two large scores are. Which change of a row leaves these distances alone?",
+        ),
+        recognise=_cut_off,
+    ),
+    Mistake(
         "not-exponentiated",
         "the scores are divided by their sum as they are; the exponential is missing.",
         (
@@ -180,10 +220,11 @@ MISTAKES = (
     ),
     Mistake(
         "global-max-underflow",
-        "one maximum is taken of everything, so rows far below it underflow: every exponential in them is 0.",
+        "several rows share one maximum, so rows far below it underflow: every exponential in them is 0.",
         (
             "Think of two rows, one near 0 and one near 1000. What happens to the first if you subtract 1000?",
-            "Rows don't share their weights. Should they share a maximum?",
+            "Rows don't share their weights. Should they share a maximum? Without an axis `max` takes it of "
+            "everything, and in a batch `scores[..., i, :]` holds row i of every matrix.",
         ),
         recognise=_underflows,
     ),

@@ -147,6 +147,8 @@ def _accepts(title: str, weight: float, cases: tuple[str, ...]) -> Part:
                     f"It returned {returned} for sound weights, expected None: no `return` is needed.",
                 )
         if _rejects_nothing(session):
+            if cases != SOUND:  # said once
+                return Finding("not-judged", "Not judged yet: it has to reject something first.")
             return Finding("wrong-verdict", f"It accepts sound weights, but {_what_else(session)}")
         return None
 
@@ -324,6 +326,18 @@ def _rejects_some(session: Session, names: tuple[str, ...]) -> bool:
     return any(verdict(session, name) not in ("accepted", "other") for name in names)
 
 
+def _prints(session: Session) -> bool:
+    """It tells what is wrong in print alone."""
+    every = (session.call(session.cases[name]) for names in BROKEN.values() for name in names)
+    return bool(session.output) and all(outcome.ok for outcome in every)
+
+
+def _rule_unnamed(session: Session) -> bool:
+    """Every broken rule is found, but no message names one."""
+    said = [verdict(session, name) for names in BROKEN.values() for name in names]
+    return not any(text in ("accepted", "other") or any(word in text for word in BROKEN) for text in said)
+
+
 def _exact(session: Session) -> bool:
     """Rounding errors in the last digit count as a broken rule."""
     return verdict(session, PLAIN) == "accepted" and not _columns(session) and _rejects_some(session, ROUNDED)
@@ -343,6 +357,24 @@ MISTAKES = (
             "Which statement of Python stops a function with an error?",
         ),
         recognise=_returns,
+    ),
+    Mistake(
+        "printed-not-raised",
+        "where a rule is broken something is printed; a ValueError should be raised.",
+        (
+            "What does a program that calls your function learn from what is printed? It goes on either way.",
+            "Which statement of Python stops a function with an error, and takes the text as its message?",
+        ),
+        recognise=_prints,
+    ),
+    Mistake(
+        "rule-not-named",
+        "broken weights are rejected, but the message doesn't hold the word for the rule.",
+        (
+            "Which three words does the exercise list? Read one of your messages: which of them is in it?",
+            "`raise ValueError(...)` takes the message. Which rule has been broken in that line of your code?",
+        ),
+        recognise=_rule_unnamed,
     ),
     Mistake(
         "all-instead-of-any",

@@ -22,8 +22,10 @@ from grader.exercises.lesson_01.self_attention import ROLES_SWAPPED
 from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY, Pair, Triple, cases, usual
 from grader.exercises.lesson_02.shared import LESSON, X
 from grader.spec.cases import equal_sizes
+from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
 
 XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
 
@@ -142,6 +144,26 @@ NO_VALUES = Mistake(
 )
 
 
+def _unused(session: Session) -> bool:
+    """None of the three matrices has a part in the result: no gradient reaches them, and the values are wrong."""
+    case = session.cases["one sequence"]
+    outcome = session.call(case, gradients=True)
+    if not outcome.ok or right(session, case) or outcome.gradients is None:
+        return False
+    return all(outcome.gradients.get(str(place)) is None for place in (1, 2, 3))
+
+
+WEIGHTS_UNUSED = Mistake(
+    "weights-unused",
+    "the result doesn't depend on u_query, u_key and u_value: other numbers take their place.",
+    (
+        "Call it twice with the same arguments. Are the results equal? Should they be?",
+        "A new `nn.Linear` or `torch.randn` draws numbers of its own. Which numbers should x be multiplied with?",
+    ),
+    recognise=_unused,
+)
+
+
 def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:
     return tuple(Mistake(m.id, m.symptom, m.hints, tuple(wrap(v) for v in m.variants)) for m in mistakes)
 
@@ -162,6 +184,7 @@ EXERCISE = Exercise(
     reference=trained,
     parts=usual("attends in one sequence", 4, leading=1.5),
     mistakes=(
+        WEIGHTS_UNUSED,
         NOT_TRANSPOSED,
         WEIGHTS_RESHAPED,
         NO_VALUES,

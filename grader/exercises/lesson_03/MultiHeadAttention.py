@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,11 +32,13 @@ from grader.exercises.lesson_03.shared import (
     wrapped,
 )
 from grader.spec import compare, parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
 from grader.spec.session import Session
 from grader.subject import Request
+from grader.subject.values import same
 from grader.tolerance import FLOAT32
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
@@ -107,7 +110,9 @@ def _cases(draw: Draw) -> list[Case]:
             args["mask"] = drawn_mask(draw, shape_of(mask, sizes))
         state = {key: tensor.to(dtype) for key, tensor in states[sizes["E"]].items()}
         setup = Setup((sizes["E"], sizes["H"]), state, training)
-        return Case(name, args, sizes, diagnostic=diagnostic, comparable=not scale, setup=setup)
+        return Case(
+            name, args, sizes, diagnostic=diagnostic, comparable=not scale and name not in LENGTH_ONE, setup=setup
+        )
 
     return [
         case("two sequences", sizes),
@@ -116,6 +121,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE_LENGTH, same, "B 1 Tq Tk"),
         case("float64", sizes, double=True),
         case("entries up to 50", sizes, scale=50),
+        *(case(name, single) for name, single in length_one_sizes(sizes).items()),
         _far_below(case(FAR_BELOW, others, "B 1 1 Tk", double=True)),
         case(SQUARE, sizes | dict.fromkeys(("Tq", "Tk"), sizes["D"]), diagnostic=True),
     ]
@@ -384,6 +390,27 @@ BIASES_FORGOTTEN = Mistake(
     tuple(of_module(core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
 )
 
+
+def _one_layer(session: Session) -> bool:
+    """Numbers that were given to one of the projections are found in another as well."""
+    setup = session.cases["two sequences"].setup
+    assert setup is not None
+    built = session.build(setup, "layers")
+    state = session.ask(Request("state", "@layers")) if built.ok else built
+    held = [state.value["parameters"].get(f"{name}.weight") for name in PROJECTIONS] if state.ok else []
+    return any(isinstance(a, Tensor) and same(a, b) for a, b in itertools.combinations(held, 2))
+
+
+ONE_LAYER = Mistake(
+    "one-layer-for-all",
+    "several of the four projections are one and the same layer, so they share their numbers.",
+    (
+        "How many names does `dict(MultiHeadAttention(6, 2).named_parameters())` have? How many should it?",
+        "Two names for one `nn.Linear(...)` are still one layer. How often is a layer made in your `__init__`?",
+    ),
+    recognise=_one_layer,
+)
+
 ONE_LENGTH_ONLY = Mistake(
     "one-length-only",
     "it is right only where there are as many keys as queries.",
@@ -433,7 +460,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape("two sequences"),
-        parts.values("attends from one sequence to another", 4, "two sequences", "train mode"),
+        parts.values("attends from one sequence to another", 4, "two sequences", "train mode", *LENGTH_ONE),
         parts.values("hides what the mask hides", 3, *MASKS, ONE_LENGTH, FAR_BELOW),
         Part("keeps nothing of an earlier call", 0.5, _leaves_no_trace),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="two sequences"),
@@ -443,6 +470,7 @@ EXERCISE = Exercise(
         replace(parts.gradients("a mask for all", weight=0.5), name="lets gradients flow where a mask hides keys"),
     ),
     mistakes=(
+        ONE_LAYER,
         *MASK_MISTAKES,
         *ARGUMENT_MISTAKES,
         *wrapped(of_module, SCALED_BY_D_MODEL, NO_SCALING),

@@ -95,6 +95,15 @@ EXERCISE = Exercise(
             (lambda x: x.transpose(-3, -2), lambda x: x),
         ),
         Mistake(
+            "tokens-joined",
+            "T and D were joined, so there is a row for every head; there should be one for every token.",
+            (
+                "How many rows do you get for 2 heads of 3 tokens, and how many should there be?",
+                "Joining the last two axes joins what is next to each other. Which axis should be next to D?",
+            ),
+            (lambda x: x.flatten(-2),),
+        ),
+        Mistake(
             "heads-below-each-other",
             "the heads come one below the other, as if they were more tokens; they belong side by side.",
             (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from grader.exercises.lesson_03.shared import (
 )
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.session import Session
 
 
 def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
@@ -107,6 +109,27 @@ PROJECTION_MISTAKES = (
 )
 
 
+def _split_first(session: Session) -> bool:
+    """A product of pieces as wide as a head with a weight of d_model rows."""
+    case = session.cases["one sequence"]
+    if any(session.call(each).ok for each in session.real_cases()):
+        return False
+    raised, (width, head) = session.call(case).raised, (case.sizes[name] for name in "ED")
+    meet = rf"x{head} and {width}x{width}\)|, {head}\] but got: \[\d+, {width}\]"
+    return raised is not None and re.search(meet, raised.message) is not None
+
+
+SPLIT_FIRST = Mistake(
+    "split-before-projection",
+    "x is split into heads before it is projected: a piece of head_dim numbers meets a weight of d_model rows.",
+    (
+        "How wide is what you multiply with `w_q`? How many rows has `w_q`?",
+        "Every head should get its share of all projected numbers. Which comes first, then: to project or to split?",
+    ),
+    recognise=_split_first,
+)
+
+
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
 INPUTS = {"x": "... T E", "w_q": "E E", "w_k": "E E", "w_v": "E E", "w_o": "E E"}
@@ -145,6 +168,7 @@ EXERCISE = Exercise(
         VIEW_WITHOUT_CONTIGUOUS,
         TWO_AXES_ONLY,
         BATCH_ONLY,
+        SPLIT_FIRST,
     ),
     builds_on=("split_heads", "merge_heads", "multi_head_scores"),
 )

@@ -43,6 +43,10 @@ def _same_position(query: Tensor, key: Tensor) -> Tensor:
     return (query * key[: len(query)]).sum(-1)
 
 
+ONE_HEAD, ONE_EACH = "a single head", "one query and one key"
+LENGTHS = ("more keys than queries", "more queries than keys", ONE_HEAD, ONE_EACH)
+
+
 def _cases(draw: Draw) -> list[Case]:
     first, second = draw.sizes("T", "S", "H", "D"), draw.sizes("T", "S", "H", "D")
     more, fewer = max(second["T"], second["S"]), min(second["T"], second["S"])
@@ -56,6 +60,8 @@ def _cases(draw: Draw) -> list[Case]:
         tensors(draw, "more queries than keys", QK, second | {"T": more, "S": fewer}),
         tensors(draw, "float64", QK, first, dtype=torch.float64),
         tensors(draw, "entries up to 50", QK, first, make=fifty, comparable=False),
+        tensors(draw, ONE_HEAD, QK, first | {"H": 1}, comparable=False),
+        tensors(draw, ONE_EACH, QK, first | {"T": 1, "S": 1}, comparable=False),
         *equal_sizes(draw, QK, ("T", "S"), ("S", "D")),
     ]
 
@@ -71,7 +77,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(),
         parts.values("scores one sequence in every head", 3, "one sequence"),
-        parts.values("takes more and fewer keys than queries", 1, "more keys than queries", "more queries than keys"),
+        parts.values("takes more and fewer keys than queries", 1, *LENGTHS),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_01.attention_scores import TRANSPOSE_FORGOTTEN, VIEW_INSTEAD_OF_TRANSPOSE, key_reshaped
 from grader.spec import compare, parts
-from grader.spec.cases import Axes, Make, normal_entries, tensors
+from grader.spec.cases import LENGTH_ONE, Axes, Make, length_one, normal_entries, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Mistake, Part
 from grader.spec.session import Session
@@ -70,6 +70,7 @@ def with_leading_axes(
         tensors(draw, TWO_LEADING, inputs, others, (others["B"], others["G"]), make),
         tensors(draw, "float64", inputs, sizes, (sizes["B"],), make, torch.float64),
         tensors(draw, "entries up to 50", inputs, sizes, (sizes["B"],), fifty, comparable=False),
+        *length_one(draw, inputs, sizes, make),
     ]
     if square:
         cases.append(tensors(draw, "T = D", inputs, {**sizes, "T": sizes["D"]}, (), make, diagnostic=True))
@@ -85,7 +86,7 @@ def usual(title: str, weight: float, leading: float = 1, finite: bool = True) ->
     return (
         parts.shape(),
         parts.values(title, weight, "one sequence"),
-        parts.values("takes any leading axes", leading, "a batch", TWO_LEADING),
+        parts.values("takes any leading axes", leading, "a batch", TWO_LEADING, *LENGTH_ONE),
         *large,
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
@@ -490,7 +491,9 @@ def pytorch_attention(
 
 def drawn_mask(draw: Draw, shape: tuple[int, ...]) -> Tensor:
     """Every row hides at least one key, so that inverting the mask leaves no row empty, and shows at least two (of two
-    keys one): where only one is visible its weight is 1, whatever the query and the key."""
+    keys one): where only one is visible its weight is 1, whatever the query and the key. A single key is visible."""
+    if shape[-1] == 1:
+        return torch.ones(shape, dtype=torch.bool)
     mask = draw.uniform(shape) < 0.6
     order = draw.uniform(shape).argsort(-1)
     return mask.scatter(-1, order[..., :1], False).scatter(-1, order[..., 1:3], True)

@@ -22,6 +22,7 @@ from grader.spec.exercise import Case, Exercise, Mistake, Output
 
 def _lengths(draw: Draw) -> list[Case]:
     sizes = draw.sizes("T", "other", B=2)  # a length of 2 can't tell one hidden token from two
+    sizes["other"] += 128 if draw.larger else 0  # longer than a table that a mask may be cut from
     return [
         Case("one length", {"seq_len": sizes["T"]}, {"T": sizes["T"]}),
         Case("another length", {"seq_len": sizes["other"]}, {"T": sizes["other"]}),

@@ -8,18 +8,17 @@ import torch
 from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
+    ANYWHERE,
     DIAGONAL_HIDDEN,
     INVERTED,
     LESSON,
     MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
-    NOTHING,
     ON_QUERY_AXIS,
     ONE_FUTURE,
     PAD_IDX_IGNORED,
     TOKENS,
-    ZERO,
     Make,
     Masking,
     as_key,
@@ -71,7 +70,7 @@ EXERCISE = Exercise(
         parts.shape(TOKENS),
         parts.values("hides the future where there is no padding", 2, NO_PADDING),
         parts.values("hides the future and padded keys", 3, TOKENS),
-        parts.values("works for any pad_idx, wherever the padding is", 1, TOKENS, ZERO, NOTHING),
+        parts.values("works for any pad_idx, wherever the padding is", 1, TOKENS, *ANYWHERE),
         is_bool(TOKENS),
         parts.unchanged(TOKENS, weight=0.5),
     ),

@@ -117,6 +117,8 @@ def _centred(x: Tensor, w: Weights) -> Tensor:
 PLAIN, UNMASKED = "causal attention", "attention without a mask"
 ALONE, LATER_ONLY = "a layer in which every token sees only itself", "attention that sees nothing but later tokens"
 BACKWARDS = "attention with the mask the wrong way round"
+ROUNDED = "causal attention that rounds its last digits in another way when any token changes"
+FAR, FAR_OFF = "attention that leaks only from tokens four or more places ahead", 4
 
 # Few, because a detector makes all its calls on each, and every call is answered from outside its process.
 SOUND: dict[str, Attention] = {
@@ -124,7 +126,10 @@ SOUND: dict[str, Attention] = {
     ALONE: lambda x, w: w.values(x),
     "attention that sees only what came before a token": seeing(lambda n: offsets(n) < 0),
     "attention in which output 2 alone looks back, at token 0": pair(lambda n: 2, lambda n: 0),
+    ROUNDED: seeing(past),  # and `Calls` rounds
 }
+
+EXACT = {name: attention for name, attention in SOUND.items() if name != ROUNDED}
 
 PLACES: dict[str, Attention] = {
     "attention in which output 0 sees token 1, and no other output leaks": pair(lambda n: 0, lambda n: 1),
@@ -132,6 +137,7 @@ PLACES: dict[str, Attention] = {
     "attention in which the first output sees the last token, and no other leaks": pair(lambda n: 0, lambda n: n - 1),
     "attention in which the last output but one sees the last token": pair(lambda n: n - 2, lambda n: n - 1),
     "attention that leaks in the middle only": pair(lambda n: (n - 1) // 2, lambda n: (n - 1) // 2 + 1),
+    FAR: seeing(lambda n: (offsets(n) == 0) | (offsets(n) >= FAR_OFF)),
 }
 
 KINDS: dict[str, Attention] = {
@@ -224,13 +230,21 @@ class Calls:
         else:
             weights = cotangent.to(torch.float64).reshape(matrices.shape)
             outputs = torch.stack([_gradient(attend, *both) for both in zip(matrices, weights, strict=True)])
-        return outputs.reshape(*x.shape[:-2], *outputs.shape[-2:]).to(x.dtype)
+        outputs = outputs.reshape(*x.shape[:-2], *outputs.shape[-2:]).to(x.dtype)
+        return _rounded(outputs, x) if self.name == ROUNDED and cotangent is None else outputs
 
     def _attend(self, x: Tensor, w: Weights) -> Tensor:
         attention = ATTENTIONS[self.name]
         if self.name == LONGER_LATER and self.count == 1:
             attention = ATTENTIONS[ALONE]
         return attention(x, w)
+
+
+def _rounded(outputs: Tensor, x: Tensor) -> Tensor:
+    """The outputs, off by up to half of the last digit: how much depends on all tokens, as when an attention of torch's
+    adds up in another order."""
+    total = float(x.to(torch.float64).nan_to_num(0.0, 0.0, 0.0).sum())
+    return outputs + outputs * (torch.finfo(outputs.dtype).eps * math.sin(1000 * total))
 
 
 def _gradient(attend: Callable[[Tensor], Tensor], x: Tensor, cotangent: Tensor) -> Tensor:
@@ -310,6 +324,7 @@ def _wrong(session: Session, name: str) -> Finding | None:
         return Finding("wrong-type", f"`leaks_future` returned {returned}, expected True or False.")
     claim = "It found no leak in" if leaks else "It says True of"
     why = "" if leaks else ", whose outputs never depend on later tokens"
+    why = ", whose outputs move in their last digits only: that is rounding, no leak" if name == ROUNDED else why
     return Finding("wrong-verdict", f"{claim} {name}{why}.")
 
 
@@ -317,6 +332,8 @@ def _judges(title: str, weight: float, *names: str) -> Part:
     def judge(session: Session) -> Finding | None:
         for name in (PLAIN, UNMASKED, *names):  # a detector that can't tell these two apart is right by chance
             finding = _wrong(session, name)
+            if finding is not None and finding.kind == "wrong-verdict" and names and name in (PLAIN, UNMASKED):
+                return Finding("not-judged", "Not judged yet: to tell these two apart comes first.")
             if finding is not None:
                 return finding
         return None
@@ -385,8 +402,21 @@ def _counts_later_outputs(session: Session) -> bool:
     return verdict(session, ALONE) is True and _all(session, BROKEN, True) and verdict(session, CONSTANT) is False
 
 
+def _exactly(session: Session) -> bool:
+    """Only rounding is taken for a leak."""
+    return verdict(session, ROUNDED) is True and _all(session, EXACT, False) and _all(session, BROKEN, True)
+
+
+def _too_few_tokens(session: Session) -> bool:
+    """Only the leak from far off is missed, and no input is long enough to show it."""
+    others = {name: attention for name, attention in BROKEN.items() if name != FAR}
+    if verdict(session, FAR) is not False or not _all(session, EXACT, False) or not _all(session, others, True):
+        return False
+    return all(x.shape[-2] <= FAR_OFF for x in _ask(session, FAR).seen)
+
+
 def _one_position(session: Session) -> bool:
-    if verdict(session, UNMASKED) is not True or not _all(session, SOUND, False):
+    if verdict(session, UNMASKED) is not True or not _all(session, EXACT, False):
         return False
     return any(verdict(session, name) is False for name in PLACES)
 
@@ -476,6 +506,24 @@ EXERCISE = Exercise(
                 "Does your slice of the outputs end before position t?",
             ),
             recognise=_counts_later_outputs,
+        ),
+        Mistake(
+            "exact-comparison",
+            "outputs are compared to the last digit, so rounding counts as a leak.",
+            (
+                "Print how far the outputs move, for the attention that the report names. Is that a leak?",
+                "Floats are hardly ever compared with `==`. How far apart may two of them be and still count as equal?",
+            ),
+            recognise=_exactly,
+        ),
+        Mistake(
+            "too-few-tokens",
+            "the inputs have so few tokens that a leak between tokens far apart can't be seen.",
+            (
+                "How many tokens does your x have? How far apart are its first and its last?",
+                "An attention may leak from four places ahead and no nearer. How many tokens does it take to see that?",
+            ),
+            recognise=_too_few_tokens,
         ),
         Mistake(
             "checks-one-position-only",

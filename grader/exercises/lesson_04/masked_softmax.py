@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -11,11 +12,13 @@ from torch import Tensor
 
 from grader.exercises.lesson_04.shared import MASK_AS_CONDITION
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
 from grader.tolerance import COARSE, FLOAT32
 
+SCORES = {"scores": "... Tq Tk"}
 ONE, ALL, BATCH, KEYS, SENTENCES, FULL = (
     "one sequence",
     "nothing hidden",
@@ -186,6 +189,7 @@ def _cases(draw: Draw) -> list[Case]:
         Case(LOUD, _loud(draw, _mask(draw, *matrix)), sizes),
         case(EMPTY, heads, _empty(draw, *batch, 1, *matrix)),
         case(EMPTY64, heads, _empty(draw, *batch, 1, *matrix)),
+        *(replace(one, args={**one.args, "mask": _mask_of_one(draw, one)}) for one in length_one(draw, SCORES, sizes)),
     ]
 
 
@@ -194,6 +198,12 @@ def _mask(draw: Draw, *shape: int) -> Tensor:
     mask = draw.uniform(shape) < 0.5
     mask[..., 0], mask[..., 1] = True, False
     return mask
+
+
+def _mask_of_one(draw: Draw, case: Case) -> Tensor:
+    """A mask for all sequences; a single key is visible."""
+    shape = case.args["scores"].shape[-2:]
+    return _mask(draw, *shape) if shape[-1] > 1 else torch.ones(shape, dtype=torch.bool)
 
 
 def _empty(draw: Draw, *shape: int) -> Tensor:
@@ -217,6 +227,8 @@ def _gradient_of_empty_rows(weight: float) -> Part:
     usual = parts.gradients(EMPTY)
 
     def judge(session: Session) -> Finding | None:
+        if parts.gradients().judge(session) is not None:
+            return Finding("not-judged", "Not judged yet: gradients have to flow where every row shows something.")
         if gradient_is_nan(session) and parts.inspect_call(session, session.cases[EMPTY], FLOAT32) is None:
             return Finding(
                 "not-finite",
@@ -290,7 +302,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(),
         parts.values("shares out 1 among the visible keys of every row", 3, ONE, ALL),
-        parts.values("takes every mask that stretches to the scores", 1.5, BATCH, KEYS, SENTENCES, FULL),
+        parts.values("takes every mask that stretches to the scores", 1.5, BATCH, KEYS, SENTENCES, FULL, *LENGTH_ONE),
         parts.offsets("minds no common offset of ±10000", 1, HIGH, LOW, MIXED),
         parts.values("minds no hidden score, however large", 0.5, LOUD),
         parts.values("gives a row with nothing visible zeros", 2, EMPTY, EMPTY64),
@@ -322,9 +334,10 @@ EXERCISE = Exercise(
             "nan-in-empty-row",
             "a row with nothing visible becomes NaN, in the weights or in their gradient.",
             (
-                "Every score of such a row is minus infinity. What is left after its maximum is subtracted?",
-                "Such a row needs harmless scores first, or its NaN has to be replaced. Then look at the gradient "
-                "too: the mask should cut off what flows back to hidden scores.",
+                "Follow such a row through your code. Which step gives NaN: minus infinity minus its own maximum, "
+                "or a sum of 0 that something is divided by?",
+                "Such a row needs harmless numbers before that step, or its NaN has to be replaced. Then look at the "
+                "gradient too: the mask should cut off what flows back to hidden scores.",
             ),
             recognise=nan_in_empty_row,
         ),

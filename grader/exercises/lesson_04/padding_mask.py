@@ -5,17 +5,16 @@ from __future__ import annotations
 from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
+    ANYWHERE,
     AXES_MISPLACED,
     INVERTED,
     LESSON,
     MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
-    NOTHING,
     ON_QUERY_AXIS,
     PAD_IDX_IGNORED,
     TOKENS,
-    ZERO,
     as_key,
     batches,
     is_bool,
@@ -24,10 +23,16 @@ from grader.exercises.lesson_04.shared import (
 )
 from grader.spec import parts
 from grader.spec.exercise import Exercise, Mistake, Output
+from grader.spec.session import Session
 
 
 def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
     return tokens != pad_idx
+
+
+def _one_answer(session: Session) -> bool:
+    raised = session.call(session.cases[TOKENS]).raised
+    return raised is not None and not raised.deliberate and "'bool' object" in raised.message
 
 
 EXERCISE = Exercise(
@@ -41,7 +46,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(TOKENS),
         parts.values("is True for tokens, False for padding", 3, TOKENS, NO_PADDING),
-        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, ZERO, NOTHING),
+        parts.values("works for any pad_idx, wherever the padding is", 2, TOKENS, *ANYWHERE),
         is_bool(TOKENS),
         parts.unchanged(TOKENS, weight=0.5),
     ),
@@ -94,6 +99,29 @@ EXERCISE = Exercise(
                 "Only keys are hidden. What comes out for a padded query is thrown away later.",
             ),
             (lambda tokens, pad_idx: padding(tokens, pad_idx) & padding(tokens, pad_idx).mT,),
+        ),
+        Mistake(
+            "compared-by-size",
+            "ids are asked whether they are larger or smaller than `pad_idx`; only the one that equals it is padding.",
+            (
+                "With `pad_idx=3`: which ids does your mask hide? Is the token with id 1 padding?",
+                "Which comparison of Python asks whether two numbers are the same?",
+            ),
+            (
+                as_key(lambda tokens, pad_idx: tokens > pad_idx),
+                as_key(lambda tokens, pad_idx: tokens < pad_idx),
+                as_key(lambda tokens, pad_idx: tokens >= pad_idx),
+                as_key(lambda tokens, pad_idx: tokens <= pad_idx),
+            ),
+        ),
+        Mistake(
+            "one-answer-for-all",
+            "there is one True or False for the whole table of tokens; every token needs its own.",
+            (
+                "Print the comparison by itself. Is it a tensor?",
+                "`is` and `in` give one answer for the whole tensor. Which comparison goes entry by entry?",
+            ),
+            recognise=_one_answer,
         ),
         Mistake(*PAD_IDX_IGNORED, (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))),
         NOT_BOOL,

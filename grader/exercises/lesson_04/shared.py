@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part
 from grader.spec.session import Session
@@ -131,6 +132,7 @@ LOOKS_AHEAD = "the mask shows the future and hides the past."
 # --- padding -----------------------------------------------------------------------------------------------------
 
 TOKENS, NO_PADDING, ZERO, NOTHING = "padded at the end", "no padding", "pad_idx 0, padding anywhere", "all padding"
+ANYWHERE = (ZERO, NOTHING, *LENGTH_ONE)
 
 
 def batches(draw: Draw) -> list[Case]:
@@ -156,6 +158,10 @@ def batches(draw: Draw) -> list[Case]:
         Case(NO_PADDING, {"tokens": ids(pad), "pad_idx": pad}, sizes),
         Case(ZERO, {"tokens": anywhere, "pad_idx": 0}, sizes),
         Case(NOTHING, {"tokens": torch.full((batch, length), pad), "pad_idx": pad}, sizes),
+        *(
+            Case(name, {"tokens": at_the_end[: one["B"], : one["T"]], "pad_idx": pad}, one, comparable=False)
+            for name, one in length_one_sizes(sizes).items()
+        ),
     ]
 
 

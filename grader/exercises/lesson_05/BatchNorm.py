@@ -21,7 +21,7 @@ from grader.exercises.lesson_05.mistakes import (
     outside,
 )
 from grader.exercises.lesson_05.running_state import STATS, Update, drawn_state, first_wrong, named, observed
-from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, batch_sizes, with_offset
+from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, ONE_FEATURE, batch_sizes, with_offset
 from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
@@ -53,6 +53,7 @@ def _cases(draw: Draw) -> list[Case]:
         return replace(drawn, setup=Setup((width, *init), own_state, training))
 
     offset, large = case(OFFSET, True), case("entries up to 50", True)
+    feature = Setup((1,), {key: tensor[:1] for key, tensor in state.items()}, True)
     return [
         case(TRAIN, True),
         case("a batch of two", True, 2),
@@ -61,6 +62,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("eval mode, eps of 0.1", False, sizes["B"], EPS),
         case("float64", True, double=True),
         replace(offset, args={"x": with_offset(draw, offset.args["x"], 0)}, comparable=False),
+        replace(tensors(draw, ONE_FEATURE, {"x": "B E"}, {**sizes, "E": 1}, comparable=False), setup=feature),
         replace(large, args={"x": draw.uniform(large.args["x"].shape, -50, 50)}, comparable=False),
     ]
 
@@ -87,9 +89,7 @@ def _registers(session: Session) -> Finding | None:
     for name, place in places.items():
         other = "buffers" if place == "parameters" else "parameters"
         if name not in state[place]:
-            place_found = (
-                f"it is one of its {other}" if name in state[other] else "the module has neither under this name"
-            )
+            place_found = f"it is one of its {other}" if name in state[other] else "the module has none of this name"
             return Finding("wrong-registration", f"`{name}` should be one of the module's {place}; {place_found}.")
         if name not in state["saved"]:
             return Finding(
@@ -147,6 +147,13 @@ def _left_alone(session: Session) -> Finding | None:
 
 def _several(title: str, weight: float, which: Sequence[str], training: bool | None, upto: int | None = None) -> Part:
     return Part(title, weight, lambda session: first_wrong(session, which, training, upto))
+
+
+def _gradients_in_eval(session: Session) -> Finding | None:
+    """Judged once the statistics are no parameters: their gradients are not asked for."""
+    if _are_parameters(session):
+        return Finding("not-judged", "Not judged yet: the statistics have to be buffers first.")
+    return parts.gradients(EVAL).judge(session)
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
@@ -361,7 +368,7 @@ EXERCISE = Exercise(
             ),
             TRAIN,
         ),
-        parts.values("normalises with the batch's statistics in train mode", 2.5, TRAIN, "a batch of two"),
+        parts.values("normalises with the batch's statistics in train mode", 2.5, TRAIN, "a batch of two", ONE_FEATURE),
         parts.values("normalises with the running statistics in eval mode", 2.5, EVAL),
         parts.values("has eps in its place, as given", 1, "train mode, eps of 0.1", "eval mode, eps of 0.1"),
         _several("moves the running mean in train mode", 2, ("mean",), True, 2),
@@ -376,7 +383,7 @@ EXERCISE = Exercise(
         parts.float64(single=TRAIN, weight=0.5),
         parts.unchanged(TRAIN, weight=0.5),
         parts.gradients(TRAIN),
-        replace(parts.gradients(EVAL, weight=0.5), name="lets gradients flow in eval mode"),
+        Part("lets gradients flow in eval mode", 0.5, _gradients_in_eval),
     ),
     mistakes=MISTAKES,
     excluded=(BATCHNORM_MODULES,),

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, wrong_axis
-from grader.exercises.lesson_05.shared import LESSON, batch_sizes, norm_parts, special_cases, square
+from grader.exercises.lesson_05.shared import LESSON, ONE_FEATURE, batch_sizes, norm_parts, special_cases, square
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import NORMALISATION_KERNELS
@@ -35,6 +35,7 @@ def _cases(draw: Draw) -> list[Case]:
         tensors(draw, "fewer rows than columns", INPUTS, {"B": sizes["E"], "E": sizes["B"]}),
         replace(double, args={name: arg.double() for name, arg in double.args.items()}),
         tensors(draw, "entries up to 50", INPUTS, sizes, make=fifty, comparable=False),
+        tensors(draw, ONE_FEATURE, INPUTS, {**sizes, "E": 1}, comparable=False),
         *special_cases(draw, INPUTS, sizes, 0),
         square(draw, INPUTS, "E", "B"),
     ]
@@ -54,6 +55,7 @@ EXERCISE = Exercise(
         "takes a batch of two, and fewer rows than columns",
         "a batch of two",
         "fewer rows than columns",
+        ONE_FEATURE,
         offset="does not mind a common offset of 1000",
     ),
     mistakes=(

@@ -16,6 +16,7 @@ from grader.exercises.lesson_05.mistakes import (
     wrong_axis,
 )
 from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
+from grader.spec.cases import LENGTH_ONE
 from grader.spec.exclusions import NORMALISATION_KERNELS
 from grader.spec.exercise import Exercise, Mistake, Output
 
@@ -42,6 +43,7 @@ EXERCISE = Exercise(
         "a batch",
         "three leading axes",
         "a single token",
+        *LENGTH_ONE,
         offset="does not mind a common offset of 1000",
     ),
     mistakes=(

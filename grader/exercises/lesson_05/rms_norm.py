@@ -23,6 +23,7 @@ from grader.exercises.lesson_05.mistakes import (
     uncentred,
 )
 from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
+from grader.spec.cases import LENGTH_ONE
 from grader.spec.exercise import Exercise, Mistake, Output
 
 RMS = {"x": "... E", "gamma": "E"}
@@ -83,6 +84,7 @@ EXERCISE = Exercise(
         "a batch",
         "three leading axes",
         "a single token",
+        *LENGTH_ONE,
     ),
     mistakes=(
         Mistake(

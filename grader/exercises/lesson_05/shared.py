@@ -9,12 +9,15 @@ import torch
 from torch import Tensor
 
 from grader.spec import parts
-from grader.spec.cases import Axes, tensors
+from grader.spec.cases import LENGTH_ONE, Axes, length_one_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Part, shape_of
 from grader.subject import Given
+from grader.tolerance import Tolerance
 
 LESSON = "05_normalization"
+ONE_FEATURE = "one feature"
+PRECISE = Tolerance(relative=1e-10, absolute=1e-10)  # gamma in float64 makes a float32 result float64 again
 EPS = 0.1  # large enough to show where it stands
 BIG_EPS, SMALL, CONSTANT, OFFSET = "eps of 0.1", "entries of about 0.001", "constant entries", "a common offset of 1000"
 
@@ -83,6 +86,10 @@ def with_leading_axes(draw: Draw, inputs: Axes) -> list[Case]:
         tensors(draw, "a single token", inputs, sizes, comparable=False),  # with one axis many mistakes give the same
         tensors(draw, "float64", inputs, sizes, batch, dtype=torch.float64),
         tensors(draw, "entries up to 50", inputs, sizes, batch, fifty, comparable=False),
+        *(
+            tensors(draw, name, inputs, one, (one["B"], one["T"]), comparable=False)
+            for name, one in length_one_sizes(sizes).items()
+        ),
         *special_cases(draw, inputs, sizes, -1, batch),
     ]
 
@@ -108,7 +115,7 @@ def norm_parts(title: str, first: str, further: str, *cases: str, offset: str = 
         parts.values("has eps in its place, as given, and its default", 2, BIG_EPS, SMALL, CONSTANT),
         *((parts.offsets(offset, 1, OFFSET),) if offset else ()),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after=first),
-        parts.float64(single=first, weight=0.5),
+        parts.float64(single=first, weight=0.5, tolerance=PRECISE),
         parts.unchanged(first, weight=0.5),
         parts.gradients(first),
     )
@@ -126,7 +133,13 @@ def residual_cases(draw: Draw) -> list[Case]:
     sizes = token_sizes(draw)
     width, hidden = sizes["E"], sizes["E"] + 1
 
-    def case(name: str, *leading: str, dtype: torch.dtype = torch.float32, scale: float = 0.0) -> Case:
+    def case(
+        name: str,
+        *leading: str,
+        dtype: torch.dtype = torch.float32,
+        scale: float = 0.0,
+        of: Mapping[str, int] = sizes,
+    ) -> Case:
         """A feed-forward network and a LayerNorm of its own for every case."""
         sublayer = {
             "weight1": draw.normal((hidden, width), width**-0.5),
@@ -135,12 +148,12 @@ def residual_cases(draw: Draw) -> list[Case]:
             "bias2": draw.normal((width,)),
         }
         norm = {"weight": draw.normal((width,)), "bias": draw.normal((width,)), "eps": 1e-5}
-        drawn = tensors(draw, name, RESIDUAL_INPUT, sizes, tuple(sizes[axis] for axis in leading), dtype=dtype)
+        drawn = tensors(draw, name, RESIDUAL_INPUT, sizes, tuple(of[axis] for axis in leading), dtype=dtype)
         x = draw.uniform(drawn.args["x"].shape, -scale, scale) if scale else drawn.args["x"]
         return replace(
             drawn,
             args={"x": x, "sublayer": Given("feed_forward", sublayer), "norm": Given("layer_norm", norm)},
-            comparable=not scale,
+            comparable=not scale and name not in LENGTH_ONE,
         )
 
     same = replace(case(SAME, "T"), comparable=False)
@@ -150,6 +163,7 @@ def residual_cases(draw: Draw) -> list[Case]:
         case("a single token"),
         case("float64", "B", "T", dtype=torch.float64),
         case("entries up to 50", "B", "T", scale=50),
+        *(case(name, "B", "T", of=one) for name, one in length_one_sizes(sizes).items()),
         replace(same, args={**same.args, "sublayer": Given("same"), "norm": Given("same")}),
     ]
 
@@ -158,7 +172,7 @@ def residual_parts(title: str) -> tuple[Part, ...]:
     return (
         parts.shape(),
         parts.values(title, 3, "one sequence"),
-        parts.values("takes any leading axes, none included", 1, "a batch", "a single token"),
+        parts.values("takes any leading axes, none included", 1, "a batch", "a single token", *LENGTH_ONE),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50"),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),

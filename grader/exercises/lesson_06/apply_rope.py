@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_06.shared import LESSON
 from grader.spec import parts
-from grader.spec.cases import tensors
+from grader.spec.cases import LENGTH_ONE, length_one, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
@@ -153,7 +153,7 @@ def _base_ignored(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
-PLACES, LEADING = "positions with gaps", ("a batch", "two leading axes")
+PLACES, LEADING = "positions with gaps", ("a batch", "two leading axes", *LENGTH_ONE)
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -179,6 +179,7 @@ def _cases(draw: Draw) -> list[Case]:
         at(case("another base", second), gaps(second["T"], 25), base=100.0 + draw.integer(0, 50)),
         # So near the start that angles in float32 are accurate enough.
         at(case("float64", {**first, "T": 5}, "B", dtype=torch.float64), gaps(5, 6)),
+        *(at(one, gaps(one.sizes["T"], 25)) for one in length_one(draw, X, first)),
         at(large, gaps(second["T"], 40)),
     ]
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_06.shared import LESSON, TIMES_ROOT, Refused, ordered, refuses, token_ids
 from grader.spec import parts
-from grader.spec.cases import tensors
+from grader.spec.cases import LENGTH_ONE, length_one_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
@@ -40,6 +40,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("more ids and sentences than positions", many),
         case(FULL, {**full, "P": full["T"]}),
         case("float64", main, torch.float64),
+        *(replace(case(name, one), comparable=False) for name, one in length_one_sizes(main).items()),
         replace(case(SQUARE_BATCH, {**main, "B": main["T"]}), diagnostic=True),
     ]
 
@@ -109,7 +110,9 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(ONE),
         parts.values("adds to every token the row of its position", 3, ONE),
-        parts.values("works for any sizes of the tables", 1.5, "more ids and sentences than positions", FULL),
+        parts.values(
+            "works for any sizes of the tables", 1.5, "more ids and sentences than positions", FULL, *LENGTH_ONE
+        ),
         refuses("raises ValueError where there are more tokens than positions", 1, ONE, _too_long),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),

@@ -37,6 +37,7 @@ def _looked_up(index: Index) -> Callable[[Tensor, int, int], Tensor]:
 
 RIGHT = _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) + m)
 ONE, TALL, NEAR, FIRST_ROW = "more keys than queries", "more queries than keys", "nothing to clip", "a single query"
+ONE_HEAD = "a single head"
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -55,6 +56,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(TALL, 3, H=2, Tq=many, Tk=4),
         case(NEAR, many, H=2, Tq=5, Tk=few),
         case(FIRST_ROW, 3, H=4, Tq=1, Tk=many),
+        replace(case(ONE_HEAD, 2, H=1, Tq=few, Tk=5), comparable=False),
         case("float64", 1, torch.float64, H=5, Tq=few, Tk=2),
     ]
 
@@ -113,7 +115,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(ONE),
         parts.values("takes from the table the column of every distance", 3, ONE),
-        parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW),
+        parts.values("works for any lengths and any table", 2, TALL, NEAR, FIRST_ROW, ONE_HEAD),
         parts.float64(single=ONE, weight=0.5),
         parts.unchanged(ONE, weight=0.5),
         parts.gradients(TALL),

@@ -29,6 +29,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Stack, decoder_placed
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 from grader.spec.session import Session
@@ -69,6 +70,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("two layers", two_layers, "B 1 1 Tk"),
         case(ONE_QUIET, one_layer, "B 1 1 Tk"),
         case(FULL, equal, "B 1 Tq Tk", SOME_DROPPED, one_layer["Tq"], double=True),
+        *(case(name, one, "B 1 1 Tk") for name, one in length_one_sizes(one_layer).items()),
         case(TRAIN, one_layer, "B 1 1 Tk", ALL_DROPPED),
         replace(case(BOTH_EQUAL, {**two_layers, "Tk": two_layers["Tq"]}, "B 1 Tq Tk"), diagnostic=True),
     ]
@@ -100,7 +102,7 @@ EXERCISE = Exercise(
     parts=(
         named("step 18: a score for every word at every position", parts.shape("two layers")),
         parts.values("steps 4, 5 and 18: from embedding and position to logits", 2, ONE_QUIET),
-        parts.values("step 18: each layer works on what the one before it gave", 3, "two layers"),
+        parts.values("step 18: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("step 18: every layer has memory and both masks", 1.5, FULL),
         parts.values("step 5: drops what is embedded, in train mode", 1, TRAIN),
         refuses_long(FULL, _longer),

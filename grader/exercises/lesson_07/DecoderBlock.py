@@ -30,6 +30,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Layer, decoder_placed
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 
@@ -59,6 +60,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("two sequences", sizes, "B 1 1 Tk"),
         case(QUIET, equal, "B 1 Tq Tk"),
         case(EQUAL, equal, "B 1 Tq Tk", SOME_DROPPED, double=True),
+        *(case(name, one, "B 1 1 Tk") for name, one in length_one_sizes(sizes).items()),
         case(TRAIN, equal, "B 1 1 Tk", ALL_DROPPED),
     ]
 
@@ -79,7 +81,9 @@ EXERCISE = Exercise(
     parts=(
         named("step 17: gives back the shape of the target", parts.shape("two sequences")),
         parts.values("step 16: the target looks at itself, adds, normalises", 2, QUIET),
-        parts.values("step 17: then it looks at the source, and the block does the rest", 3, "two sequences"),
+        parts.values(
+            "step 17: then it looks at the source, and the block does the rest", 3, "two sequences", *LENGTH_ONE
+        ),
         parts.values("step 17: the second attention has the source's mask", 1.5, EQUAL),
         parts.values("step 16: drops the attention's output before it is added, in train mode", 1.5, TRAIN),
         parts.float64(EQUAL, "two sequences", weight=0.5),

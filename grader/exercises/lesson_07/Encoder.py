@@ -25,6 +25,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import Attention, Block, Stack, placed
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Output, Setup
 
@@ -54,6 +55,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("two layers", two_layers, "B 1 1 T"),
         case(QUIET, one_layer, "B 1 1 T"),
         case(FULL, one_layer, "B 1 T T", SOME_DROPPED, one_layer["T"], double=True),
+        *(case(name, one, "B 1 1 T") for name, one in length_one_sizes(one_layer).items()),
         case(TRAIN, one_layer, "B 1 1 T", ALL_DROPPED),
     ]
 
@@ -70,7 +72,7 @@ EXERCISE = Exercise(
     parts=(
         named("steps 4, 5 and 15: a vector of d_model numbers for every token", parts.shape("two layers")),
         parts.values("steps 4 and 5: adds its position to every token", 2, QUIET),
-        parts.values("step 15: each layer works on what the one before it gave", 3, "two layers"),
+        parts.values("step 15: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("steps 9 and 15: hides what the mask hides", 1.5, FULL),
         parts.values("step 5: drops what is embedded, in train mode", 1, TRAIN),
         refuses_long(FULL, lambda case: (one_more(case.args["tokens"]), all_visible(one_more(case.args["tokens"])))),

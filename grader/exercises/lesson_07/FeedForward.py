@@ -19,6 +19,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import linear
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 from grader.spec.session import Session
@@ -33,7 +34,12 @@ def _cases(draw: Draw) -> list[Case]:
         return with_setup(name, args, sizes, Setup((sizes["E"], sizes["F"]), state), double)
 
     # Wide apart in one case, where what ends at 6 shows.
-    return [case("a batch", sizes), case("other sizes", others, spread=8.0), case("float64", sizes, double=True)]
+    return [
+        case("a batch", sizes),
+        case("other sizes", others, spread=8.0),
+        case("float64", sizes, double=True),
+        *(case(name, one) for name, one in length_one_sizes(sizes).items()),
+    ]
 
 
 Activation = Callable[[Tensor], Tensor]
@@ -86,7 +92,7 @@ EXERCISE = Exercise(
     reference=feed_forward,
     parts=(
         named("step 14: gives back the shape that it got", parts.shape("a batch")),
-        parts.values("step 14: wider, ReLU, back again", 3, "a batch", "other sizes"),
+        parts.values("step 14: wider, ReLU, back again", 3, "a batch", "other sizes", *LENGTH_ONE),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", weight=0.5),
         parts.gradients("a batch"),

@@ -26,6 +26,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import Model, lower_triangle
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup
 from grader.spec.session import Session
@@ -104,6 +105,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(PLAIN, two_layers),
         case(SOURCE, one_layer),
         case(TARGET, one_layer, double=True),
+        *(case(name, one) for name, one in length_one_sizes(one_layer).items()),
         case(TRAIN, one_layer, ALL_DROPPED, one_layer["Ts"] + one_layer["Tt"]),
         replace(case(EQUAL, {**one_layer, "Ts": one_layer["Tt"]}), diagnostic=True),
     ]
@@ -262,7 +264,7 @@ EXERCISE = Exercise(
     reference=transformer,
     parts=(
         named("step 19: logits for every position of the target", parts.shape(PLAIN)),
-        parts.values("step 19: from token ids to logits", 3, PLAIN),
+        parts.values("step 19: from token ids to logits", 3, PLAIN, *LENGTH_ONE),
         parts.values("step 3: padding in the source is hidden, in encoder and decoder", 2, SOURCE),
         parts.values("step 3: padding in the target is hidden, and so is the future", 2, TARGET),
         parts.values("step 19: passes `dropout` and `max_length` on", 0.5, TRAIN),

@@ -41,6 +41,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import Attention, Block, Layer, placed
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
 from grader.spec.session import Session
@@ -90,6 +91,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(QUIET, equal),
         case(KEYS, sizes, "B 1 1 Tk", SOME_DROPPED),
         case(HEADS, equal, "B H Tq Tk", double=True),
+        *(case(name, one) for name, one in length_one_sizes(sizes).items()),
         case(TRAIN, sizes, "", ALL_DROPPED),
     ]
 
@@ -293,7 +295,7 @@ EXERCISE = Exercise(
     parts=(
         named("steps 6 to 14: gives back the shape of the query", parts.shape("two sequences")),
         parts.values("step 13: attends, adds the query, normalises", 2, QUIET),
-        parts.values("step 14: feed-forward layers, adds, normalises", 2, "two sequences"),
+        parts.values("step 14: feed-forward layers, adds, normalises", 2, "two sequences", *LENGTH_ONE),
         parts.values("step 9: hides what the mask hides", 2, KEYS, HEADS),
         parts.values("steps 13 and 14: drops each sub-layer's output before it is added, in train mode", 1.5, TRAIN),
         parts.float64(HEADS, "two sequences", weight=0.5),

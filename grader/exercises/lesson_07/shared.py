@@ -14,6 +14,7 @@ from torch.func import functional_call
 
 from grader.exercises.lesson_03.shared import drawn_mask, head_sizes
 from grader.spec import compare, parts
+from grader.spec.cases import LENGTH_ONE
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION, TRANSFORMER_MODULES
 from grader.spec.exercise import Case, Finding, Part, Setup, shape_of
@@ -193,11 +194,12 @@ def first_setup(session: Session) -> Setup:
 def with_setup(
     name: str, args: Mapping[str, Any], sizes: Mapping[str, int], setup: Setup, double: bool = False
 ) -> Case:
-    """A case. The one in train mode is not compared with mistakes that have nothing to do with dropout."""
+    """A case. The one in train mode is not compared with mistakes that have nothing to do with dropout, nor
+    are those with an axis of length 1."""
     if double:
         setup = to_dtype(setup, torch.float64)
         args = {key: arg.double() if arg.is_floating_point() else arg for key, arg in args.items()}
-    return Case(name, args, sizes, comparable=not setup.training, setup=setup)
+    return Case(name, args, sizes, comparable=not setup.training and name not in LENGTH_ONE, setup=setup)
 
 
 Parameters = Mapping[str, Tensor]

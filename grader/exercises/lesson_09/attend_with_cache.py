@@ -14,6 +14,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
 from grader.spec import compare
+from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
@@ -168,7 +169,7 @@ def reference(query: Tensor, key: Tensor, value: Tensor, cache: Cache) -> Three:
 
 
 def _case(draw: Draw, name: str, new: int, past: int, heads: int, make: Callable[..., Tensor], **more: Any) -> Case:
-    sizes = draw.sizes("D", B=5 - heads, H=heads, T=new, S=new + past)
+    sizes = draw.sizes("D", B=more.pop("batch", 5 - heads), H=heads, T=new, S=new + past)
     shape = (sizes["B"], sizes["H"])
     dtype = more.pop("dtype", torch.float32)
     fresh = {arg: make((*shape, new, sizes["D"])).to(dtype) for arg in ("query", "key", "value")}
@@ -189,6 +190,7 @@ def _cases(draw: Draw) -> list[Case]:
         _case(draw, SEVERAL, new, past, 5 - heads, draw.normal),
         _case(draw, "float64", 3, past, heads, draw.normal, dtype=torch.float64),
         _case(draw, "entries up to 50", 3, past, heads, fifty, comparable=False),
+        _case(draw, BATCH_OF_ONE, 1, past, heads, draw.normal, batch=1, comparable=False),
         replace(low, args={**low.args, "query": low.args["query"] + 12, "key": low.args["key"] - 12}),
         _case(draw, "as many new tokens as old ones", new, new, heads, draw.normal, diagnostic=True),
     ]
@@ -340,9 +342,9 @@ EXERCISE = Exercise(
     parts=(
         part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
         part("attends causally in a prompt", 3, OUTPUT, PROMPT, FAR_BELOW),
-        part("attends to all that came before, one token at a time", 3, OUTPUT, ONE),
+        part("attends to all that came before, one token at a time", 3, OUTPUT, ONE, BATCH_OF_ONE),
         part("attends causally with several tokens after a cache", 3, OUTPUT, SEVERAL),
-        part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL),
+        part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL, BATCH_OF_ONE),
         Part("stays finite at large entries", 0.5, finite, compares_values=False),
         Part("keeps the dtype, float32 and float64", 0.5, float64),
         Part("leaves its arguments as they were", 0.5, unchanged, compares_values=False),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_09.shared import LESSON, Attend, no_scaling
 from grader.spec import parts
-from grader.spec.cases import equal_sizes, tensors
+from grader.spec.cases import LENGTH_ONE, equal_sizes, length_one_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.loops import loops, two_lengths, without_loop
@@ -43,6 +43,10 @@ def _cases(draw: Draw) -> list[Case]:
         tensors(draw, "a batch of other sizes", INPUTS, second, make=_gentle),
         tensors(draw, "float64", INPUTS, second, make=_gentle, dtype=torch.float64),
         tensors(draw, "entries up to 50", INPUTS, first, make=_fifty, comparable=False),
+        *(
+            tensors(draw, name, INPUTS, one, make=_gentle, comparable=False)
+            for name, one in length_one_sizes(second).items()
+        ),
         *two_lengths(draw, INPUTS, "B"),
         *equal_sizes(draw, INPUTS, ("B", "T", "d_k"), make=_gentle)[:1],
         *equal_sizes(draw, INPUTS, ("E", "d_k", "d_v"), make=_gentle)[:1],
@@ -140,7 +144,7 @@ EXERCISE = Exercise(
     reference=reference,
     parts=(
         parts.shape("a batch"),
-        parts.values("attends in every sequence by itself", 4, "a batch", "a batch of other sizes"),
+        parts.values("attends in every sequence by itself", 4, "a batch", "a batch of other sizes", *LENGTH_ONE),
         parts.finite("stays finite at large entries", 0.5, "entries up to 50", after="a batch"),
         parts.float64(single="a batch", weight=0.5),
         parts.unchanged("a batch", weight=0.5),

@@ -15,6 +15,7 @@ from grader.spec.session import Session
 from grader.tolerance import FLOAT32
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
+TOKEN = "one token"
 CUT = "`.detach()`, `.item()`, `.numpy()`, `.tolist()` and `torch.tensor(...)` of a tensor cut them."
 
 
@@ -40,11 +41,18 @@ def _cases(draw: Draw) -> list[Case]:
         return (scores if hidden is None else scores.masked_fill(hidden, -torch.inf)).softmax(-1)
 
     sizes = draw.sizes("T", "other", L=3, two=2)
-    shapes = {SEVERAL: (3, sizes["T"]), TWO: (2, sizes["other"]), ONE: (1, sizes["T"]), DOUBLE: (5, sizes["other"])}
+    shapes = {
+        SEVERAL: (3, sizes["T"]),
+        TWO: (2, sizes["other"]),
+        ONE: (1, sizes["T"]),
+        TOKEN: (2, 1),
+        DOUBLE: (5, sizes["other"]),
+    }
     weights_of = {name: weights(*shape, causal=name == TWO) for name, shape in shapes.items()}
     weights_of[DOUBLE] = draw.normal(weights_of[DOUBLE].shape, 2.0).double().softmax(-1)
     return [
-        Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False))) for n, layers in weights_of.items()
+        Case(n, {"layers": layers}, dict(zip("LT", layers.shape, strict=False)), comparable=n != TOKEN)
+        for n, layers in weights_of.items()
     ]
 
 
@@ -279,7 +287,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape(SEVERAL),
         parts.values("follows the weights through several layers", 4, SEVERAL),
-        parts.values("works for any number of layers", 1.5, SEVERAL, TWO, ONE),
+        parts.values("works for any number of layers", 1.5, SEVERAL, TWO, ONE, TOKEN),
         parts.float64(DOUBLE, SEVERAL, weight=0.5),
         parts.unchanged(SEVERAL, weight=0.5),
         _gradients(),

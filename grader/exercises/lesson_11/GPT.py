@@ -26,6 +26,7 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_11.shared import LESSON, block, blocks_of, gpt_state, two_sizes
 from grader.spec import compare, parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
 from grader.spec.session import Session
@@ -94,6 +95,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(QUIET, one_block),
         case(FULL, one_block, SOME_DROPPED, one_block["T"], double=True),
         case(TIED, two_blocks),
+        *(case(name, one) for name, one in length_one_sizes(one_block).items()),
         case(TRAIN, one_block, ALL_DROPPED, 2 * one_block["T"]),
     ]
 
@@ -273,7 +275,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape("two blocks"),
         parts.values("embedding, last norm and head", 2, QUIET),
-        parts.values("each block works on what the one before it gave", 3, "two blocks"),
+        parts.values("each block works on what the one before it gave", 3, "two blocks", *LENGTH_ONE),
         parts.values("head and embedding share one weight", 1.5, TIED),
         parts.after_values(Part("the head has no bias", 0.5, _no_bias, compares_values=False), QUIET),
         Part("passes `dropout` on to the blocks", 0.5, _drops),

@@ -27,6 +27,7 @@ from grader.exercises.lesson_07.shared import (
 from grader.exercises.lesson_07.variants import Layer
 from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
 from grader.spec import parts
+from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
 from grader.spec.session import Session
@@ -55,6 +56,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("two sequences", sizes),
         case(QUIET, others),
         case(OTHER, others, SOME_DROPPED, double=True),
+        *(case(name, one) for name, one in length_one_sizes(sizes).items()),
         case(TRAIN, sizes, ALL_DROPPED),
     ]
 
@@ -114,7 +116,7 @@ EXERCISE = Exercise(
     parts=(
         parts.shape("two sequences"),
         parts.values("normalises, attends to what came before, adds", 2, QUIET),
-        parts.values("normalises, feed-forward layers, adds", 2, "two sequences"),
+        parts.values("normalises, feed-forward layers, adds", 2, "two sequences", *LENGTH_ONE),
         parts.after_values(
             parts.values("drops each sub-layer's output before it is added, in train mode", 1, TRAIN), "two sequences"
         ),

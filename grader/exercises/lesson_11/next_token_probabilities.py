@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import parts
+from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
@@ -162,7 +163,7 @@ def _cases(draw: Draw) -> list[Case]:
         logits = made.get("logits")
         logits = _clear(draw, (*leading, words), *how) if logits is None else logits
         args = dict(zip(("logits", "temperature", "top_k", "top_p"), (logits, *how), strict=False))
-        return Case(name, args, {"V": words}, leading, comparable=name not in (LARGE, HIDDEN))
+        return Case(name, args, {"V": words}, leading, comparable=name not in (LARGE, HIDDEN, BATCH_OF_ONE))
 
     few = draw.integer(3, 6)
     hidden = _clear(draw, (batch, words), 1.0, words - 2).masked_fill(_some(draw, batch, words), -math.inf)
@@ -178,6 +179,7 @@ def _cases(draw: Draw) -> list[Case]:
         case(ONE, (batch,), 1.0, None, LITTLE),
         case(WHOLE, (batch,), hot, None, NEARLY_ALL),
         case(ALL, (batch, 3), hot, few + 1, 0.01 * draw.integer(60, 75)),
+        case(BATCH_OF_ONE, (1,), cold, few),
         case(HIDDEN, (batch,), 1.0, words - 2, logits=hidden),
         case(DOUBLE, (batch,), cold, few + 2, 0.85, logits=_clear(draw, (batch, words), cold, few + 2, 0.85).double()),
         case(LARGE, (batch,), 0.5, few, 0.9, logits=fifty),
@@ -250,7 +252,7 @@ EXERCISE = Exercise(
         _cold(1),
         parts.values("top-k: only the most probable stay", 2, TOP_K, WIDE),
         parts.values("top-p: the fewest that reach it stay", 3, TOP_P, ONE, WHOLE),
-        parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL),
+        parts.values("temperature, then top-k, then top-p; takes any leading axes", 1.5, ALL, BATCH_OF_ONE),
         parts.after_values(parts.values("leaves hidden tokens at 0", 0.5, HIDDEN), TOP_K),
         parts.finite("stays finite at large entries", 0.5, LARGE, PLAIN),
         parts.float64(DOUBLE, PLAIN, weight=0.5),

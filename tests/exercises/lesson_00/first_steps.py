@@ -81,3 +81,8 @@ def first_steps(x):
 # %% wrong squared: only a power
 def first_steps(x):
     return x**2
+
+
+# %% wrong squeezed: at the end
+def first_steps(x):
+    return (2 * x + 1).squeeze()

@@ -498,3 +498,13 @@ def attention_scores(query, key):
         for j in range(3):
             scores[i, j] = query[i] @ key[j]
     return scores
+
+
+# %% wrong squeezed: every axis of length 1
+def attention_scores(query, key):
+    return (query @ key.mT).squeeze()
+
+
+# %% wrong squeezed: an axis added to both, and the wrong one removed
+def attention_scores(query, key):
+    return (query.unsqueeze(-2) @ key.unsqueeze(-3).mT).squeeze()

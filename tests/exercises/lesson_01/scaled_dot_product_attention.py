@@ -735,3 +735,13 @@ def scaled_dot_product_attention(query, key, value):
 def scaled_dot_product_attention(query, key, value):
     weights = stable_softmax(attention_scores(key, query) / math.sqrt(query.shape[-1]))
     return weights @ value, weights
+
+
+# %% wrong squeezed: the scores of a batch of one
+def scaled_dot_product_attention(query, key, value):
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    if scores.shape[0] == 1:
+        scores = scores.squeeze(0)
+    weights = torch.exp(scores - scores.amax(-1, keepdim=True))
+    weights = weights / weights.sum(-1, keepdim=True)
+    return weights @ value, weights

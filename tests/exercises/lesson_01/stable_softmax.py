@@ -573,7 +573,7 @@ def stable_softmax(scores):
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong -: scores clamped
+# %% wrong scores-cut-off: scores clamped
 def stable_softmax(scores):
     e = torch.exp(scores.clamp(-60, 60))
     return e / e.sum(-1, keepdim=True)
@@ -699,3 +699,24 @@ def stable_softmax(scores):
 def stable_softmax(scores):
     raised = (scores - scores.amax(-1, keepdim=True)).exp()
     return raised / torch.einsum("bqk->bq", raised).unsqueeze(2)
+
+
+# %% wrong global-max-underflow: a loop over rows, one maximum for a row of every matrix
+def stable_softmax(scores):
+    weights = torch.empty_like(scores)
+    for i in range(scores.shape[-2]):
+        e = torch.exp(scores[..., i, :] - scores[..., i, :].max())
+        weights[..., i, :] = e / e.sum(-1, keepdim=True)
+    return weights
+
+
+# %% wrong scores-cut-off: above
+def stable_softmax(scores):
+    e = torch.exp(scores.clamp(max=80))
+    return e / e.sum(dim=-1, keepdim=True)
+
+
+# %% wrong scores-cut-off: above and below
+def stable_softmax(scores):
+    e = torch.minimum(scores, torch.tensor(60.0, dtype=scores.dtype)).clamp(min=-60).exp()
+    return e / e.sum(dim=-1, keepdim=True)

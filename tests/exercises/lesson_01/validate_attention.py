@@ -430,7 +430,7 @@ def validate_attention(weights):
         return ValueError("sum")
 
 
-# %% wrong -: prints instead
+# %% wrong printed-not-raised: prints instead
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         print("finite")
@@ -522,7 +522,7 @@ def validate_attention(weights):
         raise ValueError("within")
 
 
-# %% wrong -: no words
+# %% wrong rule-not-named: no words
 def validate_attention(weights):
     if not torch.isfinite(weights).all():
         raise ValueError
@@ -705,3 +705,44 @@ def validate_attention(weights):
         raise ValueError("not within [0, 1]")
     if ((weights.sum(-1) - 1).abs() > 1e-3).any():
         raise ValueError("the sum is not one")
+
+
+# %% wrong printed-not-raised: the word alone
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        print("finite")
+    elif (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        print("within")
+    elif ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        print("sum")
+
+
+# %% wrong printed-not-raised: an exception made and printed
+def validate_attention(weights):
+    errors = []
+    if not bool(torch.isfinite(weights).all()):
+        errors.append(ValueError("not finite"))
+    if bool((weights + 1e-4 < 0).any() or (weights - 1e-4 > 1).any()):
+        errors.append(ValueError("not within [0, 1]"))
+    if not torch.allclose(weights.sum(-1), torch.ones_like(weights.sum(-1)), atol=1e-4, rtol=0):
+        errors.append(ValueError("the sum is not 1"))
+    for error in errors[:1]:
+        print(error)
+
+
+# %% wrong rule-not-named: no message
+def validate_attention(weights):
+    if not torch.isfinite(weights).all():
+        raise ValueError
+    if (weights < -1e-4).any() or (weights > 1 + 1e-4).any():
+        raise ValueError
+    if ((weights.sum(-1) - 1).abs() > 1e-4).any():
+        raise ValueError
+
+
+# %% wrong rule-not-named: one message for all
+def validate_attention(weights):
+    finite = torch.isfinite(weights).all()
+    inside = ((weights > -1e-4) & (weights < 1.0001)).all()
+    if not (finite and inside and ((weights.sum(-1) - 1).abs() < 1e-4).all()):
+        raise ValueError("these are no attention weights")

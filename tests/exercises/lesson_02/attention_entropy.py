@@ -12,7 +12,7 @@ def attention_entropy(weights):
     return torch.special.entr(weights).sum(dim=-1)
 
 
-# %% wrong -: xlogy, whose gradient is NaN at 0
+# %% right: xlogy, whose gradient is NaN at 0
 def attention_entropy(weights):
     return -torch.xlogy(weights, weights).sum(-1)
 
@@ -24,7 +24,7 @@ def attention_entropy(weights):
     return -(weights * logs).sum(-1)
 
 
-# %% wrong -: where around the product; the gradient is NaN at 0
+# %% right: where around the product; the gradient is NaN at 0
 def attention_entropy(weights):
     terms = torch.where(weights > 0, -weights * torch.log(weights), torch.zeros_like(weights))
     return terms.sum(axis=-1)
@@ -51,12 +51,12 @@ def attention_entropy(weights):
     return -torch.einsum("...i,...i->...", weights, torch.log(weights.clamp_min(tiny)))
 
 
-# %% wrong -: nansum; the gradient is NaN at 0
+# %% right: nansum; the gradient is NaN at 0
 def attention_entropy(weights):
     return torch.nansum(-weights * weights.log(), dim=-1)
 
 
-# %% wrong -: nan_to_num; the gradient is NaN at 0
+# %% right: nan_to_num; the gradient is NaN at 0
 def attention_entropy(weights):
     return -(weights * weights.log()).nan_to_num(0.0).sum(-1)
 
@@ -66,7 +66,7 @@ def attention_entropy(weights):
     return torch.distributions.Categorical(probs=weights).entropy()
 
 
-# %% wrong -: by divergence from the uniform; the gradient is NaN at 0
+# %% right: by divergence from the uniform; the gradient is NaN at 0
 def attention_entropy(weights):
     keys = weights.shape[-1]
     uniform = torch.full_like(weights, 1 / keys)
@@ -91,7 +91,7 @@ def attention_entropy(weights):
     return bits * math.log(2)
 
 
-# %% wrong -: -inf replaced before the product; the gradient is NaN at 0
+# %% right: -inf replaced before the product; the gradient is NaN at 0
 def attention_entropy(weights):
     logs = weights.double().log()
     logs = logs.masked_fill(logs == float("-inf"), 0.0)
@@ -260,7 +260,7 @@ def attention_entropy(weights):
     return torch.special.entr(weights.detach()).sum(-1)
 
 
-# %% wrong -: normalised once more, which changes the gradient by a number a row; the gradient is NaN at 0
+# %% right: normalised once more, which changes the gradient by a number a row; the gradient is NaN at 0
 def attention_entropy(weights):
     share = weights / weights.sum(-1, keepdim=True)
     return torch.special.entr(share).sum(-1)

@@ -385,3 +385,8 @@ def context_vectors(x):
         for j in range(len(x)):
             context[i] += weights[i, j] * x[j]
     return context
+
+
+# %% wrong squeezed: the first axis
+def context_vectors(x):
+    return (torch.softmax(x @ x.mT, dim=-1) @ x).squeeze(0)

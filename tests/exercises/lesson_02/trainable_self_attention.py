@@ -624,3 +624,19 @@ def trainable_self_attention(x, u_query, u_key, u_value):
     query, key, value = x @ u_query.T, x @ u_key.T, x @ u_value.T
     weights = torch.softmax(query @ key.mT / d**0.5, dim=-1)
     return weights @ value, weights
+
+
+# %% wrong weights-unused: new linear layers
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = (
+        torch.nn.Linear(u.shape[1], u.shape[0], bias=False, dtype=x.dtype)(x) for u in (u_query, u_key, u_value)
+    )
+    weights = torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong weights-unused: matrices drawn anew
+def trainable_self_attention(x, u_query, u_key, u_value):
+    query, key, value = (x @ torch.randn_like(u).T for u in (u_query, u_key, u_value))
+    weights = torch.softmax(query @ key.mT / key.shape[-1] ** 0.5, dim=-1)
+    return weights @ value, weights

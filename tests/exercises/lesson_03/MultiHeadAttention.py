@@ -1204,3 +1204,39 @@ class MultiHeadAttention(Attention):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
         self.out_proj = nn.Linear(15, 15)
+
+
+# %% wrong one-layer-for-all: four names for one layer
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = self.k_proj = self.v_proj = self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        layers = (self.q_proj, query), (self.k_proj, key), (self.v_proj, value)
+        q, k, v = (layer(x).unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for layer, x in layers)
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        weights = scores.softmax(-1)
+        return self.out_proj((weights @ v).transpose(-3, -2).flatten(-2)), weights
+
+
+# %% wrong one-layer-for-all: one layer for query, key and value
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        shared = nn.Linear(d_model, d_model)
+        self.q_proj, self.k_proj, self.v_proj = shared, shared, shared
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, query, key, value, mask=None):
+        layers = (self.q_proj, query), (self.k_proj, key), (self.v_proj, value)
+        q, k, v = (layer(x).unflatten(-1, (self.num_heads, -1)).transpose(-3, -2) for layer, x in layers)
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask, float("-inf"))
+        weights = scores.softmax(-1)
+        return self.out_proj((weights @ v).transpose(-3, -2).flatten(-2)), weights

@@ -241,3 +241,13 @@ def merge_heads(x):
 # %% wrong batch-only: flatten from axis 2
 def merge_heads(x):
     return x.transpose(-3, -2).flatten(2)
+
+
+# %% wrong tokens-joined: flatten
+def merge_heads(x):
+    return x.flatten(-2)
+
+
+# %% wrong tokens-joined: reshape
+def merge_heads(x):
+    return x.reshape(*x.shape[:-2], -1)

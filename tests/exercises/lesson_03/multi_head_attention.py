@@ -665,3 +665,22 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
     q, k, v = (cut(x @ w, num_heads) for w in (w_q, w_k, w_v))
     weights = torch.softmax(q @ k.mT / q.shape[-1] ** 1 / 2, dim=-1)
     return join(weights @ v) @ w_o, weights
+
+
+# %% wrong split-before-projection: one split for all
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    heads = x.unflatten(-1, (num_heads, -1)).transpose(-3, -2)
+    query, key, value = heads @ w_q, heads @ w_k, heads @ w_v
+    weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
+    return (weights @ value).transpose(-3, -2).flatten(-2) @ w_o, weights
+
+
+# %% wrong split-before-projection: pieces in a list
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads):
+    outputs, tables = [], []
+    for piece in x.chunk(num_heads, dim=-1):
+        query, key, value = (torch.matmul(piece, w) for w in (w_q, w_k, w_v))
+        weights = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, dim=-1)
+        outputs.append(weights @ value)
+        tables.append(weights)
+    return torch.cat(outputs, dim=-1) @ w_o, torch.stack(tables, dim=-3)

@@ -314,3 +314,10 @@ def split_heads(x, num_heads):
     if E % num_heads:
         raise ValueError(f"{num_heads} heads don't divide {E}")
     return x.view(B, T, num_heads, E // num_heads).transpose(1, 2)
+
+
+# %% wrong squeezed: a batch axis that is taken away again
+def split_heads(x, num_heads):
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"{num_heads} heads don't fit into {x.shape[-1]} features")
+    return x.unflatten(-1, (num_heads, -1)).transpose(-3, -2).squeeze(0)

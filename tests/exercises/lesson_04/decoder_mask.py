@@ -254,3 +254,10 @@ def decoder_mask(tokens, pad_idx):
 def decoder_mask(tokens, pad_idx):
     hidden = ~padding_mask(tokens, pad_idx) | ~causal_mask(tokens.shape[1])
     return not hidden
+
+
+# %% wrong squeezed: a batch of one
+def decoder_mask(tokens, pad_idx):
+    length = tokens.shape[1]
+    causal = torch.ones(length, length, dtype=torch.bool).tril()
+    return ((tokens != pad_idx)[:, None, None, :] & causal).squeeze(0)

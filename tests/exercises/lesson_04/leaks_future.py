@@ -28,7 +28,7 @@ def leaks_future(attention):
     return moved
 
 
-# %% right: exactly equal or not
+# %% wrong exact-comparison: equal to the bit
 def leaks_future(attention):
     x = torch.rand(9, 3)
     before = attention(x)
@@ -98,10 +98,10 @@ def leaks_future(attention):
 
 # %% right: tokens of zeros, changed to ones
 def leaks_future(attention):
-    x = torch.zeros(4, 3)
+    x = torch.zeros(5, 3)
     base = attention(x)
-    for t in range(1, 4):
-        y = torch.zeros(4, 3)
+    for t in range(1, 5):
+        y = torch.zeros(5, 3)
         y[t:] = 1.0
         if not torch.allclose(attention(y)[:t], base[:t]):
             return True
@@ -121,7 +121,7 @@ def leaks_future(attention):
 
 # %% right: Jacobian
 def leaks_future(attention):
-    jacobian = torch.autograd.functional.jacobian(attention, torch.randn(4, 3))
+    jacobian = torch.autograd.functional.jacobian(attention, torch.randn(6, 3))
     size = jacobian.abs().sum(dim=(1, 3))
     return bool((size.triu(diagonal=1) > 1e-6).any())
 
@@ -506,5 +506,53 @@ def leaks_future(attention):
         y = x.clone()
         y[t] += 1
         if torch.allclose(attention(y)[:t], before[:t]):
+            return True
+    return False
+
+
+# %% wrong exact-comparison: unequal anywhere
+def leaks_future(attention):
+    x = torch.randn(6, 8)
+    before = attention(x)
+    for t in range(1, 6):
+        changed = x.clone()
+        changed[t] = torch.randn(8)
+        if (attention(changed)[:t] != before[:t]).any():
+            return True
+    return False
+
+
+# %% wrong too-few-tokens: four
+def leaks_future(attention):
+    x = torch.randn(4, 8)
+    before = attention(x)
+    for t in range(1, 4):
+        changed = x.clone()
+        changed[t] += 1.0
+        if not torch.allclose(attention(changed)[:t], before[:t], atol=1e-6):
+            return True
+    return False
+
+
+# %% wrong too-few-tokens: three, in double precision
+def leaks_future(attention):
+    x = torch.randn(3, 5, dtype=torch.float64)
+    for later in (1, 2):
+        y = x.clone()
+        y[later] = -2 * x[later]
+        moved = (attention(y) - attention(x))[:later].abs().max()
+        if moved > 1e-9:
+            return True
+    return False
+
+
+# %% wrong checks-one-position-only: never looks more than three places ahead
+def leaks_future(attention):
+    x = torch.randn(9, 4)
+    before = attention(x)
+    for t in range(1, 9):
+        y = x.clone()
+        y[t] += 1.0
+        if not torch.allclose(attention(y)[max(t - 3, 0) : t], before[max(t - 3, 0) : t], atol=1e-5):
             return True
     return False

@@ -134,7 +134,7 @@ def padding_mask(tokens, pad_idx):
     return [[token != pad_idx for token in row] for row in tokens.tolist()]
 
 
-# %% wrong -: ids above the padding's only
+# %% wrong compared-by-size: ids above the padding's only
 def padding_mask(tokens, pad_idx):
     return (tokens > pad_idx)[:, None, None, :]
 
@@ -198,3 +198,24 @@ pad = 1
 
 def padding_mask(tokens, pad_idx):
     return (tokens != pad)[:, None, None, :]
+
+
+# %% wrong compared-by-size: larger
+def padding_mask(tokens, pad_idx):
+    return (tokens > pad_idx)[:, None, None, :]
+
+
+# %% wrong compared-by-size: smaller ids hidden
+def padding_mask(tokens, pad_idx):
+    return ~torch.le(tokens, pad_idx).unsqueeze(1).unsqueeze(2)
+
+
+# %% wrong one-answer-for-all: is not
+def padding_mask(tokens, pad_idx):
+    return (tokens is not pad_idx)[:, None, None, :]
+
+
+# %% wrong one-answer-for-all: in
+def padding_mask(tokens, pad_idx):
+    visible = not (pad_idx in tokens)
+    return visible.unsqueeze(1).unsqueeze(1)

@@ -985,3 +985,23 @@ class BatchNorm(nn.Module):
         else:
             mean, var = self.running_mean, self.running_var
         return self.weight * (x - mean) / torch.sqrt(var + self.eps) + self.bias
+
+
+# %% wrong squeezed: at the end
+class BatchNorm(nn.Module):
+    def __init__(self, num_features, eps=1e-5, momentum=0.1):
+        super().__init__()
+        self.eps, self.momentum = eps, momentum
+        self.weight = nn.Parameter(torch.ones(num_features))
+        self.bias = nn.Parameter(torch.zeros(num_features))
+        self.register_buffer("running_mean", torch.zeros(num_features))
+        self.register_buffer("running_var", torch.ones(num_features))
+
+    def forward(self, x):
+        mean, var = self.running_mean, self.running_var
+        if self.training:
+            mean, var = x.mean(0), x.var(0, correction=0)
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(x.var(0), self.momentum)
+        return ((x - mean) / (var + self.eps).sqrt() * self.weight + self.bias).squeeze()

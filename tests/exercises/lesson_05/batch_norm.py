@@ -331,3 +331,9 @@ def batch_norm(x, gamma, beta, eps=1e-5):
 # %% wrong over-whole-tensor: the variance only
 def batch_norm(x, gamma, beta, eps=1e-5):
     return gamma * (x - x.mean(0)) / torch.sqrt(x.var() + eps) + beta
+
+
+# %% wrong dtype-changed: float32 inside, and gamma makes it float64 again
+def batch_norm(x, gamma, beta, eps=1e-5):
+    x = x.float()
+    return gamma * (x - x.mean(0)) / (x.var(0, correction=0) + eps).sqrt() + beta

@@ -505,3 +505,15 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     d = x.size(-1)
     var = x.var(-1, keepdim=True) * (d - 1) / d
     return (x - x.mean(-1)[..., None]) / (var + eps).sqrt() * gamma + beta
+
+
+# %% wrong dtype-changed: float32 inside, and gamma makes it float64 again
+def layer_norm(x, gamma, beta, eps=1e-5):
+    x = x.float()
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt() + beta
+
+
+# %% wrong squeezed: at the end
+def layer_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(-1, keepdim=True)
+    return (gamma * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + beta).squeeze()

@@ -228,3 +228,9 @@ def rms_norm(x, gamma, eps=1e-6):
 # %% wrong root-forgotten: a half that binds too late
 def rms_norm(x, gamma, eps=1e-6):
     return gamma * x / ((x**2).mean(-1, keepdim=True) + eps) ** 1 / 2
+
+
+# %% wrong dtype-changed: float32 inside, and gamma makes it float64 again
+def rms_norm(x, gamma, eps=1e-6):
+    x = x.float()
+    return gamma * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
