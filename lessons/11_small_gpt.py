@@ -878,8 +878,9 @@ predict(
 #
 # Return the same tokens as `generate` with a generator of the same seed, but with less work. `model(tokens, cache)`
 # returns `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
-# then only the newest token each time: everything before it is in the cache. Prompt and new tokens together are at most
-# `model.max_length` here, so nothing has to be cut.
+# then only the newest token each time: everything before it is in the cache. The very last one doesn't go through the
+# model: nobody asks what follows it. Prompt and new tokens together are at most `model.max_length` here, so nothing has
+# to be cut.
 #
 # Again: eval mode, no gradients. Then put the model back into the mode it was in.
 #

@@ -8,9 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_NONE: Any = object()  # no cache at all: None is a cache, an empty one
-
-
 class Writer(nn.Module):
     """`model(tokens)` gives logits (B, T, V), looked up in a table by all tokens up to each position; with a cache,
     `model(tokens, cache)` gives (logits, cache) for tokens that come after those of the cache.
@@ -30,19 +27,19 @@ class Writer(nn.Module):
         self.register_buffer("recorded", torch.tensor(False))
         self.train(bool(data["training"]))
 
-    def forward(self, tokens: Tensor, cache: Any = _NONE) -> Any:
-        """As lesson 11's GPT."""
+    def forward(self, tokens: Tensor, cache: Any = None) -> Any:
+        """As lesson 11's GPT: None is no cache."""
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
         kept = cache if isinstance(cache, dict) else {}
         before = kept.get("tokens", tokens[:, :0])
         text = torch.cat([before, tokens], dim=1)
-        call = torch.tensor([[tokens.shape[1], before.shape[1], cache is not _NONE]])
+        call = torch.tensor([[tokens.shape[1], before.shape[1], cache is not None]])
         self.fed = torch.cat([self.fed, call])
         kept["tokens"] = text
         logits = self.table[self.rows(text)[:, before.shape[1] :]]
         self.recorded = self.recorded | logits.requires_grad
-        return logits if cache is _NONE else (logits, kept)
+        return logits if cache is None else (logits, kept)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """Which row of the table each position looks up: (B, T)."""

@@ -70,7 +70,7 @@ class Seen:
 def runs(draw: Draw, long: bool) -> dict[str, Run]:
     """By name; `long`: with texts beyond max_length."""
     sizes = draw.sizes("V", "B", "T")
-    words, batch, length = 7 + sizes["V"] % 5, 2 + sizes["B"] % 3, 3 + sizes["T"] % 3
+    words, batch, length = 7 + sizes["V"] % 5, 3 + sizes["B"] % 3, 3 + sizes["T"] % 3
 
     def prompt(columns: int = length) -> Tensor:
         return draw.integers((batch, columns), 0, words)
@@ -78,7 +78,7 @@ def runs(draw: Draw, long: bool) -> dict[str, Run]:
     sure, other = (_sure(draw, words) for _ in range(2))
     mild = draw.normal((ROWS, words))
     made = [
-        Run(SURE, sure, prompt(), 6),
+        Run(SURE, sure, prompt(), 8),  # more than length + 1: the prompt and one token are not taken for the new ones
         Run(TRAINING, other, prompt(), 5, training=True),
         Run(COLD, mild, prompt(), 5, sampling={"temperature": 0}),
         Run(FEW, mild, prompt(), 5, sampling={"top_k": 1, "temperature": 1.5}),
@@ -177,6 +177,8 @@ def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
     """The same, with what was seen of the model."""
     outcome = call(session, run, session.exercise.name, torch_seed)
     finding = compare.run_error(outcome, session.exercise)
+    if finding is not None and finding.kind != "raised":
+        return finding
     if finding is not None:
         said = f"({run.name}: prompt {tuple(run.prompt.shape)}, new_tokens = {run.new_tokens}, model.max_length = "
         return replace(finding, message=f"{finding.message.rstrip('.')} {said}{run.max_length})")
@@ -396,6 +398,12 @@ def only_new(session: Session) -> bool:
     return got is not None and got.shape == (len(run.prompt), run.new_tokens)
 
 
+def only_one(session: Session) -> bool:
+    """Whether one new token comes back, and several are asked for."""
+    got, run = ids(session, SURE), drawn_runs(session)[SURE]
+    return got is not None and got.shape == (len(run.prompt), run.prompt.shape[1] + 1)
+
+
 def _mode(name: str) -> Callable[[Session], bool]:
     """Whether the texts are right, and the model is in another mode after this run than before it."""
 
@@ -469,6 +477,16 @@ MODES = (
         ),
         recognise=fits(replace(RIGHT, eval=False)),
     ),
+)
+
+ONLY_ONE = Mistake(
+    "only-one-token",
+    "the prompt comes back with one new token, however many are asked for.",
+    (
+        "Print something in each round of your loop. How many rounds are there before the `return`?",
+        "How far is your `return` indented, and what is each new token appended to: the prompt, or the text so far?",
+    ),
+    recognise=only_one,
 )
 
 DRAWS = (

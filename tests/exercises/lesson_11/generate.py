@@ -64,6 +64,48 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
+# %% wrong only-one-token: the return inside the loop
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+            model.train(was)
+            return tokens
+
+
+# %% wrong only-one-token: appended to the prompt
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    text = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(text[:, -model.max_length :])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            text = torch.cat([prompt, drawn], dim=1)
+    model.train(was)
+    return text
+
+
+# %% wrong context-not-cut: a length of one's own
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -128:])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
 # %% wrong left-in-eval-mode: never put back
 def generate(model, prompt, new_tokens, generator, **sampling):
     was = model.training
