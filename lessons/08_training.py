@@ -263,7 +263,7 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 # Difficulty 3 of 5
 #
 # The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
-# axes, so that it can be differentiated. `F.cross_entropy` is allowed.
+# axes, so that it can be differentiated, the 0 too. `F.cross_entropy` is allowed.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
