@@ -466,8 +466,9 @@ compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 # Difficulty 3 of 5
 #
 # Easier than the model, and short. All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
-# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm. The long vector
-# then keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
+# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm, in place:
+# `.grad` stays the tensor that it is, with other numbers. The long vector then keeps its direction and gets the length
+# `max_norm`. Otherwise leave the gradients as they are. In both cases,
 # return the norm *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part

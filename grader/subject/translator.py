@@ -51,9 +51,9 @@ class Trainee(nn.Module):
     """`model(src, trg)` gives logits (B, T, V), from src without its padding and from trg up to each position.
 
     `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum
-    of its `optimizer`; source.grad, target.grad, output.grad, if the parameters begin with gradients. In train mode a third of the features is zero, always the same. The buffer `events` says in
-    which order it was run, differentiated and changed. What counts as a change: the graph of a call was still held
-    (not if `watched` is False).
+    of its `optimizer`; source.grad, target.grad and output.grad, if the parameters begin with gradients. In train mode
+    a third of the features is zero, always the same. The buffer `events` says in which order it was run,
+    differentiated and changed. What counts as a change: the graph of a call was still held (not if `watched` is False).
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:

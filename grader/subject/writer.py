@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+
 class Writer(nn.Module):
     """`model(tokens)` gives logits (B, T, V), looked up in a table by all tokens up to each position; with a cache,
     `model(tokens, cache)` gives (logits, cache) for tokens that come after those of the cache.
@@ -49,14 +50,17 @@ class Writer(nn.Module):
 
 class Graded(nn.Module):
     """Parameters with gradients. `data`: values, and gradients, of which some may be None. Its buffers are the
-    gradients that the parameters have now, by the parameters' names."""
+    gradients that the parameters have now, by the parameters' names, and the tensors that were their gradients at
+    first, "first." before the name: what is changed in place shows in both."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__()
         self.of = nn.ParameterList(nn.Parameter(value.clone()) for value in data["values"])
         for parameter, gradient in zip(self.of, data["gradients"], strict=True):
             parameter.grad = None if gradient is None else gradient.clone()
+        self._first = {f"first.{name}": p.grad for name, p in self.named_parameters()}
 
     def named_buffers(self, *_args: Any, **_keywords: Any) -> Iterator[tuple[str, Tensor]]:
-        """The gradients."""
-        return ((name, p.grad) for name, p in self.named_parameters() if p.grad is not None)
+        """The gradients, now and at first."""
+        now = {name: p.grad for name, p in self.named_parameters()}
+        return ((name, gradient) for name, gradient in (now | self._first).items() if gradient is not None)

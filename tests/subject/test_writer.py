@@ -61,7 +61,11 @@ def test_graded_shows_the_gradients_as_they_are_now():
     graded = Graded({"values": [torch.ones(2), torch.ones(3)], "gradients": [torch.full((2,), 4.0), None]})
     [first, _] = graded.parameters()
     first.grad.mul_(0.5)
-    assert {name: gradient.tolist() for name, gradient in graded.named_buffers()} == {"of.0": [2.0, 2.0]}
+    shown = {name: gradient.tolist() for name, gradient in graded.named_buffers()}
+    assert shown == {"of.0": [2.0, 2.0], "first.of.0": [2.0, 2.0]}
+    first.grad = first.grad * 2
+    shown = {name: gradient.tolist() for name, gradient in graded.named_buffers()}
+    assert shown == {"of.0": [4.0, 4.0], "first.of.0": [2.0, 2.0]}
 
 
 def test_a_dict_that_a_call_fills_is_told_as_a_change(subject_of):

@@ -20,6 +20,7 @@ from grader.subject.writer import Writer
 
 ROWS = 61  # of a model's table; a prime, so that no position repeats another
 MANY = 1500
+SPREAD = 1.2  # of a row's logits: temperature 0.6 and the two least likely of a row both show in many draws
 SURE, TRAINING, COLD, FEW, DRAWN = (
     "a model that is sure",
     "a model in train mode",
@@ -77,6 +78,7 @@ def runs(draw: Draw, long: bool) -> dict[str, Run]:
 
     sure, other = (_sure(draw, words) for _ in range(2))
     mild = draw.normal((ROWS, words))
+    mild = SPREAD * mild / mild.std(-1, keepdim=True)
     made = [
         Run(SURE, sure, prompt(), 8),  # more than length + 1: the prompt and one token are not taken for the new ones
         Run(TRAINING, other, prompt(), 5, training=True),

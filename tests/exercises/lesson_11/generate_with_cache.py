@@ -217,7 +217,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return torch.cat(pieces, 1)
 
 
-# %% wrong positions-from-zero: None each time
+# %% wrong positions-from-zero: a new dict each time
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     mode = model.training
     model.eval()
@@ -226,7 +226,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     cache, done = dict(), 0
     with torch.no_grad():
         for end in range(prompt.shape[1], text.shape[1]):
-            logits, cache = model(text[:, done:end], None)
+            logits, cache = model(text[:, done:end], {})
             done = end
             p = next_token_probabilities(logits[:, -1], **sampling)
             text[:, end] = torch.multinomial(p, 1, generator=generator)[:, 0]
