@@ -13,7 +13,7 @@ from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import parts
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
 
 
@@ -223,6 +223,24 @@ def _cold(weight: float) -> Part:
     return Part("temperature 0: all on the largest", weight, lambda s: single.judge(s) or double.judge(s))
 
 
+def _gradients(weight: float) -> Part:
+    """Through the softmax, and through all three steps."""
+    warm, steps = parts.gradients(WARM), parts.gradients(ALL)
+
+    def judge(session: Session) -> Finding | None:
+        finding = warm.judge(session)
+        later = steps.judge(session) if finding is None else None
+        return finding if later is None else replace(later, message=f"With all three steps: {later.message}")
+
+    return Part(warm.name, weight, judge)
+
+
+def _nothing_where_plain(session: Session) -> bool:
+    """Whether None comes back from logits alone, and a tensor with top-k."""
+    plain, other = (session.call(session.cases[name]) for name in (PLAIN, TOP_K))
+    return plain.ok and plain.value is None and isinstance(other.value, Tensor)
+
+
 def _only(*names: str) -> Callable[[Session], bool]:
     """Whether the named cases raise or give NaN, and all others are right."""
 
@@ -255,9 +273,18 @@ EXERCISE = Exercise(
         parts.finite("stays finite at large entries", 0.5, LARGE, PLAIN),
         parts.float64(DOUBLE, PLAIN, weight=0.5),
         parts.unchanged(TOP_K, 0.5),
-        parts.gradients(WARM, 0.5),
+        _gradients(0.5),
     ),
     mistakes=(
+        Mistake(
+            "nothing-without-top-k-and-top-p",
+            "where neither top-k nor top-p is given, nothing is returned.",
+            (
+                "Call it with logits alone, and print what comes back.",
+                "Follow your code where `top_k` and `top_p` are None. Does it come to a `return`?",
+            ),
+            recognise=_nothing_where_plain,
+        ),
         Mistake(
             "divides-by-zero",
             "at temperature 0 the logits are divided by zero.",
