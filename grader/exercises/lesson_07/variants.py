@@ -164,7 +164,7 @@ INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
 @dataclass(frozen=True)
 class Stack:
     """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
-    embedding, "root" or "one"; `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
+    embedding, "one", "root" or "root of the sum" (the positions too); `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
     layer starts from the embedding), "first" (only the first runs), "none", "added" (each layer's output is added to
     its input), "memory" (each layer's output is the next one's memory too) or "memory only"; `dropped`: what dropout
     acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output too); `last`: what becomes of the last
@@ -188,6 +188,7 @@ class Stack:
         embedded = F.embedding(tokens, state["token_embedding.weight"]) * (width**0.5 if self.scale == "root" else 1)
         embedded = drop(embedded) if self.dropped == "tokens" else embedded
         embedded = embedded + self._positions(tokens, state["position_embedding.weight"])
+        embedded = embedded * (width**0.5 if self.scale == "root of the sum" else 1)
         x = embedded = drop(embedded) if self.dropped in ("embedded", "end") else embedded
         for i in range({"first": 1, "none": 0}.get(self.walk, layers)):
             start = embedded if self.walk == "last" else x

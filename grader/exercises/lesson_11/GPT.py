@@ -71,7 +71,11 @@ class Model:
 
 
 RIGHT = Model()
-QUIET, FULL, TIED = "blocks that are silent", "as many tokens as max_length", "only the embedding's weight is loaded"
+QUIET, FULL, TIED = (
+    "blocks that add the same to every token",
+    "as many tokens as max_length",
+    "only the embedding's weight is loaded",
+)
 SILENT = ("out_proj", "linear2")
 
 
@@ -81,7 +85,7 @@ def _cases(draw: Draw) -> list[Case]:
 
     def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         state = states[sizes["L"]]
-        state = silenced(state, *SILENT) if name == QUIET else state
+        state = silenced(state, *SILENT, biases=False) if name == QUIET else state
         state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         # A head with a bias is another model, but a bias of zeros leaves the rest to be judged.
