@@ -875,8 +875,8 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # The same for a whole batch at once. Three things are new:
 #
-# - **Sequences end at different steps.** One that has said eos says only eos from then on, until all have ended or
-#   `max_length` columns are there. bos is the first of them.
+# - **Sequences end at different steps.** One that has said eos says only eos from then on. The result has at
+#   most `max_length` columns, bos among them; it may end earlier, once all sequences have ended.
 # - **The model is somebody else's.** Decode in eval mode, and leave it in the mode in which it came, as in exercise 4.
 # - **Nobody needs gradients**, so none should be recorded.
 #

@@ -164,12 +164,12 @@ INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
 @dataclass(frozen=True)
 class Stack:
     """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
-    embedding, "one", "root" or "root of the sum" (the positions too); `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
-    layer starts from the embedding), "first" (only the first runs), "none", "added" (each layer's output is added to
-    its input), "memory" (each layer's output is the next one's memory too) or "memory only"; `dropped`: what dropout
-    acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output too); `last`: what becomes of the last
-    layer's output, `finish`: of the logits; `head`: what makes them, "fc_out", "tokens" (their table, with
-    fc_out's bias) or "table" (without it)."""
+    embedding, "one", "root" or "root of the sum" (of the positions too); `shared`: the layer whose parameters all
+    layers have; `walk`: "chain", "last" (each layer starts from the embedding), "first" (only the first runs), "none",
+    "added" (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
+    "memory only"; `dropped`: what dropout acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output
+    too); `last`: what becomes of the last layer's output, `finish`: of the logits; `head`: what makes them, "fc_out",
+    "tokens" (their table, with fc_out's bias) or "table" (without it)."""
 
     layer: Block | DecoderBlock
     positions: str = "tokens"
