@@ -125,6 +125,15 @@ EXERCISE = Exercise(
         ),
         *stack_mistakes(RIGHT),
         Mistake(
+            "target-and-memory-exchanged",
+            "each layer gets the memory where it expects the target, and the target where it expects the memory.",
+            (
+                "Compare your call with the first line of `DecoderBlock.forward`. In which order does it take the two?",
+                "How many rows should a layer give back: as many as the source, or as many as the target?",
+            ),
+            (replace(STACKED, exchanged=True),),
+        ),
+        Mistake(
             "masks-swapped",
             "the layers get the two masks in the wrong order.",
             (

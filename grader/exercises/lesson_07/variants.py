@@ -169,7 +169,8 @@ class Stack:
     "added" (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
     "memory only"; `dropped`: what dropout acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output
     too); `last`: what becomes of the last layer's output, `finish`: of the logits; `head`: what makes them, "fc_out",
-    "tokens" (their table, with fc_out's bias) or "table" (without it)."""
+    "tokens" (their table, with fc_out's bias) or "table" (without it); `swapped`: the masks, `exchanged`: what each
+    layer works on, and its memory."""
 
     layer: Block | DecoderBlock
     positions: str = "tokens"
@@ -181,6 +182,7 @@ class Stack:
     finish: Function = lambda logits: logits
     head: str = "fc_out"
     swapped: bool = False
+    exchanged: bool = False
 
     def __call__(self, setup: Setup, tokens: Tensor, *args: Any) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init
@@ -207,6 +209,7 @@ class Stack:
         if isinstance(self.layer, Block):
             return self.layer.run(state, heads, drop, x, x, x, *args)
         memory, *masks = args
+        x, memory = (memory, x) if self.exchanged else (x, memory)
         return self.layer.run(state, heads, drop, x, memory, *(masks[::-1] if self.swapped else masks))
 
     def _positions(self, tokens: Tensor, table: Tensor) -> Tensor | float:

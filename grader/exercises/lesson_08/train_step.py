@@ -78,7 +78,8 @@ def runs(draw: Draw) -> tuple[Run, ...]:
 
 def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -> Run:
     sizes = draw.sizes("Vs", "Vt", "E", "B", "Ts", "T")
-    source, target, width = sizes["Vs"] + 9, sizes["Vt"] + 8, sizes["E"] + 4
+    target, width = sizes["Vt"] + 8, sizes["E"] + 4
+    source = target + sizes["Vs"]
     shapes = {"source": (source, width), "target": (target, width), "output": (target, width)}
     data: dict[str, Any] = {place: draw.normal(shape) for place, shape in shapes.items()}
     data |= {"training": training, "momentum": momentum, "pad_idx": pad_idx, "rate": 0.5}
@@ -91,6 +92,7 @@ def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -
             src[row, src.shape[1] - row % 3 :] = pad_idx
             last = trg.shape[1] - 1 - row % 4
             trg[row, last], trg[row, last + 1 :] = EOS, pad_idx
+        src[0, 1] = source - 1  # an id that the target doesn't have
         if pad_idx != 0:  # an ordinary token there
             src[0, 0] = trg[0, 2] = 0
         batches.append((src, trg))
@@ -432,7 +434,13 @@ def _holds_graph(session: Session) -> bool:
 
 
 def _no_gradients(session: Session) -> bool:
-    return any("does not require grad" in raised.message for raised in session.raised)
+    words = ("does not require grad", "'float' object has no attribute 'backward'")
+    return any(word in raised.message for raised in session.raised for word in words)
+
+
+def _exchanged(session: Session) -> bool:
+    """The model was given ids that only the other language has."""
+    return any("out of bounds" in raised.message or "out of range" in raised.message for raised in session.raised[:1])
 
 
 def _graph_freed(session: Session) -> bool:
@@ -470,6 +478,15 @@ EXERCISE = Exercise(
                 "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to the loss.",
             ),
             recognise=_no_gradients,
+        ),
+        Mistake(
+            "source-and-target-exchanged",
+            "the model gets the target where it expects the source, and the source where it expects the target.",
+            (
+                "In which order does `model(src, trg)` take the two?",
+                "Which of the two languages has the larger ids here, and which table are they looked up in?",
+            ),
+            recognise=_exchanged,
         ),
         Mistake(
             "backward-twice",

@@ -61,6 +61,16 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
+def _another_attention(session: Session) -> bool:
+    """Whether the attention was given arguments that it doesn't have, or too few."""
+    words = ("unexpected keyword argument 'is_causal'", "unexpected keyword argument 'cache'", "'key' and 'value'")
+    words += ("positional arguments but",)
+    return any(
+        "TypeError" in e.types and "forward" in e.message and any(w in e.message for w in words)
+        for e in session.raised[:1]
+    )
+
+
 def _with_empty_cache(session: Session) -> Outcome | None:
     """What a call with an empty cache gives; None from a block that takes no `cache`, or returns something else."""
 
@@ -158,6 +168,16 @@ EXERCISE = Exercise(
         parts.after_values(Part("hands its cache on", 0.5, _hands_on, compares_values=False), "two sequences"),
     ),
     mistakes=(
+        Mistake(
+            "another-attention",
+            "the attention is called as another class takes it: lesson 03's wants query, key and value, this lesson's "
+            "x alone, `is_causal` and a cache.",
+            (
+                "Which class do you make `self.attention` from? Print `type(block.attention)`.",
+                "Compare your call with the first line of that class's `forward`.",
+            ),
+            recognise=_another_attention,
+        ),
         Mistake(
             "post-norm-instead",
             "the norm acts on the sum; in this block it acts on what goes into the sub-layer.",

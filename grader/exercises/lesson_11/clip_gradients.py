@@ -297,6 +297,12 @@ def _same(got: Gradients, wanted: Gradients) -> bool:
     return all(alike(g, w) for g, w in zip(got, wanted, strict=True))
 
 
+def _of_the_weights(session: Session) -> bool:
+    """Whether what is returned is the norm of the parameters themselves."""
+    seen, run = observed(session, LARGE), drawn(session)[LARGE]
+    return isinstance(seen, Seen) and close(plain_number(seen.returned), _two(run.values))
+
+
 def _returns_after(session: Session) -> bool:
     """Whether the gradients are right, and the norm that is returned is theirs."""
     for name in (LARGE, DOUBLE):
@@ -478,6 +484,15 @@ EXERCISE = Exercise(
                 "What do you do with each entry before the sum?",
             ),
             recognise=_fits(_by(lambda g: sum(float(t.abs().sum()) for t in g if t is not None), _usual), norms=True),
+        ),
+        Mistake(
+            "norm-of-the-weights",
+            "the norm is that of the parameters; it should be that of their gradients.",
+            (
+                "Print `p` and `p.grad`. Whose entries do you square?",
+                "Which of the two does `max_norm` limit?",
+            ),
+            recognise=_of_the_weights,
         ),
         Mistake(
             "returns-norm-after",

@@ -12,8 +12,8 @@ from grader.exercises.lesson_11.writing import (
     LONG,
     LONGER,
     MODES,
-    ONLY_ONE,
     RIGHT,
+    SLIPS,
     SURE,
     TRAINING,
     drawn_runs,
@@ -76,7 +76,7 @@ EXERCISE = Exercise(
             ),
             recognise=only_new,
         ),
-        ONLY_ONE,
+        *SLIPS,
         Mistake(
             "beginning-lost",
             "a long text loses its beginning: what the model gets is cut, and what is returned with it.",

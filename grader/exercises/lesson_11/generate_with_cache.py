@@ -14,8 +14,8 @@ from grader.exercises.lesson_11.writing import (
     DRAWS,
     FEW,
     MODES,
-    ONLY_ONE,
     RIGHT,
+    SLIPS,
     SURE,
     TRAINING,
     Seen,
@@ -30,6 +30,7 @@ from grader.exercises.lesson_11.writing import (
     misshapen,
     observed,
     only_new,
+    raises,
     records_nothing,
     writes,
     written,
@@ -184,6 +185,15 @@ EXERCISE = Exercise(
             recognise=_none_first,
         ),
         Mistake(
+            "pair-not-unpacked",
+            "with a cache the model returns two things, logits and cache; they go on together, as a tuple.",
+            (
+                "Print the type of what `model(prompt, {})` returns.",
+                "Which of the two things holds the logits, and how do you take it out of a tuple?",
+            ),
+            recognise=raises("tuple indices", "'tuple' object has no attribute"),
+        ),
+        Mistake(
             "cache-not-used",
             "the whole text goes through the model in every round: nothing is saved.",
             (
@@ -229,7 +239,7 @@ EXERCISE = Exercise(
             ),
             recognise=only_new,
         ),
-        ONLY_ONE,
+        *SLIPS,
         Mistake(
             "reads-first-position",
             "it reads the logits of the first position; the next token is predicted by the last.",

@@ -406,6 +406,21 @@ def only_one(session: Session) -> bool:
     return got is not None and got.shape == (len(run.prompt), run.prompt.shape[1] + 1)
 
 
+def _one_off(session: Session) -> bool:
+    """Whether the prompt comes back with one new token too few or too many."""
+    got, run = ids(session, SURE), drawn_runs(session)[SURE]
+    return got is not None and abs(got.shape[1] - run.prompt.shape[1] - run.new_tokens) == 1
+
+
+def raises(*words: str) -> Callable[[Session], bool]:
+    """Whether the plainest run ends in an error whose message holds one of these."""
+
+    def recognise(session: Session) -> bool:
+        return any(word in error.message for error in session.raised[:1] for word in words)
+
+    return recognise
+
+
 def _mode(name: str) -> Callable[[Session], bool]:
     """Whether the texts are right, and the model is in another mode after this run than before it."""
 
@@ -489,6 +504,37 @@ ONLY_ONE = Mistake(
         "How far is your `return` indented, and what is each new token appended to: the prompt, or the text so far?",
     ),
     recognise=only_one,
+)
+
+SLIPS = (
+    ONLY_ONE,
+    Mistake(
+        "one-token-off",
+        "one new token too few comes back, or one too many.",
+        (
+            "Call it with `new_tokens=1`. How many columns more than the prompt has the result?",
+            "How many rounds has your loop, and is a token appended outside of it too?",
+        ),
+        recognise=_one_off,
+    ),
+    Mistake(
+        "token-without-its-axis",
+        "the drawn tokens have one axis and the text has two, so they can't be joined.",
+        (
+            "Print the shape of what you draw, and of the text that it is appended to.",
+            "The text is (B, T). Which shape has a column of it?",
+        ),
+        recognise=raises("same number of dimensions"),
+    ),
+    Mistake(
+        "sampling-as-one-argument",
+        "`next_token_probabilities` gets the dict `sampling` as its temperature.",
+        (
+            "Print `sampling`. Which of the arguments of `next_token_probabilities` should each of its entries be?",
+            "`sampling` holds arguments by name. How does Python pass on a dict as arguments by name?",
+        ),
+        recognise=raises("and 'dict'", "'dict' and"),
+    ),
 )
 
 DRAWS = (

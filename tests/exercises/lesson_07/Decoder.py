@@ -102,6 +102,22 @@ class Decoder(Encoder):
         return torch.stack(logits, 1)
 
 
+# %% wrong target-and-memory-exchanged: in the layers' call
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(memory, x, src_mask, trg_mask)
+        return x
+
+
+# %% wrong target-and-memory-exchanged: by name
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(x=memory, memory=x, src_mask=src_mask, trg_mask=trg_mask)
+        return x
+
+
 # %% wrong softmax-applied: probabilities
 class Decoder(Stack):
     def forward(self, tokens, memory, src_mask, trg_mask):

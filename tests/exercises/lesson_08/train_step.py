@@ -143,6 +143,45 @@ def train_step(model, optimizer, src, trg, pad_idx):
     return loss.item()
 
 
+# %% wrong source-and-target-exchanged: in the model's call
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(decoder_input, src), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
+# %% wrong source-and-target-exchanged: by name
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src=decoder_input, trg=src[:, : labels.shape[1]]), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
+# %% wrong gradients-off: the number is differentiated
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src, decoder_input), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.item().backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
 # %% wrong gradients-from-before: zero_grad at the end
 def train_step(model, optimizer, src, trg, pad_idx):
     was_training = model.training

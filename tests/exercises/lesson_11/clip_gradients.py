@@ -52,6 +52,26 @@ def clip_gradients(parameters, max_norm):
     return norm
 
 
+# %% wrong norm-of-the-weights: the data of the parameters
+def clip_gradients(parameters, max_norm):
+    parameters = [p for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(p.data.square().sum().item() for p in parameters))
+    if norm > max_norm:
+        for p in parameters:
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+
+# %% wrong norm-of-the-weights: the parameters in one vector
+def clip_gradients(parameters, max_norm):
+    parameters = list(parameters)
+    norm = torch.cat([p.detach().flatten() for p in parameters]).norm().item()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad *= min(1.0, max_norm / norm)
+    return norm
+
+
 # %% wrong replaced-gradients: a new gradient assigned
 def clip_gradients(parameters, max_norm):
     parameters = tuple(parameters)

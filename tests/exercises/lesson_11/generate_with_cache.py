@@ -65,6 +65,126 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
+# %% wrong pair-not-unpacked: indexed as logits
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong pair-not-unpacked: a method of a tensor
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(new, cache)
+            p = next_token_probabilities(logits.select(1, -1), **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong one-token-off: too few
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens - 1):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong one-token-off: too many
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens + 1):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: squeezed
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator).squeeze(1)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: its first column
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)[:, 0]
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: without stars
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: by the name of the first
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], temperature=sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
 # %% wrong last-token-fed: the model at the end of the loop
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     was = model.training
