@@ -192,7 +192,7 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
     parameters = dict(model.named_parameters())
     kept = {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in parameters.items()}
     moved = {name: torch.zeros_like(p) for name, p in parameters.items()}
-    seen = []
+    seen: list[Observed] = []
     for src, trg in run.batches:
         loss = _loss(model, src, trg, run, way)
         fresh = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True))
