@@ -146,8 +146,8 @@ def _times_stays(
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
-PLAIN, WARM, ALL = "one row", "a temperature", "all three, batch and heads"
-COLD, COLD_SINGLE = "temperature 0, float64", "temperature 0"
+PLAIN, WARM, ALL = "one row", "a temperature", "all three steps for a batch of heads"
+COLD, COLD_SINGLE = "temperature 0 in float64", "temperature 0"
 TOP_K, WIDE, TOP_P, ONE, WHOLE = "top-k", "top-k above V", "top-p", "a small top-p", "a large top-p"
 LITTLE, NEARLY_ALL = 0.02, 0.997  # reached by every token alone, only by all together
 HIDDEN, DOUBLE, LARGE = "logits of -inf", "float64", "entries up to 50"
