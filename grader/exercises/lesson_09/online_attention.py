@@ -372,11 +372,11 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "nan-from-the-first-block",
-            "every number is NaN from the first block on: there the maximum so far is minus infinity, which meets another "
-            "infinity or a 0.",
+            "every number is NaN from the first block on: there the maximum so far is minus infinity, which meets "
+            "another infinity or a 0.",
             (
                 "Print the old maximum, the new one and the factor in the first round of your loop.",
-                "Where old is minus infinity, exp(old - new) is 0. What are exp(new - old), that times 0, and old - old?",
+                "Where old is minus infinity, exp(old - new) is 0. What are exp(new - old) times 0, and old - old?",
             ),
             recognise=_all_nan,
         ),
