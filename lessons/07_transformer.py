@@ -720,9 +720,9 @@ compare_guess("07_listed_thrice", str(how_many(Three(nn.ModuleList([one_linear] 
 # Difficulty 3 of 5
 #
 # Steps 4, 5 and 15. The attributes are `token_embedding`, `position_embedding` (both `nn.Embedding`, the second
-# with `max_length` rows), `layers` (an `nn.ModuleList` of your `TransformerBlock`) and `dropout`.
-# `forward(tokens, mask)` returns (B, T, E). More tokens than `max_length` raise `ValueError` with both numbers in
-# its message. (The paper multiplies the embedding by √E; this model doesn't.)
+# with `max_length` rows), `layers` (an `nn.ModuleList` of your `TransformerBlock`) and `dropout`. The blocks
+# get the same `dropout`. `forward(tokens, mask)` returns (B, T, E). More tokens than `max_length` raise `ValueError`
+# with both numbers in its message. (The paper multiplies the embedding by √E; this model doesn't.)
 #
 # <details><summary>"The module has no parameter or buffer <code>layers.0...</code>"</summary>
 #

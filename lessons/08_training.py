@@ -266,7 +266,7 @@ print(f"mean over the 7 real ones: {each[labels != PAD].mean():.2f}   over all 1
 # Difficulty 3 of 5
 #
 # The mean cross-entropy over the labels that are not padding; 0 if all of them are. The result is a tensor with no
-# axes, so that it can be differentiated. `F.cross_entropy` is allowed.
+# axes, so that it can be differentiated, the 0 too. `F.cross_entropy` is allowed.
 #
 # <details><summary>"Expected target size [...], got [...]"</summary>
 #
@@ -872,8 +872,8 @@ print("all tokens of one:", write(translator, "May 2024"))
 #
 # The same for a whole batch at once. Three things are new:
 #
-# - **Sequences end at different steps.** One that has said eos says only eos from then on, until all have ended or
-#   `max_length` columns are there. bos is the first of them.
+# - **Sequences end at different steps.** One that has said eos says only eos from then on. The result has at
+#   most `max_length` columns, bos among them; it may end earlier, once all sequences have ended.
 # - **The model is somebody else's.** Decode in eval mode, and leave it in the mode in which it came, as in exercise 4.
 # - **Nobody needs gradients**, so none should be recorded.
 #

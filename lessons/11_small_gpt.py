@@ -469,8 +469,9 @@ compare_guess("11_untrained", round(judged(my_gpt)[0], 1))
 # Difficulty 3 of 5
 #
 # Easier than the model, and short. All gradients together are one long vector. Its length is the root of the sum of all their squares: of every entry of
-# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm. The long vector
-# then keeps its direction and gets the length `max_norm`. Otherwise leave the gradients as they are. In both cases,
+# every parameter. If that norm is larger than `max_norm`, multiply every gradient by max_norm / norm, in place:
+# `.grad` stays the tensor that it is, with other numbers. The long vector then keeps its direction and gets the length
+# `max_norm`. Otherwise leave the gradients as they are. In both cases,
 # return the norm *before* clipping, as a float.
 #
 # `parameters` is what `model.parameters()` gives: a loop can walk over it only **once**. A parameter that took no part
@@ -541,9 +542,7 @@ class Training:
         self.optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
         # All batches are drawn before the first step: a training that was stopped goes on with the next.
         generator = torch.Generator().manual_seed(seed)
-        self.starts = torch.randint(
-            len(train_ids) - block_size, (steps, batch_size), generator=generator
-        )
+        self.starts = torch.randint(len(train_ids) - block_size, (steps, batch_size), generator=generator)
         self.losses, self.norms, self.held_out, self.shares = [], [], {}, {}
         self.judge()
 
@@ -888,8 +887,9 @@ predict(
 #
 # Return the same tokens as `generate` with a generator of the same seed, but with less work. `model(tokens, cache)`
 # returns `(logits, cache)`; the cache is a dict, `{}` where a text begins. Give the model the whole prompt once, and
-# then only the newest token each time: everything before it is in the cache. Prompt and new tokens together are at most
-# `model.max_length` here, so nothing has to be cut.
+# then only the newest token each time: everything before it is in the cache. The very last one doesn't go through the
+# model: nobody asks what follows it. Prompt and new tokens together are at most `model.max_length` here, so nothing has
+# to be cut.
 #
 # Again: eval mode, no gradients. Then put the model back into the mode it was in.
 #

@@ -54,7 +54,9 @@ def unknown(command: str) -> str:
         return "" if CliRunner().invoke(main, [*words, "--help"]).exit_code == 0 else command
     if program == "python":
         files = [word for word in words if word.startswith("tests/")]
-        return "" if words[:2] == ["-m", "pytest"] and all((ROOT / file).exists() for file in files) else command
+        if words[:2] == ["-m", "pytest"]:
+            return "" if all((ROOT / file).exists() for file in files) else command
+        return "" if words[0] == "-m" and (ROOT / words[1].replace(".", "/")).with_suffix(".py").exists() else command
     return "" if command == ". .venv/bin/activate" else command
 
 

@@ -51,14 +51,16 @@ class Trainee(nn.Module):
     """`model(src, trg)` gives logits (B, T, V), from src without its padding and from trg up to each position.
 
     `data`: parameters source (Vs, E), target and output (Vt, E); pad_idx; training, its first mode; rate and momentum
-    of its `optimizer`. In train mode a third of the features is zero, always the same. The buffer `events` says in
-    which order it was run, differentiated and changed. What counts as a change: the graph of a call was still held
-    (not if `watched` is False).
+    of its `optimizer`; source.grad, target.grad and output.grad, if the parameters begin with gradients. In train mode
+    a third of the features is zero, always the same. The buffer `events` says in which order it was run,
+    differentiated and changed. What counts as a change: the graph of a call was still held (not if `watched` is False).
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__()
         self.source, self.target, self.output = (nn.Parameter(data[n].clone()) for n in ("source", "target", "output"))
+        for name, parameter in self.named_parameters():
+            parameter.grad = data[f"{name}.grad"].clone() if f"{name}.grad" in data else None
         self.dropout = _Thinned()
         self.pad_idx = int(data["pad_idx"])
         self.events: Tensor
@@ -71,7 +73,8 @@ class Trainee(nn.Module):
     def forward(self, src: Tensor, trg: Tensor) -> Tensor:
         """As lesson 07's Transformer."""
         self.note(FORWARD)
-        read = (src != self.pad_idx)[..., None] * self.source[src]
+        places = 1 + torch.arange(src.shape[1], device=src.device) / 8  # a source read backwards is another
+        read = ((src != self.pad_idx) * places)[..., None] * self.source[src]
         written = self.target[trg]
         seen = read.sum(1, keepdim=True) + written.cumsum(1) / 2 + written
         logits = self.dropout(torch.tanh(seen)) @ self.output.T
@@ -107,13 +110,17 @@ class _Held:
 
 
 class _Noticed(torch.autograd.Function):
-    """The same numbers; notices when gradients come by."""
+    """The same numbers; notices when gradients come by. With a `setup_context`, as `torch.func` wants it."""
 
     @staticmethod
-    def forward(context: Any, logits: Tensor, model: Trainee) -> Tensor:
+    def forward(logits: Tensor, model: Trainee) -> Tensor:
+        return logits.view_as(logits)
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor, Trainee], output: Tensor) -> None:
+        _, model = inputs
         context.model, context.held = model, _Held()
         model.hold(context.held)
-        return logits.view_as(logits)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:

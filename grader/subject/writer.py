@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_NONE: Any = object()  # no cache at all: None is a cache, an empty one
-
 
 class Writer(nn.Module):
     """`model(tokens)` gives logits (B, T, V), looked up in a table by all tokens up to each position; with a cache,
@@ -30,19 +28,19 @@ class Writer(nn.Module):
         self.register_buffer("recorded", torch.tensor(False))
         self.train(bool(data["training"]))
 
-    def forward(self, tokens: Tensor, cache: Any = _NONE) -> Any:
-        """As lesson 11's GPT."""
+    def forward(self, tokens: Tensor, cache: Any = None) -> Any:
+        """As lesson 11's GPT: None is no cache."""
         if tokens.shape[1] > self.max_length:
             raise ValueError(f"{tokens.shape[1]} tokens, but max_length is {self.max_length}")
         kept = cache if isinstance(cache, dict) else {}
         before = kept.get("tokens", tokens[:, :0])
         text = torch.cat([before, tokens], dim=1)
-        call = torch.tensor([[tokens.shape[1], before.shape[1], cache is not _NONE]])
+        call = torch.tensor([[tokens.shape[1], before.shape[1], cache is not None]])
         self.fed = torch.cat([self.fed, call])
         kept["tokens"] = text
         logits = self.table[self.rows(text)[:, before.shape[1] :]]
         self.recorded = self.recorded | logits.requires_grad
-        return logits if cache is _NONE else (logits, kept)
+        return logits if cache is None else (logits, kept)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """Which row of the table each position looks up: (B, T)."""
@@ -52,14 +50,17 @@ class Writer(nn.Module):
 
 class Graded(nn.Module):
     """Parameters with gradients. `data`: values, and gradients, of which some may be None. Its buffers are the
-    gradients that the parameters have now, by the parameters' names."""
+    gradients that the parameters have now, by the parameters' names, and the tensors that were their gradients at
+    first, "first." before the name: what is changed in place shows in both."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__()
         self.of = nn.ParameterList(nn.Parameter(value.clone()) for value in data["values"])
         for parameter, gradient in zip(self.of, data["gradients"], strict=True):
             parameter.grad = None if gradient is None else gradient.clone()
+        self._first = {f"first.{name}": p.grad for name, p in self.named_parameters()}
 
     def named_buffers(self, *_args: Any, **_keywords: Any) -> Iterator[tuple[str, Tensor]]:
-        """The gradients."""
-        return ((name, p.grad) for name, p in self.named_parameters() if p.grad is not None)
+        """The gradients, now and at first."""
+        now = {name: p.grad for name, p in self.named_parameters()}
+        return ((name, gradient) for name, gradient in (now | self._first).items() if gradient is not None)

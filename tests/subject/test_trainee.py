@@ -52,6 +52,31 @@ def test_its_optimiser_takes_a_closure_and_empties_gradients_in_both_ways():
     assert all(p.grad is None for p in model.parameters())
 
 
+def test_it_may_begin_with_gradients():
+    model = Trainee({**data(), "source.grad": torch.full((9, 6), 2.0)})
+    assert model.source.grad is not None
+    assert bool((model.source.grad == 2).all())
+    assert model.target.grad is None
+
+
+def test_torch_func_differentiates_it_and_is_noticed():
+    ours, theirs = Trainee(data()), Trainee(data())
+
+    def loss(parameters: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(ours, parameters, (SRC, TRG)).log_softmax(-1)[..., 3].mean()
+
+    gradients = torch.func.grad(loss)({name: p.detach() for name, p in ours.named_parameters()})
+    loss_of(theirs).backward()
+    for name, parameter in theirs.named_parameters():
+        torch.testing.assert_close(gradients[name], parameter.grad)
+    assert ours.events.tolist() == [FORWARD, BACKWARD]
+
+
+def test_a_source_read_backwards_gives_other_logits():
+    model = Trainee(data())
+    assert not torch.allclose(model(SRC, TRG), model(SRC.flip(1), TRG))
+
+
 def test_it_notes_the_order_of_events():
     model = Trainee(data())
     model.optimizer.step()

@@ -27,11 +27,10 @@ def test_cache_gives_the_same_logits_piece_by_piece_and_fed_tells_the_calls():
     assert model.fed.tolist() == [[5, 0, 0], [3, 0, 1], [1, 3, 1], [1, 4, 1]]
 
 
-def test_none_is_an_empty_cache():
+def test_none_is_no_cache():
     model = writer()
-    logits, cache = model(TOKENS, None)
-    assert torch.equal(logits, model(TOKENS))
-    assert torch.equal(cache["tokens"], TOKENS)
+    assert torch.equal(model(TOKENS, None), model(TOKENS))
+    assert model.fed.tolist() == [[5, 0, 0], [5, 0, 0]]
 
 
 def test_an_earlier_token_changes_the_last_logits_and_a_later_one_no_earlier():
@@ -62,7 +61,11 @@ def test_graded_shows_the_gradients_as_they_are_now():
     graded = Graded({"values": [torch.ones(2), torch.ones(3)], "gradients": [torch.full((2,), 4.0), None]})
     [first, _] = graded.parameters()
     first.grad.mul_(0.5)
-    assert {name: gradient.tolist() for name, gradient in graded.named_buffers()} == {"of.0": [2.0, 2.0]}
+    shown = {name: gradient.tolist() for name, gradient in graded.named_buffers()}
+    assert shown == {"of.0": [2.0, 2.0], "first.of.0": [2.0, 2.0]}
+    first.grad = first.grad * 2
+    shown = {name: gradient.tolist() for name, gradient in graded.named_buffers()}
+    assert shown == {"of.0": [4.0, 4.0], "first.of.0": [2.0, 2.0]}
 
 
 def test_a_dict_that_a_call_fills_is_told_as_a_change(subject_of):

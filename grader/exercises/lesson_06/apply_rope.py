@@ -311,6 +311,18 @@ EXERCISE = Exercise(
             (_mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),),
         ),
         Mistake(
+            "added-instead-of-turned",
+            "sine and cosine are added to x; rotary positions turn each pair, and leave its length as it is.",
+            (
+                "What should become of a row of zeros? What does?",
+                "In the formula, what are cos θ and sin θ multiplied by?",
+            ),
+            (
+                _mixed(lambda a, b, cos, sin: (a + sin, b + cos)),
+                _mixed(lambda a, b, cos, sin: (a + cos, b + sin)),
+            ),
+        ),
+        Mistake(
             "half-of-each",
             "each number is multiplied, but the two of a pair are never mixed.",
             (

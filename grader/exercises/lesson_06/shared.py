@@ -44,24 +44,30 @@ class Refused:
     numbers: tuple[int, ...] = ()
 
 
-def refuses(title: str, weight: float, case: str, calls: Callable[[Session], Sequence[Refused]]) -> Part:
+REFUSED = (
+    "Where does your code compare the two numbers? Print both there, for the call that the report names.",
+    "`raise ValueError(...)` takes the message; an f-string puts numbers into it.",
+)
+
+
+def refuses(
+    title: str,
+    weight: float,
+    case: str,
+    calls: Callable[[Session], Sequence[Refused]],
+    hints: tuple[str, ...] = REFUSED,
+) -> Part:
     """Every one of the calls raises ValueError. Judged once the values on `case` are right: garbage can raise too."""
 
     def judge(session: Session) -> Finding | None:
         for call in calls(session):
             outcome = session.ask(Request("call", session.exercise.name, call.args))
-            finding = compare.refused(outcome, call.words.rstrip("."), call.numbers, REFUSED)
+            finding = compare.refused(outcome, call.words.rstrip("."), call.numbers, hints)
             if finding is not None:
                 return finding
         return None
 
     return parts.after_values(Part(title, weight, judge, compares_values=False), case)
-
-
-REFUSED = (
-    "Where does your code compare the two numbers? Print both there, for the call that the report names.",
-    "`raise ValueError(...)` takes the message; an f-string puts numbers into it.",
-)
 
 
 def default_dtype(case: str) -> Part:

@@ -102,6 +102,12 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
+NOT_EVEN = (
+    "Which of your lines asks whether `d_model` is odd? It has to come before anything is computed.",
+    "What is left over when an odd number is divided by 2? `raise ValueError(...)` takes the message.",
+)
+
+
 def _odd_widths(session: Session) -> list[Refused]:
     return [Refused((4, d), f"`sinusoidal_encoding` was called with d_model = {d}, which is odd.") for d in ODD]
 
@@ -119,7 +125,7 @@ EXERCISE = Exercise(
         parts.values("has sine in even and cosine in odd columns, each pair with its frequency", 3, SMALL),
         parts.values("works for other lengths and widths", 2, LONG, PAIR, "one position"),
         default_dtype(SMALL),
-        refuses("raises ValueError for an odd d_model", 1, SMALL, _odd_widths),
+        refuses("raises ValueError for an odd d_model", 1, SMALL, _odd_widths, NOT_EVEN),
     ),
     mistakes=(
         Mistake(
@@ -129,7 +135,7 @@ EXERCISE = Exercise(
                 "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
                 "`torch.arange(0, d_model, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
             ),
-            (SinusoidVariant(lambda j, d: 4 * (j // 2) / d), SinusoidVariant(lambda j, d: 2 * j / d)),
+            (SinusoidVariant(lambda j, d: 4 * (j // 2) / d),),
         ),
         Mistake(
             "exponent-halved",
@@ -147,7 +153,15 @@ EXERCISE = Exercise(
                 "Square columns 0 and 1 of one row and add them, then columns 2 and 3. What should come out?",
                 "Columns 2 and 3 are the sine and the cosine of the *same* angle. Which i do they both have?",
             ),
-            (SinusoidVariant(lambda j, d: j / d), SinusoidVariant(lambda j, d: (j + j % 2) / d)),
+            tuple(
+                SinusoidVariant(exponent)
+                for exponent in (
+                    lambda j, d: j / d,
+                    lambda j, d: (j + j % 2) / d,
+                    lambda j, d: 2 * j / d,
+                    lambda j, d: 2 * (j + j % 2) / d,
+                )
+            ),
         ),
         Mistake(
             "frequency-multiplied",

@@ -36,7 +36,7 @@ from grader.spec.session import Session
 from grader.subject import Request
 from grader.subject.values import same
 
-ONE_QUIET = "one layer whose sub-layers are silent"
+ONE_QUIET = "one layer whose sub-layers add the same to every token"
 FULL = "as many tokens in the source as in the target, and as max_length"
 BOTH_EQUAL = "two layers, as many tokens in the source as in the target"
 MAX_LENGTH = 100  # where it isn't given
@@ -56,7 +56,7 @@ def _cases(draw: Draw) -> list[Case]:
     def case(name: str, sizes: dict[str, int], src_mask: str, *extra: float, double: bool = False) -> Case:
         longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
         state = states[sizes["L"], longest]
-        state = silenced(state, "out_proj", "linear2") if name == ONE_QUIET else state
+        state = silenced(state, "out_proj", "linear2", biases=False) if name == ONE_QUIET else state
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         args = {
             "tokens": tokens_of(draw, "B Tq", sizes, "V"),
@@ -104,7 +104,7 @@ EXERCISE = Exercise(
         parts.values("steps 4, 5 and 18: from embedding and position to logits", 2, ONE_QUIET),
         parts.values("step 18: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("step 18: every layer has memory and both masks", 1.5, FULL),
-        parts.values("step 5: drops what is embedded, in train mode", 1, TRAIN),
+        parts.values("steps 5 and 18: drops what is embedded, and the layers drop too, in train mode", 1, TRAIN),
         refuses_long(FULL, _longer),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),
@@ -126,6 +126,15 @@ EXERCISE = Exercise(
             ),
         ),
         *stack_mistakes(RIGHT),
+        Mistake(
+            "target-and-memory-exchanged",
+            "each layer gets the memory where it expects the target, and the target where it expects the memory.",
+            (
+                "Compare your call with the first line of `DecoderBlock.forward`. In which order does it take the two?",
+                "How many rows should a layer give back: as many as the source, or as many as the target?",
+            ),
+            (replace(STACKED, exchanged=True),),
+        ),
         Mistake(
             "masks-swapped",
             "the layers get the two masks in the wrong order.",

@@ -29,7 +29,8 @@ from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Output, Setup
 
-QUIET = "one layer whose sub-layers are silent"
+# A norm hides by what its input was multiplied, unless something is added first.
+QUIET = "one layer whose sub-layers add the same to every token"
 FULL = "a mask for every query, as many tokens as max_length"
 MAX_LENGTH = 100  # where it isn't given
 QUIET_LAYERS = ("out_proj", "linear2")
@@ -46,7 +47,7 @@ def _cases(draw: Draw) -> list[Case]:
     def case(name: str, sizes: dict[str, int], mask: str, *extra: float, double: bool = False) -> Case:
         longest = int(extra[1]) if len(extra) > 1 else MAX_LENGTH
         state = states[sizes["L"], longest]
-        state = silenced(state, *QUIET_LAYERS) if name == QUIET else state
+        state = silenced(state, *QUIET_LAYERS, biases=False) if name == QUIET else state
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         args = {"tokens": tokens_of(draw, "B T", sizes, "V"), "mask": mask_of(draw, mask, sizes)}
         return with_setup(name, args, sizes, Setup(init, state, training=name == TRAIN), double)
@@ -74,7 +75,7 @@ EXERCISE = Exercise(
         parts.values("steps 4 and 5: adds its position to every token", 2, QUIET),
         parts.values("step 15: each layer works on what the one before it gave", 3, "two layers", *LENGTH_ONE),
         parts.values("steps 9 and 15: hides what the mask hides", 1.5, FULL),
-        parts.values("step 5: drops what is embedded, in train mode", 1, TRAIN),
+        parts.values("steps 5 and 15: drops what is embedded, and the layers drop too, in train mode", 1, TRAIN),
         refuses_long(FULL, lambda case: (one_more(case.args["tokens"]), all_visible(one_more(case.args["tokens"])))),
         parts.float64(FULL, "two layers", weight=0.5),
         parts.unchanged("two layers", weight=0.5),

@@ -28,10 +28,11 @@ from grader.exercises.lesson_07.variants import Model, lower_triangle
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, not_judged
 from grader.spec.session import Session
 from grader.subject import Request
 from grader.subject.values import same
+from grader.tolerance import FLOAT32
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
@@ -253,6 +254,45 @@ def _with_pads(first: int, second: int) -> Model:
     )
 
 
+def _next_batch(session: Session) -> Case:
+    """The case with padding in both, with its sequences in another order: another mask of the same shape."""
+    case = session.cases[EQUAL]
+    return replace(case, name="a second batch", args={name: tokens.flip(0) for name, tokens in case.args.items()})
+
+
+def _second_batch(session: Session) -> list[Tensor] | None:
+    """The logits of two batches from one model; None if there are none."""
+    first, second = session.cases[EQUAL], _next_batch(session)
+    assert first.setup is not None
+    outcome = session.build(first.setup, "two batches")
+    logits = []
+    for case in (first, second):
+        request = Request("call", "@two batches", tuple(case.args.values()))
+        outcome = session.ask(request) if outcome.ok else outcome
+        logits.append(outcome.value)
+    return logits if outcome.ok and all(isinstance(value, Tensor) for value in logits) else None
+
+
+def _takes_next_batch(session: Session) -> Finding | None:
+    """Judged where the first batch is right."""
+    logits, second = session.once("two batches", lambda: _second_batch(session)), _next_batch(session)
+    if logits is None:
+        return not_judged("runs-first")
+    if parts.inspect_call(session, session.cases[EQUAL], FLOAT32) is not None:
+        return not_judged("values-first")
+    if logits[1].shape == logits[0].shape and FLOAT32.all_close(logits[1], session.expected(second)[0]):
+        return None
+    message = (
+        "A second batch, with padding in other places, gets wrong logits from a model that was right on the first."
+    )
+    return Finding("first-batch-remembered", message)
+
+
+def _remembers(session: Session) -> bool:
+    finding = _takes_next_batch(session)
+    return finding is not None and finding.kind == "first-batch-remembered"
+
+
 EXERCISE = Exercise(
     name="Transformer",
     lesson=LESSON,
@@ -267,6 +307,7 @@ EXERCISE = Exercise(
         parts.values("step 19: from token ids to logits", 3, PLAIN, *LENGTH_ONE),
         parts.values("step 3: padding in the source is hidden, in encoder and decoder", 2, SOURCE),
         parts.values("step 3: padding in the target is hidden, and so is the future", 2, TARGET),
+        Part("step 3: makes the masks anew for each batch", 0.5, _takes_next_batch),
         parts.values("step 19: passes `dropout` and `max_length` on", 0.5, TRAIN),
         parts.float64(TARGET, PLAIN, weight=0.5),
         parts.unchanged(TARGET, weight=0.5),
@@ -419,6 +460,15 @@ EXERCISE = Exercise(
                 "Compare the order of your arguments with the first line of `Encoder` and of `Decoder`.",
             ),
             recognise=_heads_and_layers_swapped,
+        ),
+        Mistake(
+            "mask-kept",
+            "a mask of the first batch is kept and used for the next one, whose padding is elsewhere.",
+            (
+                "Call one model with two batches of the same shape and other padding. Is the second result right?",
+                "Which of your masks are made in `__init__`, or only if there is none yet? What do they depend on?",
+            ),
+            recognise=_remembers,
         ),
         Mistake(
             "dropout-not-passed-on",

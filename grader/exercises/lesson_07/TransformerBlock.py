@@ -294,8 +294,8 @@ EXERCISE = Exercise(
     reference=transformer_block,
     parts=(
         named("steps 6 to 14: gives back the shape of the query", parts.shape("two sequences")),
-        parts.values("step 13: attends, adds the query, normalises", 2, QUIET),
-        parts.values("step 14: feed-forward layers, adds, normalises", 2, "two sequences", *LENGTH_ONE),
+        parts.values("steps 13 and 14: the attention, both additions and both norms", 2, QUIET),
+        parts.values("step 14: the feed-forward layers", 2, "two sequences", *LENGTH_ONE),
         parts.values("step 9: hides what the mask hides", 2, KEYS, HEADS),
         parts.values("steps 13 and 14: drops each sub-layer's output before it is added, in train mode", 1.5, TRAIN),
         parts.float64(HEADS, "two sequences", weight=0.5),

@@ -323,12 +323,13 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
         ),
         Mistake(
             "embedding-scaled",
-            "the token embedding is multiplied by the root of d_model, as the paper does it and this model does not.",
+            "the token embedding, or its sum with the position, is multiplied by the root of d_model; the paper "
+            "multiplies the embedding, this model nothing.",
             (
                 "Compare your embedding with steps 4 and 5, factor by factor.",
-                "How many numbers is the token's vector multiplied with before the position is added?",
+                "Which numbers are the token's vector, and its sum with the position, multiplied with?",
             ),
-            (replace(right, scale="root"),),
+            (replace(right, scale="root"), replace(right, scale="root of the sum")),
         ),
     )
 
@@ -339,8 +340,16 @@ def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> t
     forgotten = (
         replace(right, dropped="nothing"),
         replace(right, dropped="tokens"),
-        replace(right, layer=quiet),
         Stack(quiet, dropped="nothing"),
+    )
+    not_passed_on = Mistake(
+        "dropout-not-passed-on",
+        "the layers don't get `dropout`: only what is embedded is dropped.",
+        (
+            "Make one with dropout = 0.5, and print `model.layers[0].dropout`.",
+            "Which dropout does a layer use if you pass none?",
+        ),
+        recognise=in_training(replace(right, layer=quiet)),
     )
     at_the_end = Mistake(
         "dropout-at-the-end",
@@ -351,7 +360,7 @@ def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> t
         ),
         recognise=in_training(replace(right, dropped="end"), Stack(quiet, dropped="end")),
     )
-    return dropout_forgotten(*forgotten), at_the_end, DROPOUT_IN_EVAL_MODE, DROPOUT_HARD_CODED
+    return dropout_forgotten(*forgotten), not_passed_on, at_the_end, DROPOUT_IN_EVAL_MODE, DROPOUT_HARD_CODED
 
 
 def mask_inverted(*variants: Variant) -> Mistake:

@@ -86,9 +86,10 @@ def stack_state(draw: Draw, name: str, sizes: Mapping[str, int], vocab: str, max
     return state | (linear_state(draw, f"{name}fc_out", width, sizes[vocab]) if decoder else {})
 
 
-def silenced(state: Mapping[str, Tensor], *ends: str) -> State:
-    """The same with zeros in the linear layers whose names end so: they add nothing."""
-    silent = tuple(f"{end}.{kind}" for end in ends for kind in ("weight", "bias"))
+def silenced(state: Mapping[str, Tensor], *ends: str, biases: bool = True) -> State:
+    """The same with zeros in the linear layers whose names end so: they add nothing. Without `biases` those stay: the
+    layers add the same to every token, whatever comes in."""
+    silent = tuple(f"{end}.{kind}" for end in ends for kind in ("weight", "bias")[: 1 + biases])
     return {name: torch.zeros_like(t) if name.endswith(silent) else t for name, t in state.items()}
 
 

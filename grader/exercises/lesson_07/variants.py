@@ -164,12 +164,13 @@ INVERTED = (("not trg", "src"), ("trg", "not src"), ("not trg", "not src"))
 @dataclass(frozen=True)
 class Stack:
     """An `Encoder` or a `Decoder`. `positions`: "tokens", "batch", "from one", "ids", "same" or "none"; `scale`: of the
-    embedding, "root" or "one"; `shared`: the layer whose parameters all layers have; `walk`: "chain", "last" (each
-    layer starts from the embedding), "first" (only the first runs), "none", "added" (each layer's output is added to
-    its input), "memory" (each layer's output is the next one's memory too) or "memory only"; `dropped`: what dropout
-    acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output too); `last`: what becomes of the last
-    layer's output, `finish`: of the logits; `head`: what makes them, "fc_out", "tokens" (their table, with
-    fc_out's bias) or "table" (without it)."""
+    embedding, "one", "root" or "root of the sum" (of the positions too); `shared`: the layer whose parameters all
+    layers have; `walk`: "chain", "last" (each layer starts from the embedding), "first" (only the first runs), "none",
+    "added" (each layer's output is added to its input), "memory" (each layer's output is the next one's memory too) or
+    "memory only"; `dropped`: what dropout acts on, "embedded", "tokens", "nothing" or "end" (the last layer's output
+    too); `last`: what becomes of the last layer's output, `finish`: of the logits; `head`: what makes them, "fc_out",
+    "tokens" (their table, with fc_out's bias) or "table" (without it); `swapped`: the masks, `exchanged`: what each
+    layer works on, and its memory."""
 
     layer: Block | DecoderBlock
     positions: str = "tokens"
@@ -181,6 +182,7 @@ class Stack:
     finish: Function = lambda logits: logits
     head: str = "fc_out"
     swapped: bool = False
+    exchanged: bool = False
 
     def __call__(self, setup: Setup, tokens: Tensor, *args: Any) -> Tensor:
         state, (_, width, layers, heads, *_) = setup.state, setup.init
@@ -188,6 +190,7 @@ class Stack:
         embedded = F.embedding(tokens, state["token_embedding.weight"]) * (width**0.5 if self.scale == "root" else 1)
         embedded = drop(embedded) if self.dropped == "tokens" else embedded
         embedded = embedded + self._positions(tokens, state["position_embedding.weight"])
+        embedded = embedded * (width**0.5 if self.scale == "root of the sum" else 1)
         x = embedded = drop(embedded) if self.dropped in ("embedded", "end") else embedded
         for i in range({"first": 1, "none": 0}.get(self.walk, layers)):
             start = embedded if self.walk == "last" else x
@@ -206,6 +209,7 @@ class Stack:
         if isinstance(self.layer, Block):
             return self.layer.run(state, heads, drop, x, x, x, *args)
         memory, *masks = args
+        x, memory = (memory, x) if self.exchanged else (x, memory)
         return self.layer.run(state, heads, drop, x, memory, *(masks[::-1] if self.swapped else masks))
 
     def _positions(self, tokens: Tensor, table: Tensor) -> Tensor | float:

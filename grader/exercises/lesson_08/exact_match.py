@@ -211,6 +211,16 @@ def _without_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
     return sum(mine == theirs for mine, theirs in cut) / len(cut)
 
 
+def _to_last_eos(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
+    """Rows compared up to their last eos."""
+
+    def cut(row: list[int]) -> list[int]:
+        return row[: len(row) - row[::-1].index(eos_idx)] if eos_idx in row else row
+
+    pairs = zip(predicted.tolist(), target.tolist(), strict=True)
+    return sum(cut(mine) == cut(theirs) for mine, theirs in pairs) / len(predicted)
+
+
 PREFIXES: tuple[Callable[[int, int], int], ...] = (min, lambda a, b: b, lambda a, b: b - 1, lambda a, b: a)
 
 
@@ -296,6 +306,15 @@ EXERCISE = Exercise(
                 "Make everything after the first eos alike in both, or look at the columns up to it only.",
             ),
             recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
+        ),
+        Mistake(
+            "last-eos-instead",
+            "a row is cut after its last eos; it ends with its first.",
+            (
+                "Compare [5, eos, 6, eos] with [5, eos, 7, eos]. Where do the two rows end?",
+                "A row may hold several eos. Which one does your code find: the first or the last?",
+            ),
+            recognise=matches_any(_to_last_eos, where="words after eos"),
         ),
         Mistake(
             "eos-left-out",

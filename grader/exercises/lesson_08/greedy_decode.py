@@ -7,6 +7,7 @@ of the source, on everything written so far and on its mode.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,9 @@ from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
 from grader.spec.session import Session
-from grader.subject import Given
+from grader.subject import Given, Request
 from grader.subject.translator import Translator
+from grader.subject.values import same
 
 Ids = Callable[..., Tensor]
 
@@ -351,6 +353,25 @@ def _mode(name: str) -> Callable[[Session], bool]:
     return recognise
 
 
+def _over_the_batch(session: Session) -> bool:
+    """Whether the largest is taken along the batch: token 0 for one sequence, or as many tokens as words."""
+    case = session.cases[SINGLE]
+    outcome = session.call(case)
+    if outcome.raised is not None:
+        words = case.args["model"].data["table"].shape[1]
+        return "must match" in outcome.raised.message and f"got size {words} " in outcome.raised.message
+    value = outcome.value
+    return isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] > 1 and not bool(value[:, 1:].any())
+
+
+def _drawn(session: Session) -> bool:
+    """Whether other random numbers give other ids."""
+    case = session.cases[ENDING]
+    asked = Request("call", session.exercise.name, tuple(case.args.values()))
+    first, second = (session.ask(replace(asked, seed=seed)) for seed in (1, 2))
+    return all(isinstance(one.value, Tensor) for one in (first, second)) and not same(first.value, second.value)
+
+
 def _gradients(session: Session) -> bool:
     """Whether all ids are right, and gradients were recorded."""
     tracked = 0 in session.call(session.cases[TALKING]).changed
@@ -418,6 +439,24 @@ EXERCISE = Exercise(
                 "Which context of torch keeps gradients from being recorded? Which lines should be inside of it?",
             ),
             recognise=_gradients,
+        ),
+        Mistake(
+            "largest-over-the-batch",
+            "the largest logit is looked for among the sequences of the batch; it should be among the words.",
+            (
+                "Print the shape of the logits, and of the tokens that you take from them, for a batch of four.",
+                "`argmax` is told the axis that disappears. Which of the axes B and V should be left?",
+            ),
+            recognise=_over_the_batch,
+        ),
+        Mistake(
+            "drawn-at-random",
+            "the tokens are drawn at random; greedy decoding takes the likeliest.",
+            (
+                "Call it twice with the same source. Do the results differ?",
+                "Which function chooses the token: does it draw one, or does it find the largest?",
+            ),
+            recognise=_drawn,
         ),
         Mistake(
             "reads-first-position",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON
-from grader.spec import parts
+from grader.spec import diagnose, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, not_judged
 from grader.spec.session import Session
-from grader.tolerance import FLOAT32
+from grader.tolerance import COARSE, FLOAT32
 
 
 def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
@@ -38,6 +39,17 @@ def _labels(draw: Draw, lengths: list[int], width: int, vocab: int, pad: int) ->
             labels[row, row % length] = 0
         labels[row, length:] = pad
     return labels
+
+
+RULED_OUT = "labels that the model rules out"
+LOSSES = (25.0, 60.0)  # less than float32 loses: softmax gives 1e-11 and 1e-26 for the label
+
+
+def _ruled_out(case: Case) -> Case:
+    """Losses of about 25 and 60 at every other place: the label's logit is so far below the others."""
+    logits, labels = case.args["logits"], case.args["labels"]
+    below = torch.tensor(LOSSES).repeat(labels.numel())[: labels.numel()].reshape(labels.shape)
+    return replace(case, args={**case.args, "logits": logits - below[..., None] * F.one_hot(labels, logits.shape[-1])})
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -69,6 +81,7 @@ def _cases(draw: Draw) -> list[Case]:
         case("one label that is not padding", [0, 1, 0]),
         case("all padding", [0] * batch),
         case("float64", ragged, dtype=torch.float64),
+        _ruled_out(case(RULED_OUT, [width] * batch)),
         case("entries up to 200", ragged, scale=200, comparable=False),
         case("offsets of 1000", ragged, offset=1000, comparable=False),
     ]
@@ -199,6 +212,27 @@ def _padding_alone(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
     return (_each(logits, labels) * pads).sum() / pads.sum().clamp(min=1)
 
 
+def _cut_from_logits(session: Session) -> bool:
+    """Whether the 0 of nothing but padding can't be differentiated, and other losses can."""
+    nothing, batch = (session.call(session.cases[name], gradients=True) for name in ("all padding", "a batch"))
+    return nothing.ok and nothing.gradients is None and batch.ok and batch.gradients is not None
+
+
+def _softmax_first(session: Session) -> bool:
+    """Whether all is right but for labels of very small probability: their loss is too small or infinite."""
+    others = [case for case in diagnose.comparable(session) if case.name != RULED_OUT]
+    if not all(diagnose.right(session, case) for case in others):
+        return False
+    if parts.inspect_call(session, session.cases["offsets of 1000"], COARSE) is not None:
+        return False  # not a softmax: its exponentials overflow
+    ruled_out, large = (session.call(session.cases[name]) for name in (RULED_OUT, "entries up to 200"))
+    values = [one.value for one in (ruled_out, large) if one.ok and isinstance(one.value, Tensor)]
+    if len(values) < 2:
+        return False
+    too_small = bool(values[0] < session.expected(session.cases[RULED_OUT])[0] - 0.01)
+    return too_small or any(bool(torch.isinf(value).any()) for value in values)
+
+
 def _classes_elsewhere(session: Session) -> bool:
     """`F.cross_entropy` raised, since axis 1 is not the vocabulary's or the batch was flattened too far."""
     raised = [session.call(case).raised for case in session.real_cases()]
@@ -210,12 +244,17 @@ def _classes_elsewhere(session: Session) -> bool:
 
 
 def _no_padding_no_loss(weight: float) -> Part:
-    """0 if all labels are padding. Judged after the values: a function that always returns 0 earns nothing."""
+    """0 if all labels are padding, and a 0 that can be differentiated. Judged after the values: a function that always
+    returns 0 earns nothing."""
 
     def judge(session: Session) -> Finding | None:
         if parts.inspect_call(session, session.cases["a batch"], FLOAT32) is not None:
-            return Finding("values-first", "Not judged yet: the values come first.")
-        return parts.inspect_call(session, session.cases["all padding"], FLOAT32)
+            return not_judged("values-first")
+        finding = parts.inspect_call(session, session.cases["all padding"], FLOAT32)
+        if finding is None and _cut_from_logits(session):
+            message = "If all labels are padding, the result is 0, but `.backward()` on it raises: it has no gradient."
+            return Finding("zero-cut-from-logits", message)
+        return finding
 
     return Part("is 0 if all labels are padding", weight, judge)
 
@@ -236,6 +275,7 @@ EXERCISE = Exercise(
             "takes a sequence that is padding only", 1, "a sequence of padding only", "one label that is not padding"
         ),
         _no_padding_no_loss(1),
+        parts.values("is right for labels that the model rules out", 0.5, RULED_OUT),
         parts.finite("stays finite at large entries", 0.5, "entries up to 200", after="a batch"),
         parts.offsets("minds no common offset of a row", 0.5, "offsets of 1000"),
         parts.float64(single="a batch", weight=0.5),
@@ -251,6 +291,17 @@ EXERCISE = Exercise(
                 "See to it that the divisor is never 0, or treat that case before you divide.",
             ),
             (_nan,),
+        ),
+        Mistake(
+            "softmax-before-the-logarithm",
+            "softmax first, and then a logarithm: a label of very small probability gets an infinite loss or, where a "
+            "small number keeps the probability from 0, one that is too small.",
+            (
+                "Logits 60 and 0, and the label is the second. What should its loss be, and what is yours?",
+                "e to the -60 is hard for a float to keep beside 1. Which of torch's functions goes from logits to "
+                "logarithms in one step?",
+            ),
+            recognise=_softmax_first,
         ),
         Mistake(
             "padding-counted",
@@ -407,6 +458,15 @@ EXERCISE = Exercise(
                 "Softmax gives probabilities. What is done to them before they are averaged?",
             ),
             (_no_log,),
+        ),
+        Mistake(
+            "zero-cut-from-logits",
+            "if all labels are padding, a new 0 is returned, which doesn't come from the logits: it has no gradient.",
+            (
+                "Call `.backward()` on your loss for labels that are all padding. What happens?",
+                "A sum of nothing is a 0 that comes from the logits, too. Which line makes yours?",
+            ),
+            recognise=_cut_from_logits,
         ),
     ),
 )

@@ -8,7 +8,7 @@ parameters, the mode and the order of events are compared with a simulation of o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -28,6 +28,7 @@ Judge = Callable[[Session], Finding | None]
 NAME = "train_step"
 BOS, EOS = 1, 2
 USUAL, FROM_EVAL, OTHER = "a model in train mode", "a model in eval mode", "another pad_idx"
+LEFTOVER = "a model with gradients from before"
 CLOSE = Tolerance(relative=1e-4, absolute=1e-6)
 # Where no mistake is known.
 WRONG_LOSS = (
@@ -42,7 +43,7 @@ WRONG_STEP = (
 
 @dataclass(frozen=True)
 class Run:
-    """A model that is built once and trained with two batches."""
+    """A model that is built once and trained with two batches, or with one."""
 
     name: str
     data: Mapping[str, Any]
@@ -66,17 +67,19 @@ class Observed:
 
 
 def runs(draw: Draw) -> tuple[Run, ...]:
-    """Three runs, on models and batches of their own."""
+    """Four runs, on models and batches of their own."""
     return (
         _run(draw, USUAL, training=True, momentum=0.0, pad_idx=0),
         _run(draw, FROM_EVAL, training=False, momentum=0.0, pad_idx=0),
         _run(draw, OTHER, training=True, momentum=0.5, pad_idx=3),
+        _with_leftover(draw, _run(draw, LEFTOVER, training=True, momentum=0.0, pad_idx=0)),
     )
 
 
 def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -> Run:
     sizes = draw.sizes("Vs", "Vt", "E", "B", "Ts", "T")
-    source, target, width = sizes["Vs"] + 9, sizes["Vt"] + 8, sizes["E"] + 4
+    target, width = sizes["Vt"] + 8, sizes["E"] + 4
+    source = target + sizes["Vs"]
     shapes = {"source": (source, width), "target": (target, width), "output": (target, width)}
     data: dict[str, Any] = {place: draw.normal(shape) for place, shape in shapes.items()}
     data |= {"training": training, "momentum": momentum, "pad_idx": pad_idx, "rate": 0.5}
@@ -89,10 +92,17 @@ def _run(draw: Draw, name: str, training: bool, momentum: float, pad_idx: int) -
             src[row, src.shape[1] - row % 3 :] = pad_idx
             last = trg.shape[1] - 1 - row % 4
             trg[row, last], trg[row, last + 1 :] = EOS, pad_idx
+        src[0, 1] = source - 1  # an id that the target doesn't have
         if pad_idx != 0:  # an ordinary token there
             src[0, 0] = trg[0, 2] = 0
         batches.append((src, trg))
     return Run(name, data, tuple(batches))
+
+
+def _with_leftover(draw: Draw, run: Run) -> Run:
+    """The same for one batch, on a model whose parameters have gradients already."""
+    leftover = {f"{name}.grad": draw.normal(run.data[name].shape, 0.1) for name in ("source", "target", "output")}
+    return replace(run, data={**run.data, **leftover}, batches=run.batches[:1])
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -159,13 +169,14 @@ CUTS: Mapping[str, slice] = {"all": slice(None), "input": slice(None, -1), "labe
 @dataclass(frozen=True)
 class Way:
     """One way to train: the right one unless told otherwise. `padding`: what is left out of the loss, None for nothing.
+    `from_nothing`: whether gradients are cleared, "always", "later" (only those of an earlier call) or "never".
     `loss_after`: the loss is that of the parameters after the step, in train mode unless `mode_after` is False.
     `mode`: None for the model's own. `copied`: the model reads each label, since it is given all of the target."""
 
     given: Cut = "input"
     wanted: Cut = "labels"
     padding: Literal["pad_idx", "zero"] | None = "pad_idx"
-    from_nothing: bool = True
+    from_nothing: Literal["always", "later", "never"] = "always"
     loss_after: bool = False
     mode_after: bool = True
     summed: bool = False
@@ -179,13 +190,14 @@ def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
     model = Trainee(data)
     model.train(model.training if way.mode is None else way.mode)
     parameters = dict(model.named_parameters())
-    kept = {name: torch.zeros_like(p) for name, p in parameters.items()}
+    kept = {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in parameters.items()}
     moved = {name: torch.zeros_like(p) for name, p in parameters.items()}
-    seen = []
+    seen: list[Observed] = []
     for src, trg in run.batches:
         loss = _loss(model, src, trg, run, way)
         fresh = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True))
-        total = fresh if way.from_nothing else {name: kept[name] + fresh[name] for name in fresh}
+        adds_up = way.from_nothing == "never" or (way.from_nothing == "later" and not seen)
+        total = {name: kept[name] + fresh[name] for name in fresh} if adds_up else fresh
         with torch.no_grad():
             for name, parameter in parameters.items():
                 moved[name] = run.data["momentum"] * moved[name] + total[name]
@@ -422,7 +434,13 @@ def _holds_graph(session: Session) -> bool:
 
 
 def _no_gradients(session: Session) -> bool:
-    return any("does not require grad" in raised.message for raised in session.raised)
+    words = ("does not require grad", "'float' object has no attribute 'backward'")
+    return any(word in raised.message for raised in session.raised for word in words)
+
+
+def _exchanged(session: Session) -> bool:
+    """The model was given ids that only the other language has."""
+    return any("out of bounds" in raised.message or "out of range" in raised.message for raised in session.raised[:1])
 
 
 def _graph_freed(session: Session) -> bool:
@@ -443,7 +461,8 @@ EXERCISE = Exercise(
     parts=(
         Part("returns the loss before the step", 2, _returns(USUAL, 0)),
         Part("changes the parameters by one step", 3, _changes(USUAL, 0)),
-        Part("starts the second step from nothing", 2, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
+        Part("starts the second step from nothing", 1, _once(_changes(USUAL, 0), _changes(USUAL, 1))),
+        Part("starts the first step from nothing too", 1, _once(_learns(USUAL), _learns(LEFTOVER))),
         Part("trains in train mode", 2, _once(_learns(USUAL), _learns(FROM_EVAL))),
         Part("leaves out padding, whatever its id", 1, _once(_learns(USUAL), _learns(OTHER))),
         Part("leaves the model in the mode it was in", 1.5, _after_values(_keeps_mode), compares_values=False),
@@ -459,6 +478,15 @@ EXERCISE = Exercise(
                 "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to the loss.",
             ),
             recognise=_no_gradients,
+        ),
+        Mistake(
+            "source-and-target-exchanged",
+            "the model gets the target where it expects the source, and the source where it expects the target.",
+            (
+                "In which order does `model(src, trg)` take the two?",
+                "Which of the two languages has the larger ids here, and which table are they looked up in?",
+            ),
+            recognise=_exchanged,
         ),
         Mistake(
             "backward-twice",
@@ -542,13 +570,22 @@ EXERCISE = Exercise(
             recognise=trained(Way(given="labels", wanted="input")),
         ),
         Mistake(
+            "gradients-from-before",
+            "the gradients are cleared after the step only: what is in `.grad` before the first call counts in it.",
+            (
+                "Call `backward` on some loss of the model, and then your function. Does its first step change?",
+                "Who calls your function need not have cleared anything. Where does your code make sure of it?",
+            ),
+            recognise=trained(Way(from_nothing="later")),
+        ),
+        Mistake(
             "gradients-add-up",
             "the first step is right; in the second, the gradients of the first are added to the new ones.",
             (
                 "Call it twice, and print a parameter's `.grad` after each call.",
                 "`backward` adds to what is in `.grad`. Who empties it between two steps?",
             ),
-            recognise=trained(Way(from_nothing=False)),
+            recognise=trained(Way(from_nothing="never")),
         ),
         Mistake(
             "loss-after-the-step",

@@ -23,7 +23,7 @@ from grader.tolerance import FLOAT32, FLOAT64, Tolerance
 
 # --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
 
-PROMPT, ONE, SEVERAL = "a prompt", "one token after a cache", "several tokens after a cache"
+PROMPT, ONE, SEVERAL, MANY = "a prompt", "one token after a cache", "several tokens after a cache", "a long text"
 
 FAR_BELOW = "scores of -200 and below"  # what is hidden has to be lower still
 OUTPUTS = (
@@ -188,6 +188,7 @@ def _cases(draw: Draw) -> list[Case]:
         _case(draw, PROMPT, new, 0, heads, draw.normal),
         _case(draw, ONE, 1, past, heads, draw.normal),
         _case(draw, SEVERAL, new, past, 5 - heads, draw.normal),
+        _case(draw, MANY, 40, 100, heads, draw.normal),
         _case(draw, "float64", 3, past, heads, draw.normal, dtype=torch.float64),
         _case(draw, "entries up to 50", 3, past, heads, fifty, comparable=False),
         _case(draw, BATCH_OF_ONE, 1, past, heads, draw.normal, batch=1, comparable=False),
@@ -305,6 +306,13 @@ OTHER_SIZES: tuple[Callable[[Tensor, Tensor], float], ...] = (
 )
 
 
+def _short_only(session: Session) -> bool:
+    """Whether all is right but for a long text."""
+    return all(inspect(session, name, ALL, FLOAT32) is None for name in (PROMPT, ONE, SEVERAL)) and (
+        inspect(session, MANY, OUTPUT, FLOAT32) is not None
+    )
+
+
 def _none_taken_apart(session: Session) -> bool:
     raised = session.call(session.cases[PROMPT]).raised
     return raised is not None and "TypeError" in raised.types and "NoneType" in raised.message
@@ -343,7 +351,7 @@ EXERCISE = Exercise(
         part("returns an output and a cache of the right shapes", 1, ALL, PROMPT, ONE, tolerance=None),
         part("attends causally in a prompt", 3, OUTPUT, PROMPT, FAR_BELOW),
         part("attends to all that came before, one token at a time", 3, OUTPUT, ONE, BATCH_OF_ONE),
-        part("attends causally with several tokens after a cache", 3, OUTPUT, SEVERAL),
+        part("attends causally with several tokens after a cache", 3, OUTPUT, SEVERAL, MANY),
         part("keeps old and new keys and values, in order", 3, KEPT, PROMPT, ONE, SEVERAL, BATCH_OF_ONE),
         Part("stays finite at large entries", 0.5, finite, compares_values=False),
         Part("keeps the dtype, float32 and float64", 0.5, float64),
@@ -351,6 +359,15 @@ EXERCISE = Exercise(
         Part("lets gradients flow", 1, gradients),
     ),
     mistakes=(
+        Mistake(
+            "mask-of-a-fixed-size",
+            "short texts are right and long ones aren't: something has a fixed size, perhaps the mask.",
+            (
+                "Call it with 40 new tokens after a cache of 100. Which line fails, or gives a shape too small?",
+                "Which numbers of tokens does your code know from its arguments, and which are written down in it?",
+            ),
+            recognise=_short_only,
+        ),
         Mistake(
             "not-causal-behind-cache",
             "a prompt is causal, but of several tokens that come after a cache the earlier see the later ones.",

@@ -293,7 +293,10 @@ EXERCISE = Exercise(
         no_scaling(_of_groups(by_hand(lambda query, key, size: 1.0))),
         *(
             replace(mistake, variants=tuple(_of_groups(variant) for variant in mistake.variants))
-            for mistake in wrong_scales(lambda query, key, size: math.sqrt(query.shape[-3]))
+            for mistake in wrong_scales(
+                lambda query, key, size: math.sqrt(query.shape[-3]),
+                lambda query, key, size: math.sqrt(query.shape[-3] * query.shape[-1]),
+            )
         ),
         Mistake(
             "softmax-over-queries",

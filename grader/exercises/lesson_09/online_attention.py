@@ -137,6 +137,12 @@ def _inverted_from_second(query: Tensor, key: Tensor, value: Tensor, block_size:
     return walk(take)(query, key, value, block_size)
 
 
+def _all_nan(session: Session) -> bool:
+    """Whether there are numbers nowhere, as from a wrong factor that begins with a maximum of minus infinity."""
+    values = [outcome.value for _, outcome in session.called() if outcome.ok]
+    return bool(values) and all(isinstance(value, Tensor) and bool(value.isnan().all()) for value in values)
+
+
 def _first_values(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:
     first = [value[..., : k.shape[-2], :] for k in key.split(block_size, -2)]
     return attention(query, key, torch.cat(first, -2))
@@ -363,6 +369,16 @@ EXERCISE = Exercise(
                 "exp(s - new) is exp(s - old) times a factor. Which difference belongs in its exponent?",
             ),
             (_inverted_from_second,),
+        ),
+        Mistake(
+            "nan-from-the-first-block",
+            "every number is NaN from the first block on: there the maximum so far is minus infinity, which meets "
+            "another infinity or a 0.",
+            (
+                "Print the old maximum, the new one and the factor in the first round of your loop.",
+                "Where old is minus infinity, exp(old - new) is 0. What are exp(new - old) times 0, and old - old?",
+            ),
+            recognise=_all_nan,
         ),
         Mistake(
             "values-not-cut",

@@ -13,7 +13,7 @@ PROBES: dict[str, dict[str, str]] = {
     "sums": {
         "rows": "with {} every row of the weights would still sum to one",
         "columns": "with {} the columns of the weights would sum to one, and the rows would not",
-        "less": "with {} the rows would sum to less than one, all but the last",
+        "less": "with {} the rows would sum to less than one, except the last (a sum near one may be printed as 1.00)",
         "first row empty": "with {} the first row of the weights would sum to zero, and every other row to one",
         "last row empty": "with {} the last row of the weights would sum to zero, and every other row to one",
         "one table": "with {} there would be a single matrix of weights, not one for each head",

@@ -260,6 +260,12 @@ def _band_alone(session: Session) -> bool:
     return right and all(verdict(session, name) == "local" for name in others)
 
 
+def _spread_called_uniform(session: Session) -> bool:
+    """The patterns are named, and weights that are spread in another way are called uniform."""
+    right = all(verdict(session, name) == answer(name) for name in (*PLAIN, *LOCAL))
+    return right and any(verdict(session, name) == "uniform" for name in (*SPREAD, *WEAK))
+
+
 def _local_called_uniform(session: Session) -> bool:
     right = all(verdict(session, name) == name for name in ("diagonal", "uniform"))
     return right and "uniform" in [verdict(session, name) for name in LOCAL]
@@ -364,6 +370,16 @@ MISTAKES = (
             "Local means: all neighbours within the radius get the same. Where does your code test that?",
         ),
         recognise=_band_alone,
+    ),
+    Mistake(
+        "spread-called-uniform",
+        "weights that are spread over many tokens, but not evenly, are called uniform: small weights pass a tolerance "
+        "that is larger than they are.",
+        (
+            "How large are the weights of `local_pattern(12, 3)`, and how far are they from 1/12?",
+            "With more tokens every weight is smaller. Does your tolerance, or your limit, know that?",
+        ),
+        recognise=_spread_called_uniform,
     ),
     Mistake(
         "local-called-uniform",

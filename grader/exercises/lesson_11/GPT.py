@@ -72,7 +72,11 @@ class Model:
 
 
 RIGHT = Model()
-QUIET, FULL, TIED = "blocks that are silent", "as many tokens as max_length", "only the embedding's weight is loaded"
+QUIET, FULL, TIED = (
+    "blocks that add the same to every token",
+    "as many tokens as max_length",
+    "only the embedding's weight is loaded",
+)
 SILENT = ("out_proj", "linear2")
 
 
@@ -82,7 +86,7 @@ def _cases(draw: Draw) -> list[Case]:
 
     def case(name: str, sizes: dict[str, int], *extra: float, double: bool = False) -> Case:
         state = states[sizes["L"]]
-        state = silenced(state, *SILENT) if name == QUIET else state
+        state = silenced(state, *SILENT, biases=False) if name == QUIET else state
         state = {key: tensor for key, tensor in state.items() if name != TIED or key != "head.weight"}
         init = (sizes["V"], sizes["E"], sizes["L"], sizes["H"], sizes["F"], *extra)
         # A head with a bias is another model, but a bias of zeros leaves the rest to be judged.
@@ -162,8 +166,37 @@ def _opaque(value: Any) -> bool:
     return any(map(_opaque, value)) if isinstance(value, tuple | list) else isinstance(value, Opaque)
 
 
+# The last norm gives E numbers of size 1. With the numbers of a new `nn.Linear` the logits have a size of 0.6, with
+# those of a new `nn.Embedding` the root of E, which is at least 12 here.
+TOO_LARGE = 2.0
+
+
 def _no_bias(session: Session) -> Finding | None:
     return Finding("head-has-bias", "`head` has a bias.") if _head_has_bias(session) else None
+
+
+def _first_logits(session: Session) -> float | None:
+    """The size of a new model's logits (their root mean square); None if there are none."""
+
+    def ask() -> float | None:
+        case, setup = session.cases["two blocks"], first_setup(session)
+        built = session.build(replace(setup, state={}, optional={}), "new")
+        outcome = session.ask(Request("call", "@new", tuple(case.args.values()))) if built.ok else built
+        logits = outcome.value
+        return float(logits.square().mean().sqrt()) if outcome.ok and isinstance(logits, Tensor) else None
+
+    return session.once("first logits", ask)
+
+
+def _starts_small(session: Session) -> Finding | None:
+    size = _first_logits(session)
+    if size is None or size < TOO_LARGE:
+        return None
+    message = (
+        f"The logits of a new model have a typical size of {size:.1f}, expected less than 1: it begins very sure of "
+        "something that it hasn't learnt, with a loss far above log V."
+    )
+    return Finding("starts-too-large", message)
 
 
 def _same_with_cache(session: Session) -> Finding | None:
@@ -277,6 +310,7 @@ EXERCISE = Exercise(
         parts.values("embedding, last norm and head", 2, QUIET),
         parts.values("each block works on what the one before it gave", 3, "two blocks", *LENGTH_ONE),
         parts.values("head and embedding share one weight", 1.5, TIED),
+        parts.after_values(Part("starts with small logits", 0.5, _starts_small, compares_values=False), TIED),
         parts.after_values(Part("the head has no bias", 0.5, _no_bias, compares_values=False), QUIET),
         Part("passes `dropout` on to the blocks", 0.5, _drops),
         parts.after_values(Part("with a cache: the same logits, piece by piece", 1, _same_with_cache), "two blocks"),
@@ -407,6 +441,16 @@ EXERCISE = Exercise(
                 "Numbers can be copied, a parameter can be shared. Which of the two does your assignment do?",
             ),
             recognise=_not_tied,
+        ),
+        Mistake(
+            "starts-too-large",
+            "head and embedding share the embedding's first numbers, or other large ones: the first logits, and with "
+            "them the first loss, are far too large.",
+            (
+                "Print the logits of a new model. How far is the largest from the smallest?",
+                "`nn.Embedding` begins with larger numbers than `nn.Linear`. Whose numbers do yours share?",
+            ),
+            recognise=lambda session: _not_tied(session) is False and _starts_small(session) is not None,
         ),
         Mistake(
             "dropout-not-passed-on",

@@ -26,12 +26,14 @@ from grader.exercises.lesson_07.shared import (
 )
 from grader.exercises.lesson_07.variants import Layer
 from grader.exercises.lesson_11.shared import LESSON, PRE_NORM, Alone, Rotary, block, two_sizes
-from grader.spec import parts
+from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
+from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
 from grader.spec.session import Session
-from grader.subject import Request
+from grader.subject import Outcome, Request
+from grader.tolerance import FLOAT32
 
 
 def gpt_block(setup: Setup, x: Tensor) -> Tensor:
@@ -61,13 +63,57 @@ def _cases(draw: Draw) -> list[Case]:
     ]
 
 
+def _another_attention(session: Session) -> bool:
+    """Whether the attention was given arguments that it doesn't have, or too few."""
+    words = (
+        "unexpected keyword argument 'is_causal'",
+        "unexpected keyword argument 'cache'",
+        "'key' and 'value'",
+        "positional arguments but",
+    )
+    first = next(iter(session.raised), None)
+    if first is None or "TypeError" not in first.types or "forward" not in first.message:
+        return False
+    return any(word in first.message for word in words)
+
+
+def _with_empty_cache(session: Session) -> Outcome | None:
+    """What a call with an empty cache gives; None from a block that takes no `cache`, or returns something else."""
+
+    def ask() -> Outcome | None:
+        x = session.cases["two sequences"].args["x"]
+        session.build(first_setup(session), "cached")
+        by_name = session.ask(Request("call", "@cached", (x,), keywords={"cache": {}}))
+        outcome = session.ask(Request("call", "@cached", (x, {}))) if by_name.ok else by_name
+        return outcome if outcome.ok and isinstance(outcome.value, Tensor) else None
+
+    return session.once("an empty cache", ask)
+
+
+def _same_with_cache(session: Session) -> Finding | None:
+    """An empty cache changes nothing: nothing came before."""
+    outcome, case = _with_empty_cache(session), session.cases["two sequences"]
+    if outcome is None:
+        return None
+    finding = compare.shapes([outcome.value], session.exercise, case) or compare.values_close(
+        [outcome.value], session.expected(case), session.exercise, case, FLOAT32
+    )
+    return replace(finding, message=f"With an empty cache, {{}}: {finding.message}") if finding is not None else None
+
+
+def _not_causal_with_cache(session: Session) -> bool:
+    """Whether the block is right without a cache, and sees later tokens with an empty one."""
+    outcome, case = _with_empty_cache(session), session.cases["two sequences"]
+    if outcome is None or not right(session, case):
+        return False
+    sees_all = (session.evaluate(case, _attending(causal="no", turns=turns)) for turns in (True, False))
+    return any(outcome.value.shape == one.shape and FLOAT32.all_close(outcome.value, one) for one in sees_all)
+
+
 def _hands_on(session: Session) -> Finding | None:
-    """An empty cache isn't empty after the call. A block that takes no `cache`, or returns a pair, is left alone."""
-    x = session.cases["two sequences"].args["x"]
-    session.build(first_setup(session), "cached")
-    by_name = session.ask(Request("call", "@cached", (x,), keywords={"cache": {}}))
-    outcome = session.ask(Request("call", "@cached", (x, {}))) if by_name.ok else by_name
-    if not outcome.ok or not isinstance(outcome.value, Tensor) or 1 in outcome.changed:
+    """An empty cache isn't empty after the call."""
+    outcome = _with_empty_cache(session)
+    if outcome is None or 1 in outcome.changed:
         return None
     return Finding("cache-unused", "It was called with an empty cache, and the cache was still empty after the call.")
 
@@ -124,9 +170,20 @@ EXERCISE = Exercise(
         parts.unchanged("two sequences", weight=0.5),
         parts.gradients("two sequences"),
         parts.defaults("two sequences"),
+        parts.after_values(Part("gives the same with an empty cache", 1, _same_with_cache), "two sequences"),
         parts.after_values(Part("hands its cache on", 0.5, _hands_on, compares_values=False), "two sequences"),
     ),
     mistakes=(
+        Mistake(
+            "another-attention",
+            "the attention is called as another class takes it: lesson 03's wants query, key and value, this lesson's "
+            "x alone, `is_causal` and a cache.",
+            (
+                "Which class do you make `self.attention` from? Print `type(block.attention)`.",
+                "Compare your call with the first line of that class's `forward`.",
+            ),
+            recognise=_another_attention,
+        ),
         Mistake(
             "post-norm-instead",
             "the norm acts on the sum; in this block it acts on what goes into the sub-layer.",
@@ -241,6 +298,15 @@ EXERCISE = Exercise(
         dropout_forgotten(_dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")),
         DROPOUT_IN_EVAL_MODE,
         DROPOUT_HARD_CODED,
+        Mistake(
+            "not-causal-with-a-cache",
+            "with a cache a token's result depends on later tokens; without one it doesn't.",
+            (
+                "Call the block with x, and with x and `cache = {}`. Nothing came before: should the results differ?",
+                "A prompt goes through the model as a whole, with a cache. What may its first token see?",
+            ),
+            recognise=_not_causal_with_cache,
+        ),
         Mistake(
             "cache-not-handed-on",
             "the block takes a cache and makes no use of it: the attention keeps no keys and values.",

@@ -159,6 +159,17 @@ def _not_smoothed(session: Session) -> bool:
     return close(number(session, case), session.evaluate(case, Bigrams(added=0.0)))
 
 
+def _test_pair_lost(session: Session) -> bool:
+    """Whether the first or the last pair of each test text is left out, so that a text of two tokens has none."""
+    cases = [case for name, case in session.cases.items() if name != TWO]
+    losses = [session.evaluate(case, Bigrams().losses) for case in cases]
+    got = [number(session, case) for case in cases]
+    return any(
+        all(close(n, float(each[cut].mean())) for n, each in zip(got, losses, strict=True))
+        for cut in (slice(None, -1), slice(1, None))
+    )
+
+
 EXERCISE = Exercise(
     name="bigram_loss",
     lesson=LESSON,
@@ -291,6 +302,15 @@ EXERCISE = Exercise(
                 "In which order do you take the logarithm and the mean?",
             ),
             recognise=matches_any(_from_losses("of the mean"), _from_losses("probability")),
+        ),
+        Mistake(
+            "test-pair-lost",
+            "a pair of the test text is left out, its first or its last: a text of two tokens has none left.",
+            (
+                "A test text of three tokens: how many pairs has it, and how many do you count?",
+                "Print the first and the last pair that you look up, beside the text.",
+            ),
+            recognise=_test_pair_lost,
         ),
         Mistake(
             "first-token-counted",

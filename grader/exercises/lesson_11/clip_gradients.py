@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -37,10 +37,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a call has left: what it returned, the gradients, and whether the parameters are as they were."""
+    """What a call has left: what it returned, the gradients, the tensors that were the gradients before it, and whether
+    the parameters are as they were."""
 
     returned: object
     gradients: Gradients
+    first: Gradients
     kept: bool
 
 
@@ -125,7 +127,8 @@ def _observe(session: Session, run: Run) -> Seen | Finding:
     values = state.value["parameters"]
     names = [f"of.{i}" for i in range(len(run.values))]
     kept = all(torch.equal(values[name], value) for name, value in zip(names, run.values, strict=True))
-    return Seen(outcome.value, tuple(held.get(name) for name in names), kept)
+    now, first = (tuple(held.get(prefix + name) for name in names) for prefix in ("", "first."))
+    return Seen(outcome.value, now, first, kept)
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -175,20 +178,43 @@ def _part(title: str, weight: float, *names: str, norm: bool = False, values: bo
     return Part(title, weight, lambda s: next((f for name in names if (f := wrong(s, name))), None), values)
 
 
+def _right_where(names: tuple[str, ...], part: Part) -> Part:
+    """The same part, judged once the gradients are right in these runs: one fault isn't told twice, and doing nothing
+    passes nothing."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = part.judge(session)
+        if finding is not None and finding.kind not in ("wrong-gradients", "not-in-place", "changes-argument"):
+            return finding
+        return not_judged("values-first") if any(_wrong_gradients(session, name) for name in names) else finding
+
+    return replace(part, judge=judge)
+
+
+def _in_place(session: Session) -> Finding | None:
+    """Whether the tensors that the gradients were before the call hold the rescaled numbers."""
+    seen, run = observed(session, LARGE), drawn(session)[LARGE]
+    if isinstance(seen, Finding):
+        return seen
+    if _same(seen.first, right(run.gradients, run.max_norm)[0]):
+        return None
+    message = "`.grad` is another tensor after the call; the one that it was before still holds the old numbers."
+    return Finding("not-in-place", message)
+
+
+def _replaced(session: Session) -> bool:
+    finding = _in_place(session)
+    return finding is not None and finding.kind == "not-in-place" and _wrong_gradients(session, LARGE) is None
+
+
 def _leaves(session: Session) -> Finding | None:
-    """After the gradients: whoever does nothing leaves the parameters as they were."""
+    """Whether the parameters themselves are as they were."""
     seen = observed(session, LARGE)
     if isinstance(seen, Finding):
         return seen
     if not seen.kept:
         return Finding("changes-argument", "The parameters themselves were changed; only `.grad` may change.")
-    return None if _wrong_gradients(session, LARGE) is None else not_judged("values-first")
-
-
-def _small(session: Session) -> Finding | None:
-    """A small norm changes nothing: judged after a large one, since doing nothing would pass."""
-    finding = _wrong_gradients(session, SMALL)
-    return finding or (None if _wrong_gradients(session, LARGE) is None else not_judged("values-first"))
+    return None
 
 
 # --- wrong on purpose -------------------------------------------------------------------------------------------------
@@ -271,6 +297,12 @@ def _same(got: Gradients, wanted: Gradients) -> bool:
     return all(alike(g, w) for g, w in zip(got, wanted, strict=True))
 
 
+def _of_the_weights(session: Session) -> bool:
+    """Whether what is returned is the norm of the parameters themselves."""
+    seen, run = observed(session, LARGE), drawn(session)[LARGE]
+    return isinstance(seen, Seen) and close(plain_number(seen.returned), _two(run.values))
+
+
 def _returns_after(session: Session) -> bool:
     """Whether the gradients are right, and the norm that is returned is theirs."""
     for name in (LARGE, DOUBLE):
@@ -321,11 +353,12 @@ EXERCISE = Exercise(
     parts=(
         _part("returns the norm of all gradients together, before", 2, LARGE, SMALL, norm=True),
         _part("rescales all gradients where their norm is larger", 3, LARGE, EACH),
-        Part("leaves the gradients alone where it is not", 1, _small),
-        _part("passes over parameters without a gradient", 0.5, NONE),
-        _part("walks over the parameters once", 1, ONCE),
-        _part("keeps float64", 0.5, DOUBLE),
-        Part("leaves the parameters as they were", 0.5, _leaves, compares_values=False),
+        _right_where((LARGE, EACH), _part("leaves the gradients alone where it is not", 1, SMALL)),
+        _right_where((LARGE, EACH), Part("changes the gradients in place", 0.5, _in_place, compares_values=False)),
+        _right_where((LARGE, EACH, SMALL), _part("passes over parameters without a gradient", 0.5, NONE)),
+        _right_where((LARGE, EACH, SMALL), _part("walks over the parameters once", 1, ONCE)),
+        _right_where((LARGE, EACH, SMALL), _part("keeps float64", 0.5, DOUBLE)),
+        _right_where((LARGE,), Part("leaves the parameters as they were", 0.5, _leaves, compares_values=False)),
     ),
     mistakes=(
         Mistake(
@@ -363,6 +396,15 @@ EXERCISE = Exercise(
                 "`g = g * factor` makes a new tensor. Which operations write into the old one?",
             ),
             recognise=_nothing_happens,
+        ),
+        Mistake(
+            "replaced-gradients",
+            "`.grad` gets a new tensor; it should be changed in place, for whoever holds the old one.",
+            (
+                "Keep `before = p.grad`, call the function, and compare `before` with `p.grad`.",
+                "`p.grad = p.grad * factor` makes a new tensor. Which operations write into the old one?",
+            ),
+            recognise=_replaced,
         ),
         Mistake(
             "rescaled-where-small",
@@ -442,6 +484,15 @@ EXERCISE = Exercise(
                 "What do you do with each entry before the sum?",
             ),
             recognise=_fits(_by(lambda g: sum(float(t.abs().sum()) for t in g if t is not None), _usual), norms=True),
+        ),
+        Mistake(
+            "norm-of-the-weights",
+            "the norm is that of the parameters; it should be that of their gradients.",
+            (
+                "Print `p` and `p.grad`. Whose entries do you square?",
+                "Which of the two does `max_norm` limit?",
+            ),
+            recognise=_of_the_weights,
         ),
         Mistake(
             "returns-norm-after",

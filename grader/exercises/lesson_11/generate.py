@@ -13,6 +13,7 @@ from grader.exercises.lesson_11.writing import (
     LONGER,
     MODES,
     RIGHT,
+    SLIPS,
     SURE,
     TRAINING,
     drawn_runs,
@@ -75,6 +76,7 @@ EXERCISE = Exercise(
             ),
             recognise=only_new,
         ),
+        *SLIPS,
         Mistake(
             "beginning-lost",
             "a long text loses its beginning: what the model gets is cut, and what is returned with it.",
@@ -86,7 +88,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "context-not-cut",
-            "the model gets the whole text, even where it is longer than the model takes.",
+            "the model gets more tokens than it takes: a long text isn't cut at `model.max_length`.",
             (
                 "Print how many tokens the model gets in each round, and `model.max_length`.",
                 "Which part of a long text matters most for the next token?",

@@ -15,6 +15,7 @@ from grader.exercises.lesson_11.writing import (
     FEW,
     MODES,
     RIGHT,
+    SLIPS,
     SURE,
     TRAINING,
     Seen,
@@ -29,6 +30,7 @@ from grader.exercises.lesson_11.writing import (
     misshapen,
     observed,
     only_new,
+    raises,
     records_nothing,
     writes,
     written,
@@ -36,6 +38,7 @@ from grader.exercises.lesson_11.writing import (
 )
 from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
 from grader.spec.session import Session
+from grader.subject import Request
 
 
 def _by_generate(session: Session) -> Tensor | None:
@@ -82,6 +85,36 @@ def _one_by_one(session: Session) -> Finding | None:
         message = f"{before} tokens went through the model for a text of {longest}."
         return Finding("cache-not-used", message)
     return None if wrong(session, SURE) is None else not_judged("values-first")
+
+
+def _last_not_fed(session: Session) -> Finding | None:
+    """Judged after the rest: whatever feeds no tokens would pass."""
+    finding = _one_by_one(session)
+    if finding is not None:
+        return finding if finding.kind == "raised" else not_judged("values-first")
+    if _feeds_last(session):
+        run = drawn_runs(session)[SURE]
+        calls, prompt = len(_fed(session)), run.prompt.shape[1]
+        message = f"For {run.new_tokens} new tokens after a prompt of {prompt} the model was called {calls} times. "
+        return Finding("last-token-fed", f"{message}The last new token needn't go through it.")
+    return None
+
+
+def _feeds_last(session: Session) -> bool:
+    """Whether the texts are right, and all tokens went through the model, the last one too."""
+    run = drawn_runs(session)[SURE]
+    fed = sum(tokens for tokens, *_ in _fed(session))
+    return _one_by_one(session) is None and fed == run.prompt.shape[1] + run.new_tokens
+
+
+def _none_first(session: Session) -> bool:
+    """Whether the function raises after a first call of the model without a cache."""
+    if not isinstance(observed(session, SURE), Finding):
+        return False
+    outcome = call(session, drawn_runs(session)[SURE], session.exercise.name)
+    state = session.ask(Request("state", "@writer"))
+    fed = state.value["buffers"]["fed"].tolist() if outcome.raised is not None and state.ok else []
+    return len(fed) == 1 and not fed[0][2]
 
 
 def _repeats(session: Session) -> bool:
@@ -131,6 +164,7 @@ EXERCISE = Exercise(
     parts=(
         writes("writes new tokens after the prompt", 3, SURE),
         Part("one new token at a time through the model", 3, _one_by_one),
+        Part("the last new token isn't fed", 0.5, _last_not_fed, compares_values=False),
         writes("passes `sampling` on to `next_token_probabilities`", 1, COLD, FEW),
         draws_by_chance(1),
         draws_by_generator(0.5),
@@ -141,6 +175,24 @@ EXERCISE = Exercise(
         leaves_prompt(0.5),
     ),
     mistakes=(
+        Mistake(
+            "none-for-an-empty-cache",
+            "the model's first call has no cache, so it returns the logits alone: a cache is a dict, `{}` at first.",
+            (
+                "Print what `model(prompt, None)` returns, and what `model(prompt, {})` returns.",
+                "What does your cache begin with? The model fills a dict; without one it keeps nothing.",
+            ),
+            recognise=_none_first,
+        ),
+        Mistake(
+            "pair-not-unpacked",
+            "with a cache the model returns two things, logits and cache; they go on together, as a tuple.",
+            (
+                "Print the type of what `model(prompt, {})` returns.",
+                "Which of the two things holds the logits, and how do you take it out of a tuple?",
+            ),
+            recognise=raises("tuple indices", "'tuple' object has no attribute"),
+        ),
         Mistake(
             "cache-not-used",
             "the whole text goes through the model in every round: nothing is saved.",
@@ -168,6 +220,15 @@ EXERCISE = Exercise(
             ),
             recognise=lambda session: _twice(session) or _LAST_TWICE(session),
         ),
+        Mistake(
+            "last-token-fed",
+            "the last new token goes through the model too, though nobody asks what follows it.",
+            (
+                "Count the calls of the model. How many logits are needed for three new tokens?",
+                "What is done with the logits of the last call?",
+            ),
+            recognise=_feeds_last,
+        ),
         *MODES,
         Mistake(
             "prompt-lost",
@@ -178,6 +239,7 @@ EXERCISE = Exercise(
             ),
             recognise=only_new,
         ),
+        *SLIPS,
         Mistake(
             "reads-first-position",
             "it reads the logits of the first position; the next token is predicted by the last.",

@@ -14,7 +14,7 @@ from grader.spec import parts
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
 from grader.spec.session import Session
 
 
@@ -147,8 +147,8 @@ def _times_stays(
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
-PLAIN, WARM, ALL = "one row", "a temperature", "all three, batch and heads"
-COLD, COLD_SINGLE = "temperature 0, float64", "temperature 0"
+PLAIN, WARM, ALL = "one row", "a temperature", "all three steps for a batch of heads"
+COLD, COLD_SINGLE = "temperature 0 in float64", "temperature 0"
 TOP_K, WIDE, TOP_P, ONE, WHOLE = "top-k", "top-k above V", "top-p", "a small top-p", "a large top-p"
 LITTLE, NEARLY_ALL = 0.02, 0.997  # reached by every token alone, only by all together
 HIDDEN, DOUBLE, LARGE = "logits of -inf", "float64", "entries up to 50"
@@ -225,6 +225,24 @@ def _cold(weight: float) -> Part:
     return Part("temperature 0: all on the largest", weight, lambda s: single.judge(s) or double.judge(s))
 
 
+def _gradients(weight: float) -> Part:
+    """Through the softmax, and through all three steps."""
+    warm, steps = parts.gradients(WARM), parts.gradients(ALL)
+
+    def judge(session: Session) -> Finding | None:
+        finding = warm.judge(session)
+        later = steps.judge(session) if finding is None else None
+        return finding if later is None else replace(later, message=f"With all three steps: {later.message}")
+
+    return Part(warm.name, weight, judge)
+
+
+def _nothing_where_plain(session: Session) -> bool:
+    """Whether None comes back from logits alone, and a tensor with top-k."""
+    plain, other = (session.call(session.cases[name]) for name in (PLAIN, TOP_K))
+    return plain.ok and plain.value is None and isinstance(other.value, Tensor)
+
+
 def _only(*names: str) -> Callable[[Session], bool]:
     """Whether the named cases raise or give NaN, and all others are right."""
 
@@ -257,9 +275,18 @@ EXERCISE = Exercise(
         parts.finite("stays finite at large entries", 0.5, LARGE, PLAIN),
         parts.float64(DOUBLE, PLAIN, weight=0.5),
         parts.unchanged(TOP_K, 0.5),
-        parts.gradients(WARM, 0.5),
+        _gradients(0.5),
     ),
     mistakes=(
+        Mistake(
+            "nothing-without-top-k-and-top-p",
+            "where neither top-k nor top-p is given, nothing is returned.",
+            (
+                "Call it with logits alone, and print what comes back.",
+                "Follow your code where `top_k` and `top_p` are None. Does it come to a `return`?",
+            ),
+            recognise=_nothing_where_plain,
+        ),
         Mistake(
             "divides-by-zero",
             "at temperature 0 the logits are divided by zero.",

@@ -20,6 +20,7 @@ from grader.subject.writer import Writer
 
 ROWS = 61  # of a model's table; a prime, so that no position repeats another
 MANY = 1500
+SPREAD = 1.2  # of a row's logits: temperature 0.6 and the two least likely of a row both show in many draws
 SURE, TRAINING, COLD, FEW, DRAWN = (
     "a model that is sure",
     "a model in train mode",
@@ -70,15 +71,16 @@ class Seen:
 def runs(draw: Draw, long: bool) -> dict[str, Run]:
     """By name; `long`: with texts beyond max_length."""
     sizes = draw.sizes("V", "B", "T")
-    words, batch, length = 7 + sizes["V"] % 5, 2 + sizes["B"] % 3, 3 + sizes["T"] % 3
+    words, batch, length = 7 + sizes["V"] % 5, 3 + sizes["B"] % 3, 3 + sizes["T"] % 3
 
     def prompt(columns: int = length) -> Tensor:
         return draw.integers((batch, columns), 0, words)
 
     sure, other = (_sure(draw, words) for _ in range(2))
     mild = draw.normal((ROWS, words))
+    mild = SPREAD * mild / mild.std(-1, keepdim=True)
     made = [
-        Run(SURE, sure, prompt(), 6),
+        Run(SURE, sure, prompt(), 8),  # more than length + 1: the prompt and one token are not taken for the new ones
         Run(TRAINING, other, prompt(), 5, training=True),
         Run(COLD, mild, prompt()[:1], 5, sampling={"temperature": 0}),  # one sequence
         Run(FEW, mild, prompt(1), 5, sampling={"top_k": 1, "temperature": 1.5}),  # one token
@@ -177,6 +179,8 @@ def observe(session: Session, run: Run, torch_seed: int = 11) -> Seen | Finding:
     """The same, with what was seen of the model."""
     outcome = call(session, run, session.exercise.name, torch_seed)
     finding = compare.run_error(outcome, session.exercise)
+    if finding is not None and finding.kind != "raised":
+        return finding
     if finding is not None:
         said = f"({run.name}: prompt {tuple(run.prompt.shape)}, new_tokens = {run.new_tokens}, model.max_length = "
         return replace(finding, message=f"{finding.message.rstrip('.')} {said}{run.max_length})")
@@ -396,6 +400,27 @@ def only_new(session: Session) -> bool:
     return got is not None and got.shape == (len(run.prompt), run.new_tokens)
 
 
+def only_one(session: Session) -> bool:
+    """Whether one new token comes back, and several are asked for."""
+    got, run = ids(session, SURE), drawn_runs(session)[SURE]
+    return got is not None and got.shape == (len(run.prompt), run.prompt.shape[1] + 1)
+
+
+def _one_off(session: Session) -> bool:
+    """Whether the prompt comes back with one new token too few or too many."""
+    got, run = ids(session, SURE), drawn_runs(session)[SURE]
+    return got is not None and abs(got.shape[1] - run.prompt.shape[1] - run.new_tokens) == 1
+
+
+def raises(*words: str) -> Callable[[Session], bool]:
+    """Whether the plainest run ends in an error whose message holds one of these."""
+
+    def recognise(session: Session) -> bool:
+        return any(word in error.message for error in session.raised[:1] for word in words)
+
+    return recognise
+
+
 def _mode(name: str) -> Callable[[Session], bool]:
     """Whether the texts are right, and the model is in another mode after this run than before it."""
 
@@ -468,6 +493,47 @@ MODES = (
             "Modules have two methods that switch the mode of everything inside them.",
         ),
         recognise=fits(replace(RIGHT, eval=False)),
+    ),
+)
+
+ONLY_ONE = Mistake(
+    "only-one-token",
+    "the prompt comes back with one new token, however many are asked for.",
+    (
+        "Print something in each round of your loop. How many rounds are there before the `return`?",
+        "How far is your `return` indented, and what is each new token appended to: the prompt, or the text so far?",
+    ),
+    recognise=only_one,
+)
+
+SLIPS = (
+    ONLY_ONE,
+    Mistake(
+        "one-token-off",
+        "one new token too few comes back, or one too many.",
+        (
+            "Call it with `new_tokens=1`. How many columns more than the prompt has the result?",
+            "How many rounds has your loop, and is a token appended outside of it too?",
+        ),
+        recognise=_one_off,
+    ),
+    Mistake(
+        "token-without-its-axis",
+        "the drawn tokens have one axis and the text has two, so they can't be joined.",
+        (
+            "Print the shape of what you draw, and of the text that it is appended to.",
+            "The text is (B, T). Which shape has a column of it?",
+        ),
+        recognise=raises("same number of dimensions"),
+    ),
+    Mistake(
+        "sampling-as-one-argument",
+        "`next_token_probabilities` gets the dict `sampling` as its temperature.",
+        (
+            "Print `sampling`. Which of the arguments of `next_token_probabilities` should each of its entries be?",
+            "`sampling` holds arguments by name. How does Python pass on a dict as arguments by name?",
+        ),
+        recognise=raises("and 'dict'", "'dict' and"),
     ),
 )
 

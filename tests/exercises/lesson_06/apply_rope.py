@@ -76,6 +76,16 @@ def apply_rope(x, positions, base=10000.0):
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
 
 
+# %% wrong added-instead-of-turned: cosine first
+def apply_rope(x, positions, base=10000.0):
+    width = x.shape[-1]
+    angles = positions.to(x.dtype)[:, None] / base ** (torch.arange(0, width, 2, dtype=x.dtype) / width)
+    out = x.clone()
+    out[..., 0::2] += angles.cos()
+    out[..., 1::2] += angles.sin()
+    return out
+
+
 # %% wrong halves-instead-of-pairs: rotate_half
 def rotate_half(x):
     x1, x2 = x.chunk(2, dim=-1)
@@ -333,7 +343,7 @@ def apply_rope(x, positions, base=10000.0):
     x * positions[:, None].cos()
 
 
-# %% wrong -: sinusoidal encoding added instead
+# %% wrong added-instead-of-turned: sinusoidal encoding added instead
 def apply_rope(x, positions, base=10000.0):
     D = x.shape[-1]
     angles = positions[:, None] * base ** (-torch.arange(0, D, 2, dtype=x.dtype) / D)

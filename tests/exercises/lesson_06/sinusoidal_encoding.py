@@ -85,6 +85,18 @@ def sinusoidal_encoding(seq_len, d_model):
     return torch.sin(angles + phase).to(torch.get_default_dtype())
 
 
+# %% wrong frequency-per-column: 2c / d in every column
+def sinusoidal_encoding(seq_len, d_model):
+    if d_model % 2:
+        raise ValueError("odd")
+    pe = torch.zeros(seq_len, d_model)
+    for t in range(seq_len):
+        for c in range(d_model):
+            angle = t / 10000 ** (2 * c / d_model)
+            pe[t, c] = math.sin(angle) if c % 2 == 0 else math.cos(angle)
+    return pe
+
+
 # %% wrong exponent-doubled: 2i counted twice
 def sinusoidal_encoding(seq_len, d_model):
     if d_model % 2:
@@ -114,7 +126,7 @@ def sinusoidal_encoding(seq_len, d_model):
     return torch.stack((angle.sin(), angle.cos()), -1).reshape(seq_len, -1)
 
 
-# %% wrong exponent-doubled: as printed in a well-known example, with 2(i + 1)
+# %% wrong frequency-per-column: as printed in a well-known example, with 2(i + 1)
 def sinusoidal_encoding(seq_len, d_model):
     pe = torch.zeros(seq_len, d_model)
     for pos in range(seq_len):

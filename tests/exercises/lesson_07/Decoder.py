@@ -102,6 +102,22 @@ class Decoder(Encoder):
         return torch.stack(logits, 1)
 
 
+# %% wrong target-and-memory-exchanged: in the layers' call
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(memory, x, src_mask, trg_mask)
+        return x
+
+
+# %% wrong target-and-memory-exchanged: by name
+class Decoder(Stack):
+    def walk(self, x, memory, src_mask, trg_mask):
+        for layer in self.layers:
+            x = layer(x=memory, memory=x, src_mask=src_mask, trg_mask=trg_mask)
+        return x
+
+
 # %% wrong softmax-applied: probabilities
 class Decoder(Stack):
     def forward(self, tokens, memory, src_mask, trg_mask):
@@ -295,7 +311,27 @@ class Decoder(Stack):
         return self.fc_out(self.walk(self.embed(tokens), memory, src_mask, trg_mask))
 
 
-# %% wrong dropout-forgotten: not passed on to the blocks
+# %% wrong embedding-scaled: the sum with the position
+class Decoder(Stack):
+    def embed(self, tokens):
+        return super().embed(tokens) * self.sizes[0] ** 0.5
+
+
+# %% wrong dropout-not-passed-on: 0 for each
+class Decoder(Stack):
+    def make_layers(self):
+        d_model, num_heads, d_ff, _ = self.sizes
+        return nn.ModuleList([DecoderBlock(d_model, num_heads, d_ff, 0.0) for _ in range(self.num_layers)])
+
+
+# %% wrong dropout-forgotten: the token alone, before the position is added
+class Decoder(Stack):
+    def forward(self, tokens, memory, src_mask, trg_mask):
+        x = self.dropout(self.token_embedding(tokens)) + self.position_embedding(self.positions(tokens))
+        return self.fc_out(self.walk(x, memory, src_mask, trg_mask))
+
+
+# %% wrong dropout-not-passed-on: a block without it
 class Decoder(Stack):
     def make_layers(self):
         return nn.ModuleList([DecoderBlock(*self.sizes[:3]) for _ in range(self.num_layers)])

@@ -294,7 +294,27 @@ class Encoder(Stack):
         return self.walk(self.embed(tokens), mask)
 
 
-# %% wrong dropout-forgotten: not passed on to the blocks
+# %% wrong embedding-scaled: the sum with the position
+class Encoder(Stack):
+    def embed(self, tokens):
+        return super().embed(tokens) * self.sizes[0] ** 0.5
+
+
+# %% wrong dropout-not-passed-on: 0 for each
+class Encoder(Stack):
+    def make_layers(self):
+        d_model, num_heads, d_ff, _ = self.sizes
+        return nn.ModuleList([TransformerBlock(d_model, num_heads, d_ff, 0.0) for _ in range(self.num_layers)])
+
+
+# %% wrong dropout-forgotten: the token alone, before the position is added
+class Encoder(Stack):
+    def forward(self, tokens, mask):
+        x = self.dropout(self.token_embedding(tokens)) + self.position_embedding(self.positions(tokens))
+        return self.walk(x, mask)
+
+
+# %% wrong dropout-not-passed-on: a block without it
 class Encoder(Stack):
     def make_layers(self):
         return nn.ModuleList([TransformerBlock(*self.sizes[:3]) for _ in range(self.num_layers)])

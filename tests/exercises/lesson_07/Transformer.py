@@ -123,6 +123,29 @@ class Transformer(Model):
         return torch.cat([super(Transformer, self).forward(s[None], t[None]) for s, t in zip(src, trg)])
 
 
+# %% wrong mask-kept: the source's
+class Transformer(Model):
+    kept = None
+
+    def make_src_mask(self, src):
+        if self.kept is None or self.kept.shape[-1] != src.shape[1] or len(self.kept) != len(src):
+            self.kept = super().make_src_mask(src)
+        return self.kept
+
+
+# %% wrong mask-kept: both, by their shapes
+class Transformer(Model):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.masks = {}
+
+    def make_src_mask(self, src):
+        return self.masks.setdefault(("src", src.shape), super().make_src_mask(src))
+
+    def make_trg_mask(self, trg):
+        return self.masks.setdefault(("trg", trg.shape), super().make_trg_mask(trg))
+
+
 # %% wrong source-ignored: the decoder looks at the target's own embedding
 class Transformer(Model):
     def forward(self, src, trg):

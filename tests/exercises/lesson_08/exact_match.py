@@ -64,6 +64,16 @@ def exact_match(predicted, target, eos_idx):
     return float(np.mean([text(p) == text(t) for p, t in zip(predicted, target)]))
 
 
+# %% wrong last-eos-instead: the largest place
+def exact_match(predicted, target, eos_idx):
+    def cut(row):
+        places = (row == eos_idx).nonzero().flatten()
+        return row[: int(places.max()) + 1].tolist() if len(places) else row.tolist()
+
+    rows = [cut(p) == cut(t) for p, t in zip(predicted, target)]
+    return sum(rows) / len(rows)
+
+
 # %% wrong per-token: all of them
 def exact_match(predicted, target, eos_idx):
     width = min(predicted.shape[1], target.shape[1])
@@ -173,7 +183,7 @@ def exact_match(predicted, target, eos_idx):
     return 100 * sum(hits) / len(hits)
 
 
-# %% wrong -: the last eos
+# %% wrong last-eos-instead: the last eos
 def exact_match(predicted, target, eos_idx):
     def cut(row):
         ends = [i for i, token in enumerate(row) if token == eos_idx]

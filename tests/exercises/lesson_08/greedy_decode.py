@@ -106,6 +106,55 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     return tokens
 
 
+# %% wrong drawn-at-random: a distribution of torch's
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((src.shape[0], 1), bos_idx, dtype=torch.long)
+    ended = torch.zeros(src.shape[0], dtype=torch.bool)
+    with torch.no_grad():
+        for _ in range(max_length - 1):
+            logits = model(src, tokens)[:, -1]
+            noise = -torch.log(-torch.log(torch.rand_like(logits)))
+            following = torch.where(ended, eos_idx, (logits + noise).argmax(-1))
+            tokens = torch.cat([tokens, following[:, None]], dim=1)
+            ended |= following == eos_idx
+    model.train(was_training)
+    return tokens
+
+
+# %% wrong largest-over-the-batch: cut to the batch
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((src.shape[0], 1), bos_idx, dtype=torch.long)
+    ended = torch.zeros(src.shape[0], dtype=torch.bool)
+    with torch.no_grad():
+        while tokens.shape[1] < max_length and not ended.all():
+            following = model(src, tokens)[:, -1].argmax(dim=0)[: len(src)]
+            following = following.masked_fill(ended, eos_idx)
+            tokens = torch.cat([tokens, following.unsqueeze(1)], dim=1)
+            ended = ended | (following == eos_idx)
+    model.train(was_training)
+    return tokens
+
+
+# %% wrong largest-over-the-batch: as it is
+def greedy_decode(model, src, bos_idx, eos_idx, max_length):
+    was_training = model.training
+    model.eval()
+    tokens = torch.full((src.shape[0], 1), bos_idx, dtype=torch.long)
+    ended = torch.zeros(src.shape[0], dtype=torch.bool)
+    with torch.no_grad():
+        while tokens.shape[1] < max_length and not ended.all():
+            following = model(src, tokens)[:, -1].argmax(0)
+            following = following.masked_fill(ended, eos_idx)
+            tokens = torch.cat([tokens, following.unsqueeze(1)], dim=1)
+            ended = ended | (following == eos_idx)
+    model.train(was_training)
+    return tokens
+
+
 # %% wrong reads-first-position: index 0
 def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     was = model.training
@@ -503,7 +552,7 @@ def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     return tokens
 
 
-# %% wrong -: sampled
+# %% wrong drawn-at-random: sampled
 def greedy_decode(model, src, bos_idx, eos_idx, max_length):
     was = model.training
     model.eval()

@@ -50,7 +50,7 @@ def sequence_loss(logits, labels, pad_idx):
         for t in range(labels.shape[1]):
             if labels[b, t] != pad_idx:
                 losses.append(torch.logsumexp(logits[b, t], dim=0) - logits[b, t, labels[b, t]])
-    return torch.stack(losses).mean() if losses else torch.zeros((), dtype=logits.dtype)
+    return torch.stack(losses).mean() if losses else 0 * logits.mean()
 
 
 # %% right: log_softmax before cross_entropy changes nothing
@@ -58,6 +58,36 @@ def sequence_loss(logits, labels, pad_idx):
     losses = F.cross_entropy(logits.log_softmax(-1).movedim(-1, 1), labels, ignore_index=pad_idx, reduction="none")
     count = torch.count_nonzero(labels - pad_idx)
     return losses.sum() / count if count > 0 else losses.sum()
+
+
+# %% wrong softmax-before-the-logarithm: a small number added
+def sequence_loss(logits, labels, pad_idx):
+    picked = (logits.softmax(-1) + 1e-9).log().gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+    real = labels != pad_idx
+    return -(picked * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong softmax-before-the-logarithm: clamped
+def sequence_loss(logits, labels, pad_idx):
+    p = logits.softmax(dim=-1).clamp(min=1e-7)
+    real = labels != pad_idx
+    losses = F.nll_loss(p.log().flatten(0, 1), labels.flatten(), reduction="none").view(labels.shape)
+    return (losses * real).sum() / real.sum().clamp(min=1)
+
+
+# %% wrong zero-cut-from-logits: a new tensor
+def sequence_loss(logits, labels, pad_idx):
+    real = labels != pad_idx
+    if not real.any():
+        return torch.tensor(0.0, dtype=logits.dtype)
+    return F.cross_entropy(logits[real], labels[real])
+
+
+# %% wrong zero-cut-from-logits: new_zeros
+def sequence_loss(logits, labels, pad_idx):
+    if (labels == pad_idx).all():
+        return logits.new_zeros(())
+    return F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=pad_idx)
 
 
 # %% wrong padding-counted: all labels
@@ -216,7 +246,7 @@ def sequence_loss(logits, labels, pad_idx):
     return -(picked / exponentials.sum(-1)).log().mean()
 
 
-# %% wrong not-finite: log of a small softmax
+# %% wrong not-finite: the sum of exponentials overflows
 def sequence_loss(logits, labels, pad_idx):
     real = labels != pad_idx
     if not real.any():
@@ -455,7 +485,7 @@ def sequence_loss(logits, labels, pad_idx):
     return total / len(logits)
 
 
-# %% wrong -: the logarithm of a softmax
+# %% wrong softmax-before-the-logarithm: the logarithm of a softmax
 def sequence_loss(logits, labels, pad_idx):
     log_probabilities = torch.log(torch.softmax(logits, -1))
     of_labels = log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)

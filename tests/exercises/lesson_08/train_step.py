@@ -25,7 +25,7 @@ def train_step(model, optimizer, src, trg, pad_idx):
     return loss.item()
 
 
-# %% right: try and finally, gradients emptied after the step, the source cut to its longest row
+# %% right: try and finally, gradients emptied before and after the step, the source cut to its longest row
 def train_step(model, optimizer, src, trg, pad_idx):
     mode = model.training
     try:
@@ -33,6 +33,7 @@ def train_step(model, optimizer, src, trg, pad_idx):
         width = int((src != pad_idx).sum(1).max())
         logits = model(src=src[:, :width], trg=trg[:, :-1])
         loss = F.cross_entropy(logits.transpose(1, 2), trg[:, 1:], ignore_index=pad_idx)
+        optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=False)
@@ -77,7 +78,7 @@ def train_step(model, optimizer, src, trg, pad_idx):
     return loss.tolist()
 
 
-# %% right: the optimiser's groups, the model emptied at the end
+# %% right: the optimiser's groups, emptied one by one
 def train_step(model, optimizer, src, trg, pad_idx):
     assert isinstance(optimizer, torch.optim.Optimizer)
     mode = model.training
@@ -86,12 +87,12 @@ def train_step(model, optimizer, src, trg, pad_idx):
         logits = model(src, trg[:, : trg.shape[1] - 1])
         labels = trg.roll(-1, 1)[:, :-1]
         loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]), labels.reshape(-1), ignore_index=pad_idx)
-    loss.backward()
-    optimizer.step()
     for group in optimizer.param_groups:
         for p in group["params"]:
             if p.grad is not None:
                 p.grad.zero_()
+    loss.backward()
+    optimizer.step()
     model.zero_grad()
     model.train(mode)
     value = round(loss.item(), 7)
@@ -122,6 +123,102 @@ def train_step(model, optimizer, src, trg, pad_idx):
     loss.backward()
     optimizer.step()
     return loss.tolist()
+
+
+# %% right: gradients by torch.func
+def train_step(model, optimizer, src, trg, pad_idx):
+    mode = model.training
+    model.train()
+    given, wanted = shift_target(trg)
+
+    def loss_of(parameters):
+        return sequence_loss(torch.func.functional_call(model, parameters, (src, given)), wanted, pad_idx)
+
+    named = dict(model.named_parameters())
+    gradients, loss = torch.func.grad_and_value(loss_of)({name: p.detach() for name, p in named.items()})
+    for name, parameter in named.items():
+        parameter.grad = gradients[name]
+    optimizer.step()
+    model.train(mode)
+    return loss.item()
+
+
+# %% wrong source-and-target-exchanged: in the model's call
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(decoder_input, src), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
+# %% wrong source-and-target-exchanged: by name
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src=decoder_input, trg=src[:, : labels.shape[1]]), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
+# %% wrong gradients-off: the number is differentiated
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src, decoder_input), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.item().backward()
+    optimizer.step()
+    model.train(was_training)
+    return float(loss)
+
+
+# %% wrong gradients-from-before: zero_grad at the end
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src, decoder_input), labels, pad_idx)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    model.train(was_training)
+    return loss.item()
+
+
+# %% wrong gradients-from-before: None for each gradient, after the step
+def train_step(model, optimizer, src, trg, pad_idx):
+    before = model.training
+    model.train()
+    loss = sequence_loss(model(src, trg[:, :-1]), trg[:, 1:], pad_idx)
+    loss.backward()
+    optimizer.step()
+    for parameter in model.parameters():
+        parameter.grad = None
+    model.train(before)
+    return float(loss)
+
+
+# %% wrong -: the source backwards
+def train_step(model, optimizer, src, trg, pad_idx):
+    was_training = model.training
+    model.train()
+    decoder_input, labels = shift_target(trg)
+    loss = sequence_loss(model(src.flip(1), decoder_input), labels, pad_idx)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    model.train(was_training)
+    return loss.item()
 
 
 # %% wrong gradients-add-up: no zero_grad

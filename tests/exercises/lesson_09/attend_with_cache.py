@@ -86,6 +86,28 @@ def attend_with_cache(query, key, value, cache):
     return e @ v / e.sum(-1, keepdim=True), (k, v)
 
 
+# %% wrong mask-of-a-fixed-size: cut from a table of 32 by 32
+def attend_with_cache(query, key, value, cache):
+    past = 0 if cache is None else cache[0].shape[2]
+    if cache is not None:
+        key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
+    table = torch.ones(32, 32, dtype=torch.bool).tril()
+    mask = table[past : past + query.shape[2], : key.shape[2]]
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1) @ value, (key, value)
+
+
+# %% wrong mask-of-a-fixed-size: a table of 64, filled up with True
+def attend_with_cache(query, key, value, cache):
+    past = 0 if cache is None else cache[0].shape[2]
+    if cache is not None:
+        key, value = torch.cat((cache[0], key), 2), torch.cat((cache[1], value), 2)
+    mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool)
+    part = torch.ones(64, 64, dtype=torch.bool).tril()[past : past + query.shape[2], : key.shape[2]]
+    mask[: part.shape[0], : part.shape[1]] = part
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask), (key, value)
+
+
 # %% wrong prompt-not-causal: no mask at all
 def attend_with_cache(query, key, value, cache):
     if cache is not None:

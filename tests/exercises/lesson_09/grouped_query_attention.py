@@ -90,6 +90,14 @@ def grouped_query_attention(query, key, value):
     return attend(longer, key, value).unflatten(-2, (group, length)).flatten(-4, -3)
 
 
+# %% wrong scaled-by-another-size: all heads' width
+def grouped_query_attention(query, key, value):
+    group = divided(query, key)
+    key, value = key.repeat_interleave(group, -3), value.repeat_interleave(group, -3)
+    scores = query @ key.mT / math.sqrt(query.shape[-3] * query.shape[-1])
+    return scores.softmax(-1) @ value
+
+
 # %% wrong groups-interleaved: repeat
 def grouped_query_attention(query, key, value):
     times = [1] * (key.dim() - 3) + [divided(query, key), 1, 1]

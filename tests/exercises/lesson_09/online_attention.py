@@ -179,6 +179,36 @@ def online_attention(query, key, value, block_size):
     return o / l
 
 
+# %% wrong nan-from-the-first-block: the factor the wrong way round
+def online_attention(query, key, value, block_size):
+    maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    total = torch.zeros_like(maximum)
+    output = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    for k, v in pairs(key, value, block_size):
+        scores = scaled(query, k)
+        new = torch.maximum(maximum, scores.amax(-1, keepdim=True))
+        counts, factor = torch.exp(scores - new), torch.exp(new - maximum)
+        total = total * factor + counts.sum(-1, keepdim=True)
+        output = output * factor + counts @ v
+        maximum = new
+    return output / total
+
+
+# %% wrong nan-from-the-first-block: a quotient of exponentials
+def online_attention(query, key, value, block_size):
+    maximum = query.new_full((*query.shape[:-1], 1), -torch.inf)
+    total = torch.zeros_like(maximum)
+    output = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    for k, v in pairs(key, value, block_size):
+        scores = scaled(query, k)
+        new = torch.maximum(maximum, scores.amax(-1, keepdim=True))
+        counts, factor = torch.exp(scores - new), new.exp() / maximum.exp()
+        total = total * factor + counts.sum(-1, keepdim=True)
+        output = output * factor + counts @ v
+        maximum = new
+    return output / total
+
+
 # %% wrong no-rescaling: the old sums stay as they are
 def online_attention(query, key, value, block_size):
     m = query.new_full((*query.shape[:-1], 1), -torch.inf)
@@ -541,7 +571,7 @@ def online_attention(query, key, value, block_size):
     return m
 
 
-# %% wrong not-finite: minus infinity minus minus infinity
+# %% wrong nan-from-the-first-block: minus infinity minus minus infinity
 def online_attention(query, key, value, block_size):
     m = query.new_full((*query.shape[:-1], 1), -torch.inf)
     l = o = torch.zeros_like(m)

@@ -104,6 +104,45 @@ def classify_pattern(weights):
     return best if shares[best] > 0.93 else "other"
 
 
+# %% wrong spread-called-uniform: no large weight
+def classify_pattern(weights):
+    n = len(weights)
+    weights = weights.float()
+    if weights.diagonal().min() > 0.9:
+        return "diagonal"
+    if weights[:, 0].min() > 0.9:
+        return "first"
+    if any((weights - band(n, r)).abs().max() < 0.1 for r in (1, 2)):
+        return "local"
+    return "uniform" if weights.max() < 0.3 else "other"
+
+
+# %% wrong argmax-only: the largest first, the others by distance
+def classify_pattern(weights):
+    n = len(weights)
+    most = weights.argmax(-1)
+    if torch.equal(most, torch.arange(n)) and not torch.allclose(weights.float(), band(n, 1), atol=0.1):
+        return "diagonal"
+    if bool((weights - 1 / n).abs().max() < 0.1):
+        return "uniform"
+    if not most.any():
+        return "first"
+    return "local" if any((weights - band(n, r)).abs().max() < 0.1 for r in (1, 2)) else "other"
+
+
+# %% wrong spread-called-uniform: a tolerance of 0.2
+def classify_pattern(weights):
+    n = len(weights)
+    weights = weights.float()
+    first = torch.zeros(n, n)
+    first[:, 0] = 1
+    known = [("diagonal", torch.eye(n)), ("first", first), ("local", band(n, 1)), ("local", band(n, 2))]
+    for name, pattern in [*known, ("uniform", torch.full((n, n), 1 / n))]:
+        if torch.allclose(weights, pattern, atol=0.2):
+            return name
+    return "other"
+
+
 # %% wrong argmax-only: the largest weight of each row
 def classify_pattern(weights):
     n = len(weights)

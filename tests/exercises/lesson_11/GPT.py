@@ -1,4 +1,4 @@
-# %% right: the embedding's weight for both
+# %% right: the embedding's weight for both, made small
 class GPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
         super().__init__()
@@ -8,6 +8,7 @@ class GPT(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
         self.head.weight = self.token_embedding.weight
+        nn.init.normal_(self.head.weight, std=0.02)
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -75,7 +76,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -90,6 +91,53 @@ class GPT(nn.Module):
         return logits if cache is None else (logits, new)
 
 
+# %% wrong starts-too-large: the embedding's weight for both
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.head.weight = self.token_embedding.weight
+
+    def forward(self, tokens, cache=None):
+        if tokens.shape[1] > self.max_length:
+            raise ValueError(f"{tokens.shape[1]} tokens, at most {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache)
+        logits = self.head(self.norm(x))
+        return logits if cache is None else (logits, cache)
+
+
+# %% wrong starts-too-large: registered under both names
+class GPT(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
+        super().__init__()
+        self.max_length = max_length
+        shared = nn.Parameter(torch.randn(vocab_size, d_model))
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+        self.token_embedding.weight = shared
+        self.head.weight = shared
+        self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)])
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, tokens, cache=None):
+        length = tokens.shape[-1]
+        if length > self.max_length:
+            raise ValueError(f"got {length} tokens, max_length is {self.max_length}")
+        x = self.token_embedding(tokens)
+        for block in self.blocks:
+            x = block(x, cache=cache)
+        logits = self.head(self.norm(x))
+        if cache is None:
+            return logits
+        return logits, cache
+
+
 # %% wrong blocks-in-python-list: a comprehension
 class GPT(nn.Module):
     def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, dropout=0.0, max_length=256):
@@ -99,7 +147,7 @@ class GPT(nn.Module):
         self.blocks = [GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)]
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -120,7 +168,7 @@ class GPT(nn.Module):
         self.blocks = tuple(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -141,7 +189,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList([GPTBlock(d_model, num_heads, d_ff, dropout)] * num_layers)
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -162,7 +210,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -184,7 +232,7 @@ class GPT(nn.Module):
         self.num_layers = num_layers
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -205,7 +253,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -247,7 +295,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -268,7 +316,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -290,7 +338,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -311,7 +359,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -332,7 +380,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -353,7 +401,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -374,7 +422,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -395,7 +443,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -416,7 +464,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -437,7 +485,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -457,7 +505,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -478,7 +526,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -499,7 +547,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -520,7 +568,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -541,7 +589,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -562,7 +610,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -584,7 +632,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] >= self.max_length:
@@ -605,7 +653,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if not tokens.shape[1] < self.max_length:
@@ -688,7 +736,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -709,7 +757,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens, cache=None):
@@ -731,7 +779,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, 0.1) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -752,7 +800,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout=0.5) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -773,7 +821,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -796,7 +844,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -817,7 +865,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         cache = cache or None
@@ -839,7 +887,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -873,7 +921,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -894,7 +942,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         x = self.token_embedding(tokens)
@@ -913,7 +961,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens):
         if tokens.shape[1] > self.max_length:
@@ -934,7 +982,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -955,7 +1003,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -976,7 +1024,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -997,7 +1045,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1018,7 +1066,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1039,7 +1087,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
@@ -1060,7 +1108,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:

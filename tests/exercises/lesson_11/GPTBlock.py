@@ -106,6 +106,73 @@ class GPTBlock(nn.Module):
         return x if cache is None else (x, cache)
 
 
+# %% wrong another-attention: lesson 03's class
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        normed = self.norm1(x)
+        x = x + self.dropout(self.attention(normed, is_causal=True, cache=cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong another-attention: called as lesson 03's
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        normed = self.norm1(x)
+        x = x + self.dropout(self.attention(normed, normed, normed, True, cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong not-causal-with-a-cache: causal only without a cache
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        x = x + self.dropout(self.attention(self.norm1(x), is_causal=cache is None, cache=cache))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
+# %% wrong not-causal-with-a-cache: a branch for the cache
+class GPTBlock(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d_model)
+        self.attention = RotaryAttention(d_model, num_heads)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x, cache=None):
+        normed = self.norm1(x)
+        if cache is None:
+            attended = self.attention(normed, is_causal=True)
+        else:
+            attended = self.attention(normed, cache=cache)
+        x = x + self.dropout(attended)
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+
 # %% wrong post-norm-instead: both
 class GPTBlock(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.0):

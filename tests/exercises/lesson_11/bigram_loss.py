@@ -61,6 +61,24 @@ def bigram_loss(train_ids, test_ids, vocab_size):
     return -np.log(probabilities[test[:-1], test[1:]]).mean()
 
 
+# %% wrong test-pair-lost: the last one
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.ones(vocab_size, vocab_size)
+    counts.index_put_((train_ids[:-1], train_ids[1:]), torch.tensor(1.0), accumulate=True)
+    p = counts / counts.sum(1, keepdim=True)
+    return -p[test_ids[:-2], test_ids[1:-1]].log().mean().item()
+
+
+# %% wrong test-pair-lost: a loop from one
+def bigram_loss(train_ids, test_ids, vocab_size):
+    counts = torch.ones(vocab_size, vocab_size)
+    for a, b in zip(train_ids, train_ids[1:]):
+        counts[a, b] += 1
+    p = counts / counts.sum(1, keepdim=True)
+    losses = [-p[test_ids[i], test_ids[i + 1]].log() for i in range(1, len(test_ids) - 1)]
+    return torch.tensor(losses).mean().item()
+
+
 # %% wrong unigram-instead: smoothed
 def bigram_loss(train_ids, test_ids, vocab_size):
     counts = torch.bincount(train_ids, minlength=vocab_size) + 1

@@ -52,7 +52,27 @@ def clip_gradients(parameters, max_norm):
     return norm
 
 
-# %% right: a new gradient assigned
+# %% wrong norm-of-the-weights: the data of the parameters
+def clip_gradients(parameters, max_norm):
+    parameters = [p for p in parameters if p.grad is not None]
+    norm = math.sqrt(sum(p.data.square().sum().item() for p in parameters))
+    if norm > max_norm:
+        for p in parameters:
+            p.grad.mul_(max_norm / norm)
+    return norm
+
+
+# %% wrong norm-of-the-weights: the parameters in one vector
+def clip_gradients(parameters, max_norm):
+    parameters = list(parameters)
+    norm = torch.cat([p.detach().flatten() for p in parameters]).norm().item()
+    for p in parameters:
+        if p.grad is not None:
+            p.grad *= min(1.0, max_norm / norm)
+    return norm
+
+
+# %% wrong replaced-gradients: a new gradient assigned
 def clip_gradients(parameters, max_norm):
     parameters = tuple(parameters)
     norm = sum((p.grad.double() ** 2).sum() for p in parameters if p.grad is not None).sqrt().item()
@@ -60,6 +80,25 @@ def clip_gradients(parameters, max_norm):
         for p in parameters:
             if p.grad is not None:
                 p.grad = p.grad * (max_norm / norm)
+    return norm
+
+
+# %% wrong replaced-gradients: a new tensor each time
+def clip_gradients(parameters, max_norm):
+    parameters = [p for p in parameters if p.grad is not None]
+    norm = torch.cat([p.grad.flatten() for p in parameters]).norm().item()
+    for p in parameters:
+        p.grad = p.grad * min(1.0, max_norm / norm)
+    return norm
+
+
+# %% right: the data of the gradient
+def clip_gradients(parameters, max_norm):
+    parameters = [p for p in parameters if p.grad is not None]
+    norm = sum((p.grad.double() ** 2).sum() for p in parameters).sqrt().item()
+    if max_norm < norm:
+        for p in parameters:
+            p.grad.data = p.grad.data * (max_norm / norm)
     return norm
 
 

@@ -64,6 +64,138 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
+# %% wrong one-token-off: too few
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens - 1):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong one-token-off: too many
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens + 1):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: squeezed
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(p, 1, generator=generator).squeeze(1)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: its first column
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, **sampling)
+            drawn = torch.multinomial(p, 1, generator=generator)[:, 0]
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: without stars
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, sampling)
+            drawn = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: by the name of the first
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            p = next_token_probabilities(logits, temperature=sampling)
+            drawn = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong only-one-token: the return inside the loop
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -model.max_length :])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+            model.train(was)
+            return tokens
+
+
+# %% wrong only-one-token: appended to the prompt
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    text = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(text[:, -model.max_length :])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            text = torch.cat([prompt, drawn], dim=1)
+    model.train(was)
+    return text
+
+
+# %% wrong context-not-cut: a length of one's own
+def generate(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens = prompt
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(tokens[:, -128:])[:, -1]
+            drawn = torch.multinomial(next_token_probabilities(logits, **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, drawn], dim=1)
+    model.train(was)
+    return tokens
+
+
 # %% wrong left-in-eval-mode: never put back
 def generate(model, prompt, new_tokens, generator, **sampling):
     was = model.training
@@ -507,7 +639,7 @@ def generate(model, prompt, new_tokens, generator, **sampling):
     return tokens
 
 
-# %% wrong -: one token too few
+# %% wrong one-token-off: one token too few
 def generate(model, prompt, new_tokens, generator, **sampling):
     was = model.training
     model.eval()

@@ -49,17 +49,226 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return text
 
 
-# %% right: None begins, the last token fed too
+# %% right: the prompt in two pieces
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     was = model.training
     model.eval()
-    tokens, cache = prompt, None
+    cache, tokens = {}, prompt
+    with torch.no_grad():
+        model(prompt[:, :1], cache)
+        new = prompt[:, 1:]
+        for _ in range(new_tokens):
+            logits, _ = model(new, cache)
+            new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong pair-not-unpacked: indexed as logits
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong pair-not-unpacked: a method of a tensor
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(new, cache)
+            p = next_token_probabilities(logits.select(1, -1), **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong one-token-off: too few
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens - 1):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong one-token-off: too many
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens + 1):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: squeezed
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator).squeeze(1)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong token-without-its-axis: its first column
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            new = torch.multinomial(p, 1, generator=generator)[:, 0]
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: without stars
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong sampling-as-one-argument: by the name of the first
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            p = next_token_probabilities(logits[:, -1], temperature=sampling)
+            new = torch.multinomial(p, 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong last-token-fed: the model at the end of the loop
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, cache = prompt, {}
     with torch.no_grad():
         logits, cache = model(prompt, cache)
         for _ in range(new_tokens):
             new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
             tokens = torch.cat([tokens, new], dim=1)
             logits, cache = model(new, cache)
+    model.train(was)
+    return tokens
+
+
+# %% wrong last-token-fed: fed once more after the loop
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.inference_mode():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+        model(new, cache)
+    model.train(was)
+    return tokens
+
+
+# %% wrong none-for-an-empty-cache: None at the start
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+    model.train(was)
+    return tokens
+
+
+# %% wrong none-for-an-empty-cache: the prompt without a cache
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    pieces = [prompt]
+    with torch.no_grad():
+        logits, cache = model(prompt)
+        for step in range(new_tokens):
+            p = next_token_probabilities(logits[:, -1], **sampling)
+            pieces.append(torch.multinomial(p, 1, generator=generator))
+            if step < new_tokens - 1:
+                logits, cache = model(pieces[-1], cache)
+    model.train(was)
+    return torch.cat(pieces, dim=1)
+
+
+# %% wrong only-one-token: the return inside the loop
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    tokens, new, cache = prompt, prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
+            tokens = torch.cat([tokens, new], dim=1)
+            model.train(was)
+            return tokens
+
+
+# %% wrong only-one-token: appended to the prompt
+def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
+    was = model.training
+    model.eval()
+    new, cache = prompt, {}
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = model(new, cache)
+            new = torch.multinomial(next_token_probabilities(logits[:, -1], **sampling), 1, generator=generator)
+            tokens = torch.cat([prompt, new], dim=1)
     model.train(was)
     return tokens
 
@@ -128,7 +337,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     return torch.cat(pieces, 1)
 
 
-# %% wrong positions-from-zero: None each time
+# %% wrong positions-from-zero: a new dict each time
 def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     mode = model.training
     model.eval()
@@ -137,7 +346,7 @@ def generate_with_cache(model, prompt, new_tokens, generator, **sampling):
     cache, done = dict(), 0
     with torch.no_grad():
         for end in range(prompt.shape[1], text.shape[1]):
-            logits, cache = model(text[:, done:end], None)
+            logits, cache = model(text[:, done:end], {})
             done = end
             p = next_token_probabilities(logits[:, -1], **sampling)
             text[:, end] = torch.multinomial(p, 1, generator=generator)[:, 0]

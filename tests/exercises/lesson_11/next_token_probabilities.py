@@ -101,6 +101,68 @@ def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     return p
 
 
+# %% wrong nothing-without-top-k-and-top-p: a return in each branch
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        p = p * (p.cumsum(-1) - p < top_p)
+        p = p / p.sum(-1, keepdim=True)
+        return torch.zeros_like(p).scatter(-1, order, p)
+    if top_k is not None:
+        return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong nothing-without-top-k-and-top-p: the return stands too far to the right
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return (logits == logits.max(-1, keepdim=True).values).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    rank = torch.arange(p.shape[-1])
+    if top_k is not None or top_p is not None:
+        p = p * (rank < (top_k or p.shape[-1]))
+        p = p / p.sum(-1, keepdim=True)
+        p = p * (p.cumsum(-1) - p < (top_p or 2.0))
+        p = p / p.sum(-1, keepdim=True)
+        return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong gradient-cut: detached by top-k
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p, order = (logits / temperature).softmax(-1).sort(-1, descending=True)
+    if top_k is not None:
+        p = p.detach() * (torch.arange(p.shape[-1]) < top_k)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        p = p * (p.cumsum(-1) - p < top_p)
+        p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
+
+
+# %% wrong gradient-cut: a new tensor for top-k
+def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
+    if temperature == 0:
+        return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    p = (logits / temperature).softmax(-1)
+    if top_k is not None:
+        best = p.topk(min(top_k, p.shape[-1]), dim=-1).indices
+        with torch.no_grad():
+            p = torch.zeros_like(p).scatter(-1, best, p.gather(-1, best))
+            p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        ordered, order = p.sort(-1, descending=True)
+        ordered = ordered * (ordered.cumsum(-1) - ordered < top_p)
+        ordered = ordered / ordered.sum(-1, keepdim=True)
+        p = torch.zeros_like(p).scatter(-1, order, ordered)
+    return p
+
+
 # %% wrong temperature-multiplied: times
 def next_token_probabilities(logits, temperature=1.0, top_k=None, top_p=None):
     if temperature == 0:

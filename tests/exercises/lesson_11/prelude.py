@@ -90,7 +90,7 @@ class GPT(nn.Module):
         self.blocks = nn.ModuleList(GPTBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
         self.norm = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
-        self.head.weight = self.token_embedding.weight
+        self.token_embedding.weight = self.head.weight
 
     def forward(self, tokens, cache=None):
         if tokens.shape[1] > self.max_length:
