@@ -23,7 +23,7 @@ from grader.exercises.own import NotReleased, beside_notebook
 from grader.exercises.registry import exercises, files_for
 from grader.learner import here, progress
 from grader.learner.appeal import file_for
-from grader.learner.earlier_run import RUNS
+from grader.learner.earlier_run import RUNS, shell, watch_cells
 from grader.report import PartReport, Report
 from grader.report.html import as_html
 from grader.report.text import HOW_TO_SAVE, as_text, file_name
@@ -213,9 +213,8 @@ def _refused(name: str, message: str) -> Report:
 
 def show(report: ShownReport) -> None:
     """Draw the report in a notebook, print it elsewhere."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is None or not hasattr(shell, "kernel"):
+    running = shell()
+    if running is None or not hasattr(running, "kernel"):
         print(report)
         return
     report._ipython_display_()
@@ -228,3 +227,10 @@ def _one_line(report: Report) -> str:
     failure = report.first_failure
     named = f" [{report.diagnosis}]" if report.diagnosis else ""
     return f"{report.exercise}{named}: {failure.name}: {failure.message}" if failure else report.exercise
+
+
+if shell() is not None:  # else nobody runs cells, and IPython may not be there
+    from grader.learner.interrupted import watch_for_interrupts
+
+    watch_cells()
+    watch_for_interrupts()

@@ -80,9 +80,3 @@ def watch_cells() -> None:
     running = shell()
     if running is not None and _note not in running.events.callbacks["post_run_cell"]:
         running.events.register("post_run_cell", _note)
-        from grader.learner.interrupted import watch_for_interrupts  # it needs IPython, which is there only now
-
-        watch_for_interrupts()
-
-
-watch_cells()

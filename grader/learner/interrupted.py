@@ -7,6 +7,7 @@ IPython asks before it runs a cell (an AST transformer may reject it) and tells 
 from __future__ import annotations
 
 import ast
+import builtins
 import importlib
 import re
 import signal
@@ -93,7 +94,7 @@ def touched(tree: ast.AST) -> set[str]:
             found |= _names(node.iter)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
-    known = getattr(shell(), "user_ns", {})
+    known = {**vars(builtins), **getattr(shell(), "user_ns", {})}
     # Functions, classes and modules stay what they are.
     return {name for name in found if not isinstance(known.get(name), type) and not _is_code(known.get(name))}
 
