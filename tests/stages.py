@@ -36,6 +36,7 @@ SLOW = [
     "tests/batch/test_regrade.py::test_learners_file_and_the_class_before_and_after_a_correction",
     *(f"tests/classroom/test_{name}.py" for name in ("forget", "not_activated", "sharing")),
     *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),
+    "tests/lessons/test_interrupted.py",
 ]
 # Tools of the tests whose docstrings hold examples.
 EXAMPLES = ["tests/stages.py", "tests/lessons/printed.py"]
