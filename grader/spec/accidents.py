@@ -143,12 +143,12 @@ def _self_forgotten(name: str, symptom: str) -> Mistake:
 
 def _from_above(session: Session) -> Iterator[Mistake]:
     """A name of another cell's, where the function should use its own arguments. Constants in capitals are nobody's
-    accident."""
+    accident, but for a single letter: that is a size."""
     for name in session.description.get("data", ()):
         if name in _attributes(session):
             symptom = f"`{name}` is not the module's own: it comes from a cell above."
             yield _self_forgotten(name, symptom)
-        elif not name.isupper():
+        elif not name.isupper() or len(name) == 1:
             yield Mistake(
                 "name-from-above",
                 f"`{name}` is not an argument: it comes from a cell above, and has that cell's value in every call.",

@@ -33,7 +33,7 @@ from grader.subject.watch import Log, watch
 from grader.subject.wire import DTYPES
 
 # What a notebook's cells leave behind besides functions, classes and modules.
-DATA = (Tensor, int, float, str, tuple, list, dict)
+DATA = (Tensor, nn.Module, int, float, str, tuple, list, dict)
 SHOWN = 6  # names of a module's parameters in a message
 
 

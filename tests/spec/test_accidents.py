@@ -31,6 +31,27 @@ def attend(query, key, value):
 """
 # The exercise, its cells, the accident, a pattern of what is said.
 ACCIDENTS = {
+    "the lesson's size in place of an argument": (
+        "bigram_loss",
+        (
+            "V = 71",
+            "def bigram_loss(train_ids, test_ids, vocab_size):\n    counts = torch.ones(V, V)\n"
+            "    counts.index_put_((train_ids[:-1], train_ids[1:]), torch.ones(len(train_ids) - 1), accumulate=True)\n"
+            "    table = counts / counts.sum(-1, keepdim=True)\n"
+            "    return -table[test_ids[:-1], test_ids[1:]].log().mean().item()\n",
+        ),
+        "name-from-above",
+        "`V` is not an argument",
+    ),
+    "the lesson's model in place of an argument": (
+        "generate",
+        (
+            "my_gpt = nn.Linear(3, 3)",
+            "def generate(model, prompt, new_tokens, generator, **sampling):\n    return my_gpt(prompt.float())\n",
+        ),
+        "name-from-above",
+        "`my_gpt` is not an argument",
+    ),
     "no super().__init__()": (
         "FeedForward",
         (
