@@ -140,7 +140,7 @@ def _inverted_from_second(query: Tensor, key: Tensor, value: Tensor, block_size:
 def _all_nan(session: Session) -> bool:
     """Whether there are numbers nowhere, as from a wrong factor that begins with a maximum of minus infinity."""
     values = [outcome.value for _, outcome in session.called() if outcome.ok]
-    return bool(values) and all(isinstance(value, Tensor) and bool(value.isnan().all()) for value in values)
+    return bool(values) and all(isinstance(v, Tensor) and v.numel() > 0 and bool(v.isnan().all()) for v in values)
 
 
 def _first_values(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> Tensor:

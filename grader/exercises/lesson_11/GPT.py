@@ -183,7 +183,8 @@ def _first_logits(session: Session) -> float | None:
         built = session.build(replace(setup, state={}, optional={}), "new")
         outcome = session.ask(Request("call", "@new", tuple(case.args.values()))) if built.ok else built
         logits = outcome.value
-        return float(logits.square().mean().sqrt()) if outcome.ok and isinstance(logits, Tensor) else None
+        real = outcome.ok and isinstance(logits, Tensor) and logits.is_floating_point() and logits.numel() > 0
+        return float(logits.square().mean().sqrt()) if real else None
 
     return session.once("first logits", ask)
 
