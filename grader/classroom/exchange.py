@@ -83,9 +83,7 @@ class CollectRegularFiles(ExchangeCollect):
             return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it is no folder"
         if self.check_owner:
             record["owner"] = about.st_uid
-            name = _user(about.st_uid)
-            if about.st_uid != os.geteuid() and name != record["username"]:
-                return f"it belongs to {name}, not to {record['username']} (see check_owner in docs/grading.md)"
+            return foreign_owner(about.st_uid, record["username"])
         return ""
 
     def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
@@ -132,6 +130,14 @@ class CollectRegularFiles(ExchangeCollect):
             self.log.warning("Left out of %s: %s", name, printable(sentence))
         if len(left_out) > LISTED:
             self.log.warning("Left out of %s: %d more files", name, len(left_out) - LISTED)
+
+
+def foreign_owner(uid: int, student: str) -> str:
+    """Why what belongs to a user of the machine is no hand-in of a student; empty if it is one."""
+    name = _user(uid)
+    if uid == os.geteuid() or name == student:
+        return ""
+    return f"it belongs to {name}, not to {student} (see check_owner in docs/grading.md)"
 
 
 def _user(uid: int) -> str:

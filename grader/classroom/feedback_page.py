@@ -220,13 +220,16 @@ class Feedback:
 
     def _blocks(self) -> Iterator[Block]:
         """The cells with a row of the summary, each by itself, and what is between them."""
-        rows, seen, left, between = {row.name: row for row in self.rows}, set(), MOST, []
+        rows, seen, between = {row.name: row for row in self.rows}, set(), []
+        left, to_render = MOST, MOST
         for cell in self._cells:
             row = rows.get(cell.name)
-            html = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
-            left -= len(html)
-            if left < 0:
-                left, html = left + len(html), LEFT_OUT
+            html = LEFT_OUT
+            if len(cell.source) <= min(left, to_render):  # nothing is rendered that doesn't fit as it stands
+                to_render -= len(cell.source)
+                shown = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
+                if len(shown) <= left:
+                    left, html = left - len(shown), shown
             if row is None:
                 between.append(html)
                 continue

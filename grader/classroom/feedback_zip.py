@@ -15,10 +15,11 @@ from pathlib import PurePosixPath
 
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.collect import CANVAS, MOODLE, came_from
+from grader.classroom.collect import came_from
 from grader.classroom.feedback_page import Feedback
 from grader.classroom.fresh_feedback import Made, shown_by
 from grader.classroom.results_log import mode_in
+from grader.classroom.whose import CANVAS, MOODLE
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ bounded time."""
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from html import escape
 from typing import Any
 
@@ -43,9 +44,22 @@ COLOURED = {
     Name.Builtin: "b",
     Name.Decorator: "b",
 }
-CACHED = 4_000  # cells; a class has most of them in common
+# Characters of a code cell that get colours; a lesson's have at most 5,000. Longer ones are shown as they were written.
+MOST_CODE = 50_000
+CACHED, SMALL = 4_000, 5_000  # cells, which a class has mostly in common, and characters of one that is kept
 # The colours of code take a time that grows with the square of a stretch of blank lines.
 BLANK = re.compile(r"\s{200,}")
+
+
+def _kept(render: Callable[[str], str]) -> Callable[[str], str]:
+    """What was rendered is kept, but for what is so long that a class of it would fill the memory."""
+    known = lru_cache(CACHED)(render)
+
+    @wraps(render)
+    def rendered(source: str) -> str:
+        return known(source) if len(source) <= SMALL else render(source)
+
+    return rendered
 
 
 def markdown2html(source: str) -> str:
@@ -58,7 +72,7 @@ def markdown2html(source: str) -> str:
     return _rendered(source, _Renderer, TAGS, ATTRIBUTES)
 
 
-@lru_cache(CACHED)
+@_kept
 def page_markdown(source: str) -> str:
     """The same for a feedback page: formulas as MathML, which a browser shows by itself, and headings below the page's.
 
@@ -121,23 +135,30 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 def highlight_code(source: str, metadata: object = None) -> str:
     """A code cell with the colours of Python; `metadata` is nbconvert's word for the cell's own and chooses nothing."""
-    return str(Highlight2HTML(pygments_lexer="python")(BLANK.sub(lambda run: run[0][:200], source)))
+    if len(source) > MOST_CODE:
+        return f'<div class="highlight hl-python"><pre>{escape(source)}</pre></div>'
+    return str(Highlight2HTML(pygments_lexer="python")(_without_long_blanks(source)))
 
 
-@lru_cache(CACHED)
+@_kept
 def page_code(source: str) -> str:
     """The same for a feedback page, with few classes, so that the page stays small.
 
     >>> page_code("return 1 < x")
     '<span class="k">return </span><span class="m">1 </span>&lt; x'
     """
-    pieces: list[tuple[str, str]] = []
-    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(
-        BLANK.sub(lambda run: run[0][:200], source)
-    ):
+    if len(source) > MOST_CODE:
+        return escape(source)
+    pieces: list[tuple[str, list[str]]] = []
+    for token, text in PythonLexer(stripnl=False, ensurenl=False).get_tokens(_without_long_blanks(source)):
         kind = next((name for group, name in COLOURED.items() if token in group), "")
         if pieces and (kind == pieces[-1][0] or text.isspace()):
-            pieces[-1] = pieces[-1][0], pieces[-1][1] + text
+            pieces[-1][1].append(text)
         else:
-            pieces.append((kind, text))
-    return "".join(f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text) for kind, text in pieces)
+            pieces.append((kind, [text]))
+    told = ((kind, escape("".join(texts))) for kind, texts in pieces)
+    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in told)
+
+
+def _without_long_blanks(source: str) -> str:
+    return BLANK.sub(lambda run: run[0][:200], source)

@@ -22,6 +22,8 @@ LENGTH, WINDOW = 12, 6
 # What more than this share of a class has in common is how one writes it; at least three may always share.
 COMMON = 0.1
 LEAST = 6  # fingerprints in common, below which a likeness says nothing
+# Characters of a cell, and of all cells of a submission, that are looked at: those of the longest lesson are 110,000.
+MOST_OF_A_CELL, MOST = 50_000, 200_000
 SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER}
 SURROGATE = re.compile("[\ud800-\udfff]")
 KEPT = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
@@ -65,9 +67,14 @@ def fingerprints(source: str) -> frozenset[int]:
 
 
 def own_code(cells: Sequence[NotebookCell], outline: Outline) -> frozenset[int]:
-    """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions."""
-    course = {normal(cell.source) for cell in outline.cells}
-    mine = [cell.source for cell in cells if cell.kind == "code" and normal(cell.source) not in course]
+    """The fingerprints of a submission that don't come from the course: neither its cells nor its solutions. Cells that
+    nobody writes by hand are passed over."""
+    course, left, mine = {normal(cell.source) for cell in outline.cells}, MOST, []
+    for cell in cells:
+        fits = cell.kind == "code" and len(cell.source) <= min(MOST_OF_A_CELL, left)
+        if fits and normal(cell.source) not in course:
+            mine.append(cell.source)
+            left -= len(cell.source)
     given = frozenset().union(*(fingerprints(cell.source) for cell in outline.cells))
     return frozenset().union(*map(fingerprints, mine)) - given
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
 from datetime import UTC, datetime
+from time import process_time
 
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from grader.classroom import collect as collecting
 from grader.classroom import earlier as earlier_ones
+from grader.classroom import given
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.collect import collect
 from grader.classroom.create import create
@@ -136,6 +138,198 @@ def test_a_folder_of_files(course, tmp_path, path):
     place.write_bytes(book("b"))
     outcome = collect(course, [tmp_path / "given"])
     assert (outcome.taken, outcome.unknown) == (["bo"], {})
+
+
+# --- what a student can write says nothing about whose work it is, or when it came ------------------------------------
+
+
+PAIR = (Person("ann", "Ann", "Lee", "ann@example.org", canvas_id="501"), Person("mallory", "Mal", "Lory", "m@x.org"))
+TIME = "2026-11-22 10:00:00.000000000 Z"
+
+
+@pytest.fixture(scope="module")
+def made_for_two(tmp_path_factory):
+    course = created(tmp_path_factory.mktemp("two"))
+    update(course.root, course.layout.db_url, "attention", PAIR)
+    return course.root
+
+
+@pytest.fixture
+def two(made_for_two, tmp_path):
+    """A course of ann, who is honest, and mallory."""
+    shutil.copytree(made_for_two, tmp_path / "course")
+    return ClassDirectory(tmp_path / "course", LESSON)
+
+
+def listed(**folders) -> bytes:
+    """Gradescope's list: by folder who handed it in, and when."""
+    entry = "{}:\n  :submitters:\n  - :name: {}\n    :sid: '{}'\n    :email: {}\n  :created_at: {}\n"
+    return "".join(entry.format(folder, *told) for folder, told in folders.items()).encode()
+
+
+def state(course) -> dict[str, tuple[bytes, str]]:
+    """By student: the notebook that is in place, and its time."""
+    found = {}
+    for folder in (course.root / "submitted").glob(f"*/{LESSON}"):
+        time = (folder / "timestamp.txt").read_text()[:10]
+        found[folder.parent.name] = ((folder / f"{LESSON}.ipynb").read_bytes(), time)
+    return found
+
+
+def in_folder(place, files):
+    for path, data in files.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(data)
+    return place
+
+
+GOOD, BAD = book("good"), book("bad")
+OURS = listed(submission_1=("A", "ann", "a@x", TIME), submission_2=("M", "mallory", "m@x", TIME))
+FORGED = listed(submission_1=("M", "mallory", "", "2026-09-01"), submission_2=("A", "ann", "", "2026-09-01"))
+
+
+@pytest.mark.parametrize("place", ["submission_2", "submission_2/submission_1", "submission_2/sub/assignment_9_export"])
+@pytest.mark.parametrize("around", ["", "assignment_9_export/", "a/b/"])
+def test_a_students_own_list_is_not_gradescopes(two, tmp_path, place, around):
+    files = {
+        f"{around}submission_metadata.yml": OURS,
+        f"{around}submission_1/{LESSON}.ipynb": GOOD,
+        f"{around}submission_2/{LESSON}.ipynb": BAD,
+        f"{around}{place}/submission_metadata.yml": FORGED,
+    }
+    for source in (zipped(tmp_path, files), in_folder(tmp_path / "given", files)):
+        outcome = collect(two, [source])
+        assert state(two) == {"ann": (GOOD, "2026-11-22"), "mallory": (BAD, "2026-11-22")}
+        assert list(outcome.odd) == ["mallory"]
+        assert "'submission_metadata.yml' in the path of a file decides nothing" in outcome.odd["mallory"]
+
+
+def test_without_gradescopes_own_list_a_students_makes_nobodys_folder_somebodys(two, tmp_path):
+    files = {
+        f"submission_1/{LESSON}.ipynb": GOOD,
+        f"submission_2/{LESSON}.ipynb": BAD,
+        "submission_2/submission_metadata.yml": FORGED,
+    }
+    outcome = collect(two, [zipped(tmp_path, files)])
+    assert (state(two), len(outcome.unknown)) == ({}, 2)
+
+
+def test_two_lists_beside_the_folders_say_nothing(two, tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for path, data in (
+            ("submission_metadata.yml", OURS),
+            (f"submission_1/{LESSON}.ipynb", GOOD),
+            ("./submission_metadata.yml", FORGED),
+        ):
+            archive.writestr(zipfile.ZipInfo(path, NOON), data)
+    outcome = collect(two, [tmp_path / "x.zip"])
+    assert state(two) == {}
+    assert outcome.odd == {"x.zip: submission_metadata.yml": "it is there more than once, so nobody's folder is known"}
+
+
+def test_whoever_calls_themselves_by_anothers_name_is_not_them(two, tmp_path):
+    """Gradescope and Canvas let people change their own name, not their address and number."""
+    files = {
+        "submission_metadata.yml": listed(submission_2=("Ann Lee", "", "m@elsewhere.org", TIME)),
+        f"submission_2/{LESSON}.ipynb": BAD,
+    }
+    outcome = collect(two, [zipped(tmp_path, files)])
+    assert list(outcome.unknown.values()) == ["'Ann Lee' has another email in the roster than 'm@elsewhere.org'"]
+    outcome = collect(two, [zipped(tmp_path, {f"leeann_666_9001_{LESSON}.ipynb": BAD}, "canvas.zip")])
+    assert list(outcome.unknown.values()) == ["'leeann' has another canvas_id in the roster than '666'"]
+    assert state(two) == {}
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "ann/w.ipynb",
+        "01-ann/w.ipynb",
+        "deep/er/ann/w.ipynb",
+        "ann.ipynb",
+        f"ann+{LESSON}+2030-01-01 00:00:00 UTC+x/w.ipynb",
+        "Ann Lee_12_assignsubmission_file_/w.ipynb",
+        "Ann Lee_12_assignsubmission_file_w.ipynb",
+        "leeann_501_9001_w.ipynb",
+    ],
+)
+@pytest.mark.parametrize("outside", ["01-mallory", "mallory", "01-stranger", "01-x-ann"])
+def test_the_outermost_name_counts(two, tmp_path, inside, outside):
+    """mallory's work stays mallory's, a stranger's is nobody's, and one who calls themselves x-ann isn't ann."""
+    files = {f"01-ann/{LESSON}.ipynb": GOOD, f"{outside}/{inside}": BAD}
+    for source in (zipped(tmp_path, files), in_folder(tmp_path / "given", files)):
+        outcome = collect(two, [source])
+        assert state(two)["ann"][0] == GOOD
+        known = outside.endswith("mallory")
+        assert state(two).get("mallory", ("",))[0] == (BAD if known else "")
+        assert len(outcome.unknown) == (not known)
+        assert list(outcome.odd) == (["mallory"] if known else [])
+
+
+def test_a_date_inside_ones_own_work_is_no_time_of_a_hand_in(two, tmp_path):
+    inside = f"01-mallory/mallory+{LESSON}+2020-01-01 00:00:00 UTC/w.ipynb"
+    outcome = collect(two, [zipped(tmp_path, {inside: (BAD, NOON), f"01-ann/{LESSON}.ipynb": GOOD})])
+    assert state(two)["mallory"] == (BAD, "2026-11-22")
+    assert list(outcome.odd) == ["mallory"]
+
+
+def test_a_clone_is_its_own_folders(two, tmp_path):
+    """Whatever is in it, and however the clones are named to the command: each by itself, or the folder of all."""
+    place = in_folder(tmp_path / "given", {"01-ann/w.ipynb": GOOD, "01-x/ann/w.ipynb": BAD, "01-x/mallory.ipynb": BAD})
+    for clone in place.iterdir():
+        (clone / ".git").mkdir()
+    outcome = collect(two, sorted(place.iterdir()))
+    assert ({who: data for who, (data, _) in state(two).items()}, len(outcome.unknown)) == ({"ann": GOOD}, 2)
+    shutil.rmtree(place / "01-ann")
+    outcome = collect(two, [place])
+    assert (outcome.taken, len(outcome.unknown)) == ([], 2)
+
+
+def test_a_folder_of_the_exchange_is_its_owners(two, tmp_path):
+    if os.geteuid():
+        pytest.skip("only root can make another user's folder")
+    inbound = in_folder(tmp_path / "inbound", {f"ann+{LESSON}+2030-01-01 00:00:00 UTC+x/{LESSON}.ipynb": BAD})
+    os.chown(next(inbound.iterdir()), 65534, 65534)
+    outcome = collect(two, [inbound])
+    assert state(two) == {}
+    assert "not to ann (see check_owner in docs/grading.md)" in next(iter(outcome.odd.values()))
+    with (two.root / "nbgrader_config.py").open("a") as file:
+        file.write("c.ExchangeCollect.check_owner = False\n")
+    assert collect(ClassDirectory(two.root, LESSON), [inbound]).taken == ["ann"]
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 10)}]\n" for i in range(12))
+        + "submission_1:\n  :submitters:\n  - :sid: *m\n    :name: *l\n",
+        "a: &a {x: 1}\n"
+        + "".join(f"{chr(98 + i)}: &{chr(98 + i)}\n  <<: [{','.join(['*' + chr(97 + i)] * 10)}]\n" for i in range(12)),
+        "[" * 100_000,
+        "a" * (5 << 20),
+    ],
+)
+def test_a_list_that_unfolds(two, tmp_path, bomb):
+    """In a student's own work, where nobody reads it, and in the one place where it is read."""
+    files = {f"01-mallory/{LESSON}.ipynb": BAD, "01-mallory/submission_metadata.yml": bomb.encode()}
+    began = process_time()
+    assert collect(two, [zipped(tmp_path, files)]).taken == ["mallory"]
+    files = {f"submission_1/{LESSON}.ipynb": BAD, "submission_metadata.yml": bomb.encode()}
+    assert len(collect(two, [zipped(tmp_path, files)]).unknown) == 1
+    assert process_time() - began < 60
+
+
+def test_a_virtual_environment_handed_in_costs_its_owner(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(given, "MAX_FILES", 500)
+    environment = {f"mallory/venv/lib/package/{number}.py": b"" for number in range(1000)}
+    files = {**environment, f"mallory/work/{LESSON}.ipynb": BAD, f"zoe/{LESSON}.ipynb": GOOD, "ann/w.ipynb": GOOD}
+    outcome = collect(two, [in_folder(tmp_path / "given", files)])
+    assert (outcome.taken, len(outcome.unknown)) == (["ann", "mallory"], 1)
+    assert outcome.odd == {"given: mallory": "only 500 of its files were looked at, those near its top"}
+    shutil.rmtree(two.root / "submitted")
+    many = {f"mallory/venv/lib/package/{number}.py": b"" for number in range(50_001)}
+    assert collect(two, [zipped(tmp_path, {**many, **files})]).taken == ["ann", "mallory"]
 
 
 def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
@@ -264,11 +458,16 @@ def test_a_link_in_a_zip_and_in_a_folder(course, tmp_path):
     assert list(outcome.odd.values()) == ["it is a link, which is not followed"] * 2
 
 
-def test_a_zip_bomb(course, tmp_path, monkeypatch):
-    monkeypatch.setattr(collecting, "MAX_BYTES", 1 << 20)
-    outcome = collect(course, [zipped(tmp_path, {f"ann/{LESSON}.ipynb": b"0" * (2 << 20)})])
-    assert not outcome.taken
-    assert "GiB unpacked" in next(iter(outcome.odd.values()))
+def test_a_zip_bomb_costs_its_owner(course, tmp_path, monkeypatch):
+    with (course.root / "nbgrader_config.py").open("a") as file:
+        file.write("c.JudgingExporter.limits = {'notebook_bytes': 1_000_000}\n")
+    bomb = {f"ann/{number}.ipynb": b"0" * 999_999 for number in range(1000)} | {"ann/big.ipynb": b"0" * 9_999_999}
+    outcome = collect(
+        ClassDirectory(course.root, LESSON), [zipped(tmp_path, {**bomb, f"bo/{LESSON}.ipynb": book("b")})]
+    )
+    assert (outcome.taken, handed_in(course, "bo")) == (["ann", "bo"], book("b"))
+    assert outcome.odd["ann's work"] == "it has 1001 notebooks; the first 100 were looked at"
+    assert sum("there is too much in this student's notebooks" in said for said in outcome.odd.values()) == 98
 
 
 def test_a_header_that_claims_less_than_there_is(course, tmp_path):

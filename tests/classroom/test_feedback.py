@@ -3,12 +3,14 @@ is judged here: the results are made up, and stored as both commands store them.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sqlite3
 import zipfile
 from contextlib import closing
 from datetime import datetime
+from time import process_time
 
 import nbformat
 import pytest
@@ -19,9 +21,9 @@ from grader.classroom.class_directory import ClassDirectory, code_of
 from grader.classroom.feedback_page import MOST, Feedback
 from grader.classroom.fresh_feedback import make
 from grader.classroom.gradebook import Entry, Given, LessonGradebook, Shown, own_cells
-from grader.classroom.rebuild import Release, dump, rebuild
+from grader.classroom.rebuild import RESULT, Release, dump, rebuild
 from grader.classroom.roster import Person, update
-from grader.classroom.safe_html import page_code, page_markdown
+from grader.classroom.safe_html import MOST_CODE, highlight_code, markdown2html, page_code, page_markdown
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.judge.limits import Limits
@@ -287,14 +289,41 @@ def test_formulas_are_shown_without_a_library_from_elsewhere(source, shown):
     ],
 )
 def test_a_formula_addresses_covers_and_moves_nothing(source):
-    html = page_markdown(source)
-    tags = " ".join(re.findall(r"<[^>]*>", html))
-    assert not re.search(r"javascript|onerror|elsewhere|class|style|99em|<style|background", tags), html
+    shown = page_markdown(source)
+    tags = " ".join(re.findall(r"<[^>]*>", shown))
+    assert not re.search(r"javascript|onerror|elsewhere|class|style|99em|<style|background", tags), shown
 
 
 def test_code_has_colours_and_nothing_active():
     assert page_code("'</span><script>'") == '<span class="s">&#x27;&lt;/span&gt;&lt;script&gt;&#x27;</span>'
-    assert len(page_code("\n" * 1_000_000 + "x")) < 1000
+    assert len(page_code("\n" * (MOST_CODE - 1) + "x")) < 1000
+
+
+@pytest.mark.parametrize("sign", ["@", "a ", '"""', "\n", " ", "f'{", "(", "\\\n", "%", "한", "# é\n"])
+def test_a_long_cell_is_as_it_was_written_and_takes_no_time(sign):
+    """Its colours took a time that grew with the square: 25 seconds for 800,000 characters."""
+    source = sign * (20_000_000 // len(sign))
+    began = process_time()
+    assert page_code(source) == html.escape(source)
+    assert html.escape(source) in highlight_code(source)
+    assert page_markdown(source) == markdown2html(source) == f"<pre>{html.escape(source)}</pre>"
+    assert process_time() - began < 10
+
+
+@pytest.mark.parametrize("size", [20_000_000, MOST // 2, MOST_CODE, 10_000])
+@pytest.mark.parametrize("kind", ["code", "markdown"])
+def test_a_page_takes_as_long_as_its_limit_allows(size, kind):
+    """However large the cells are and however many: nothing is rendered that may not be shown."""
+    cells = [{"cell_type": kind, "metadata": {}, "source": "@ " * (size // 2)} for _ in range(20_000_000 // size)]
+    notebook = solved()
+    notebook["cells"] += cells
+    notebook["metadata"] = {RESULT: SubmissionResult((FAILED,)).to_plain()}
+    feedback = Feedback(json.dumps(notebook).encode(), Shown({}, {}, 0), LESSON, "ann")
+    began = process_time()
+    page = feedback.page()
+    assert process_time() - began < 20
+    assert len(page) < 300_000 + 150 * len(cells)
+    assert "left out here" in page
 
 
 # --- platforms --------------------------------------------------------------------------------------------------------
