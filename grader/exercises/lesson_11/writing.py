@@ -83,7 +83,7 @@ def runs(draw: Draw, long: bool) -> dict[str, Run]:
         Run(SURE, sure, prompt(), 8),  # more than length + 1: the prompt and one token are not taken for the new ones
         Run(TRAINING, other, prompt(), 5, training=True),
         Run(COLD, mild, prompt()[:1], 5, sampling={"temperature": 0}),  # one sequence
-        Run(FEW, mild, prompt(1), 5, sampling={"top_k": 1, "temperature": 1.5}),  # one token
+        Run(FEW, mild, prompt(), 5, sampling={"top_k": 1, "temperature": 1.5}),
         Run(DRAWN, mild, prompt()[:1].repeat(MANY, 1), 3, sampling={"temperature": 0.6, "top_k": words - 2}),
     ]
     if long:
