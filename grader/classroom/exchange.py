@@ -11,12 +11,14 @@ import shutil
 import stat
 from collections.abc import Collection
 from datetime import datetime
+from functools import lru_cache
 from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
 from nbgrader.exchange.default.exchange import Exchange
+from nbgrader.utils import parse_utc
 
 from grader.classroom.class_directory import can_be_a_student, submitted_folder
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
@@ -24,6 +26,7 @@ from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
 OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
+WARNED = 50  # entries that are no submission, each in a line of its own; the others are counted
 LISTED = 5  # of the files that are left out of a submission
 Record = dict[str, Any]
 
@@ -53,28 +56,35 @@ class CollectRegularFiles(ExchangeCollect):
         self.attempts = attempts_allowed(self.config)
         self.allowed: dict[str, list[Record]] = {}
         self.over: dict[str, list[Record]] = {}
+        self._warned = 0
 
     def init_src(self) -> None:
         """As nbgrader finds what there is to collect. Afterwards `allowed` has a student's hand-ins, the first one
         first, and `over` those beyond the attempts that the course allows."""
-        self.allowed, self.over = {}, {}
+        self.allowed, self.over, self._warned = {}, {}, 0
         super().init_src()
         if self.students is not None:
             self.src_records = [record for record in self.src_records if record["username"] in self.students]
+        if self._warned > WARNED:
+            self.log.warning("Not collected: %d more, of nobody or for reasons like these.", self._warned - WARNED)
 
     def _path_to_record(self, path: str) -> Record:
-        try:
-            return super()._path_to_record(path)
-        except Exception:  # its name has no date, and anybody may put anything there: dateutil raises what it likes
-            name = Path(path).name
-            return {"username": name.rsplit("+", 3)[0], "filename": name, "timestamp": datetime.min}
+        """Anybody may put anything there, with any name and as often as they like: what isn't asked for is not looked
+        at, and only what may be a submission is read closely."""
+        name = Path(path).name
+        record = {"username": name.rsplit("+", 3)[0], "filename": name, "timestamp": datetime.min, "refused": ""}
+        if self.students is not None and record["username"] not in self.students:
+            return record
+        record["refused"] = self._refused(record)
+        if not record["refused"]:
+            record["timestamp"] = _date(name.rsplit("+", 3)[2]) or datetime.min
+            record["refused"] = "" if record["timestamp"] != datetime.min else "there is no date in its name"
+        return record
 
     def _refused(self, record: Record) -> str:
-        """Why an entry of the inbound folder is no submission; empty if it is one."""
+        """Why an entry of the inbound folder is no submission, whatever its date; empty if it may be one."""
         if not can_be_a_student(record["username"]):
             return "this can't be a student's name in the gradebook"
-        if record["timestamp"] == datetime.min:
-            return "there is no date in its name"
         try:
             about = Path(self.inbound_path, record["filename"]).lstat()
         except OSError as error:
@@ -86,19 +96,25 @@ class CollectRegularFiles(ExchangeCollect):
             return foreign_owner(about.st_uid, record["username"])
         return ""
 
+    def _warn(self, record: Record, why: str) -> None:
+        self._warned += 1
+        if self._warned <= WARNED:
+            self.log.warning("Not collected: %s: %s", printable(record["filename"]), why)
+
     def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
         """A student's, the latest first. What is no submission doesn't stand in place of one."""
+        if self.students is not None and records[0]["username"] not in self.students:
+            return records
         for record in records:
-            record["refused"] = self._refused(record)
             if record["refused"]:
-                self.log.warning("Not collected: %s: %s.", printable(record["filename"]), record["refused"])
+                self._warn(record, f"{record['refused']}.")
         usable = [record for record in super()._sort_by_timestamp(records)[::-1] if not record["refused"]]
         if not usable:
             return super()._sort_by_timestamp(records)
         student, count = usable[0]["username"], self.attempts or len(usable)
         self.allowed[student], self.over[student] = usable[:count], usable[count:]
         for record in self.over[student]:
-            self.log.warning("Not collected: %s: %s", printable(record["filename"]), OVER.format(self.attempts))
+            self._warn(record, OVER.format(self.attempts))
         return super()._sort_by_timestamp(self.allowed[student])
 
     def copy_files(self) -> None:
@@ -113,7 +129,7 @@ class CollectRegularFiles(ExchangeCollect):
                 submitted_folder(self.coursedir, record["username"], self.coursedir.assignment_id).remove_link()
                 super().copy_files()
             except Exception as error:
-                self.log.error("Not collected: %s: %s", record["filename"], error)
+                self.log.error("Not collected: %s: %s", printable(record["filename"]), error)
         self.src_records = records
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
@@ -127,9 +143,9 @@ class CollectRegularFiles(ExchangeCollect):
             shutil.rmtree(dest, ignore_errors=True)  # half a submission would be graded as a whole one
             raise
         for sentence in left_out[:LISTED]:
-            self.log.warning("Left out of %s: %s", name, printable(sentence))
+            self.log.warning("Left out of %s: %s", printable(name), printable(sentence))
         if len(left_out) > LISTED:
-            self.log.warning("Left out of %s: %d more files", name, len(left_out) - LISTED)
+            self.log.warning("Left out of %s: %d more files", printable(name), len(left_out) - LISTED)
 
 
 def foreign_owner(uid: int, student: str) -> str:
@@ -140,6 +156,16 @@ def foreign_owner(uid: int, student: str) -> str:
     return f"it belongs to {name}, not to {student} (see check_owner in docs/grading.md)"
 
 
+@lru_cache(maxsize=10_000)
+def _date(text: str) -> datetime | None:
+    try:
+        found: datetime = parse_utc(text)
+    except Exception:  # dateutil raises what it likes
+        return None
+    return found
+
+
+@lru_cache(maxsize=1000)
 def _user(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from html import escape
 from importlib import resources
 from typing import Any
@@ -100,9 +101,14 @@ def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
 
 def render(template: str, **values: Any) -> str:
     """A page for teachers, from a template of this package by its path."""
+    return _template(template).render(**values)
+
+
+@cache
+def _template(path: str) -> jinja2.Template:
     loader = jinja2.FunctionLoader(lambda name: resources.files("grader").joinpath(name).read_text(encoding="utf-8"))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
-    return environment.get_template(template).render(**values)
+    return environment.get_template(path)
 
 
 def _bar(share: float) -> Markup:

@@ -7,7 +7,7 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +19,16 @@ from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
 from grader.classroom.autograded import timestamp
-from grader.classroom.class_directory import ClassDirectory
+from grader.classroom.class_directory import ClassDirectory, can_be_a_student
 from grader.classroom.earlier import BEST, counts, keep
-from grader.classroom.exchange import OVER, CollectRegularFiles, Record, ReleaseAllFeedback, attempts_allowed
+from grader.classroom.exchange import (
+    OVER,
+    CollectRegularFiles,
+    Record,
+    ReleaseAllFeedback,
+    attempts_allowed,
+    foreign_owner,
+)
 from grader.classroom.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.errors import CourseError
 from grader.insights.page import render
@@ -29,6 +36,8 @@ from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
 
+HAND_INS = 200  # of one student, the last ones: whoever makes more of them than that holds up nobody else
+LOOK_UP = 60.0  # seconds until the roster is read again, and what was nobody's is looked at again
 SETTLED = 60.0  # seconds after which a hand-in counts as whole whatever it lacks
 OWN = "claims to be submitted by"  # nbgrader's words
 NOT_OURS = (
@@ -57,9 +66,12 @@ class Collected:
 
 
 class Inbound:
-    """The folder into which students hand in. It is listed, nothing more, as long as nothing is new."""
+    """The folder into which students hand in. It is listed, nothing more, as long as nothing is new. Anybody on the
+    machine may make folders in it, with any name: those of nobody are passed over at once, and counted.
 
-    def __init__(self, layout: Any) -> None:
+    `roster` gives the ids of those who may hand in; None for everybody."""
+
+    def __init__(self, layout: Any, roster: Callable[[], Collection[str] | None] = lambda: None) -> None:
         foreign = foreign_exchange(layout.config)
         if foreign:
             raise CourseError(NOT_OURS.format(", ".join(foreign)))
@@ -70,22 +82,41 @@ class Inbound:
             )
         self.folder = Path(place.root) / layout.course_id / "inbound"
         self.seen: set[str] = set()
+        self.nobodys: set[str] = set()
+        self._check_owner, self._roster = bool(place.check_owner), roster
+        self.known, self._looked_up = roster(), time.monotonic()
 
     def new(self) -> list[Entry]:
         """What has arrived, is whole, and isn't `seen` yet; the oldest first as far as names tell."""
         try:
-            names = {entry.name for entry in os.scandir(self.folder)}
+            names = set(os.listdir(self.folder))
         except FileNotFoundError:  # nothing was released yet
             names = set()
         self.seen &= names
+        self.nobodys &= names
+        if time.monotonic() - self._looked_up >= LOOK_UP:  # somebody may have come to the roster meanwhile
+            self.nobodys.clear()
+            self._looked_up = time.monotonic()
+            with suppress(Exception):  # a gradebook that is locked: those who were known are
+                self.known = self._roster()
         found = []
-        for name in names - self.seen:
+        for name in names - self.seen - self.nobodys:
             parts = name.rsplit("+", 3)
             if len(parts) < 3:
                 self.seen.add(name)
+            elif self._is_nobodys(name, parts[0]):
+                self.nobodys.add(name)
             elif _is_whole(self.folder / name):
                 found.append((parts[2], Entry(name, parts[0], parts[1])))
         return [entry for _time, entry in sorted(found, key=lambda one: (one[0], one[1].name))]
+
+    def _is_nobodys(self, name: str, student: str) -> bool:
+        if not can_be_a_student(student) or (self.known is not None and student not in self.known):
+            return True
+        try:
+            return self._check_owner and bool(foreign_owner((self.folder / name).lstat().st_uid, student))
+        except OSError:  # removed meanwhile
+            return True
 
 
 def _is_whole(folder: Path) -> bool:
@@ -139,13 +170,13 @@ def collect(course: ClassDirectory, students: Collection[str] | None = None) -> 
     inbound, mine = Path(collector.inbound_path), collector.students
     for student, records in collector.allowed.items() if rule == BEST else ():
         if mine is None or student in mine:
-            for record in records:
+            for record in records[-HAND_INS:]:
                 with suppress(Unreadable):  # what can't be read earns nothing
                     data = _folder(inbound, record).read(f"{course.lesson}.ipynb", course.limits().notebook_bytes)
                     keep(course, student, record["timestamp"], data)
     for student, records in collector.over.items():
         if records and (mine is None or student in mine):
-            outcome.over[student] = [_folder(inbound, record) for record in records]
+            outcome.over[student] = [_folder(inbound, record) for record in records[-HAND_INS:]]
     # Those over the limit are told apart; what belongs to whoever collects is theirs to hand in.
     told = (OVER.format(collector.attempts), OWN)
     outcome.problems = [line for line in said.lines if not any(one in line for one in told)]

@@ -4,6 +4,7 @@ which loads nothing but itself again. It is also served, for this machine alone,
 from __future__ import annotations
 
 import secrets
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ from grader.markup import inline
 
 REFRESH = 5  # seconds
 FILE = "watch.html"
+CONNECTIONS, SILENT = 16, 5  # at a time, and seconds without a word after which one is closed
 # As long as it fits in place of any page of a watch, on a disk without room for a new one.
 SHORT = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="{}"><title>{}</title>'
@@ -73,16 +75,48 @@ class Page:
         self.html = b""
 
     def show(self, now: Now) -> None:
-        """Write it. Where there is no room for a new file, the fault alone goes into the old one."""
-        self.html = as_html(now).encode("utf-8", "replace")
+        """Write it. Where that fails, as it does without room for a new file, the fault alone goes into the old one."""
         try:
+            self.html = as_html(now).encode("utf-8", "replace")
             write_atomically(self._path, self.html, self._mode, durable=False)
-        except OSError as error:
-            said = Markup.escape(f"{now.at}: {now.fault or f'This page can not be written: {error.strerror}.'}")
+        except Exception as error:  # marks come without a page too
+            why = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            said = Markup.escape(f"{now.at}: {now.fault or f'This page can not be written: {why}.'}")
             short = SHORT.format(REFRESH, Markup.escape(now.course), said).encode("utf-8", "replace")
             with suppress(OSError), self._path.open("r+b") as file:
                 file.write(short)
                 file.truncate()
+
+
+class _Server(ThreadingHTTPServer):
+    """Any user of the machine may open connections: of more than so many the oldest is closed, and whoever says nothing
+    is not waited for. An answer takes milliseconds, so nobody who asks for the page loses it by that."""
+
+    request_queue_size = 128
+
+    def __init__(self, *about: Any) -> None:
+        self._open: list[socket.socket] = []
+        self._room = threading.Semaphore(CONNECTIONS)
+        super().__init__(*about)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer it in a thread of its own."""
+        if not self._room.acquire(blocking=False):
+            with suppress(OSError, IndexError):  # it has ended meanwhile
+                self._open[0].shutdown(socket.SHUT_RDWR)
+            self._room.acquire()
+        self._open.append(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close it."""
+        super().shutdown_request(request)
+        with suppress(ValueError):
+            self._open.remove(request)
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever goes away in the middle is no fault of the watch's, and fills no log."""
 
 
 @contextmanager
@@ -95,6 +129,8 @@ def served(page: Page, port: int | None) -> Iterator[str]:
     word = secrets.token_urlsafe(16)
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = SILENT
+
         def do_GET(self) -> None:
             """The page, or nothing."""
             if not secrets.compare_digest(self.path.strip("/").encode(), word.encode()):
@@ -112,7 +148,7 @@ def served(page: Page, port: int | None) -> Iterator[str]:
             """Nothing: the address would be in it."""
 
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = _Server(("127.0.0.1", port), Handler)
     except OSError as error:
         raise CourseError(f"--port {port}: {error.strerror}. Name another port, or 0 for any.") from None
     with server:

@@ -12,7 +12,7 @@ import io
 import signal
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -51,6 +51,10 @@ LISTED = 60  # hand-ins on the page
 NO_ROSTER = (
     "The gradebook has no student yet, so a student can't be told from a typing error. Enter the list of people first "
     "(`grader roster {0} FILE.csv`), or take in everybody who hands in: --add-students"
+)
+NOBODYS = (
+    "{0} folders in the exchange are of nobody in the roster, or don't belong to the student whose name they have. "
+    "They are left alone, and nobody waits for them; `nbgrader collect` says why."
 )
 Who = tuple[str, str]  # lesson and student
 
@@ -99,25 +103,28 @@ class Watch:
         self.layout = course_layout(root)
         secret_of(self.root, self.layout.config)
         attempts_allowed(self.layout.config)
-        self.inbound = Inbound(self.layout)
-        self._require_roster()
+        self._takes_all = options.add_students or bool(self.layout.config.JudgingExporter.get("add_students", False))
+        self.inbound = Inbound(self.layout, self._roster)
+        if self.inbound.known == set():
+            raise CourseError(NO_ROSTER.format(self.root))
         self.turns: dict[Who, Turn] = {}
         self.logs: dict[str, ResultsLog] = {}
         self.marks: dict[Who, Mark] = {}
         self.released: dict[Who, tuple[str, datetime, float | None]] = {}  # of which result, when, after how long
         self.problems: dict[tuple[str, str], Problem] = {}  # by lesson and whose or which
         self.fault = ""
+        self._nobodys = 1  # entries of nobody that were told of last
         self._since, self._shown, self._next_sweep = datetime.now(UTC), 0.0, 0.0
         self._page = Page(self.root / FILE, mode_in(self.root))
 
-    def _require_roster(self) -> None:
-        """Without one all are taken; but those of the first round would be the roster of the second."""
-        always = bool(self.layout.config.JudgingExporter.get("add_students", False))
-        if not self.options.add_students and not always:
-            programs_on_path()
-            with Gradebook(self.layout.db_url, self.layout.course_id) as book:
-                if not book.students:
-                    raise CourseError(NO_ROSTER.format(self.root))
+    def _roster(self) -> set[str] | None:
+        """Who may hand in; None for everybody. Without a roster all would be taken, but those of the first round would
+        be the roster of the second."""
+        if self._takes_all:
+            return None
+        programs_on_path()
+        with Gradebook(self.layout.db_url, self.layout.course_id) as book:
+            return {str(student.id) for student in book.students}
 
     def run(self) -> None:
         """Until SIGTERM or Ctrl+C."""
@@ -126,7 +133,7 @@ class Watch:
             started = False
             try:
                 while True:
-                    self._page.show(self._now(set()))
+                    self._show_page()
                     try:
                         with Lanes(self.options.workers, self.options.scheduler) as lanes:
                             started = True
@@ -139,7 +146,7 @@ class Watch:
             except KeyboardInterrupt:
                 self._say("Ended. What was not done yet is done when it is started again.")
             finally:
-                self._page.show(self._now(set(), ended=True))
+                self._show_page(ended=True)
                 for log in self.logs.values():
                     log.close()
 
@@ -169,10 +176,12 @@ class Watch:
         except OSError as error:
             self._fault(f"The exchange can't be read: {error.strerror}: {error.filename}")
             return False
+        self._tell_of_nobodys()
         for entry in arrived:
             if not self._is_lesson(entry.lesson):
                 self.inbound.seen.add(entry.name)
-                self._problem("", printable(entry.name), "it is of no lesson of this course, and stays where it is.")
+                said = f"{printable(entry.name)} is of no lesson of this course, and stays where it is."
+                self._problem("", entry.student, said, once=True)
                 continue
             turn = self.turns.setdefault((entry.lesson, entry.student), Turn(now, urgent=True))
             if entry.name not in turn.entries:
@@ -200,6 +209,14 @@ class Watch:
             self._failed(lesson, chosen, error)
         time.sleep(0.1)  # whoever waits for the course's lock gets it now
         return True
+
+    def _tell_of_nobodys(self) -> None:
+        """In one line, however many there are; again when they have become twice as many."""
+        count = len(self.inbound.nobodys)
+        if count >= 2 * self._nobodys:
+            self._nobodys = max(count, 1)
+            if count:
+                self._problem("", "", NOBODYS.format(count), "nobody's")
 
     def _look_at_logs(self) -> None:
         """What another command has written, or taken away, is read again, and everybody's turn comes."""
@@ -315,10 +332,11 @@ class Watch:
         for sentence in sentences:
             self._problem(course.lesson, "", sentence, sentence)
 
-    def _problem(self, lesson: str, whose: str, why: str, key: str = "") -> None:
-        text = f"{', '.join(filter(None, (lesson, whose)))}: {why}"
+    def _problem(self, lesson: str, whose: str, why: str, key: str = "", once: bool = False) -> None:
+        """`once`: one that is like a known one adds nothing."""
+        text = ": ".join(filter(None, (", ".join(filter(None, (lesson, printable(whose)))), why)))
         known = self.problems.get((lesson, key or whose))
-        if known is None or known.text != text:
+        if known is None or (known.text != text and not once):
             self.problems[lesson, key or whose] = Problem(datetime.now(UTC), text, bool(whose))
             self._say(text)
 
@@ -344,10 +362,17 @@ class Watch:
     def _show(self, lanes: Lanes, at_once: bool) -> None:
         """The page, not too often."""
         if time.monotonic() - self._shown > (SHOW if at_once else 2 * SHOW):
-            self._page.show(self._now(set(lanes.slow)))
+            self._show_page(set(lanes.slow))
             self._shown = time.monotonic()
 
-    def _now(self, slow: set[Who], ended: bool = False) -> Now:
+    def _show_page(self, slow: Collection[Who] = (), ended: bool = False) -> None:
+        """A fault of the page is told, and marks come all the same."""
+        try:
+            self._page.show(self._now(slow, ended))
+        except Exception as error:
+            self._fault(f"The page can't be made: {type(error).__name__}: {error}")
+
+    def _now(self, slow: Collection[Who], ended: bool = False) -> Now:
         hour_ago = datetime.now(UTC) - timedelta(hours=1)
         self.problems = {key: one for key, one in self.problems.items() if one.somebodys or one.since > hour_ago}
         recent = [record for log in self.logs.values() for record in self._latest(log, hour_ago)]

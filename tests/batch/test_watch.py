@@ -7,22 +7,30 @@ import io
 import os
 import secrets
 import shutil
+import socket
 import subprocess
+import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
 from grader.batch.run import locked
+from grader.classroom.class_directory import course_layout
+from grader.classroom.exchange import WARNED
 from grader.errors import CommandFailed, CourseError
+from grader.watch.exchange import LOOK_UP
 from grader.watch.lanes import Lanes
-from grader.watch.page import Page, served
+from grader.watch.page import CONNECTIONS, Page, served
 from grader.watch.service import Watch, WatchOptions
 from tests.batch.conftest import HALF, LESSON, RIGHT, ROOT, SQUARED, Room, answered
 
@@ -61,6 +69,10 @@ class Watched:
         return Watch(self.root, WatchOptions(scheduler=self.room.scheduler), self.room.said)
 
     @property
+    def watch_layout(self) -> Any:
+        return course_layout(self.root)
+
+    @property
     def page(self) -> str:
         return (self.root / "watch.html").read_text()
 
@@ -85,6 +97,7 @@ def running(watch: Watch) -> Iterator[Callable[[], None]]:
         yield rounds
         for log in watch.logs.values():
             log.close()
+        watch.logs.clear()
 
 
 @pytest.fixture
@@ -191,6 +204,117 @@ def test_page_is_served_to_whoever_knows_its_address():
         assert urllib.request.urlopen(address).read() == page.html
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(address[:-4])
+
+
+def cpu_and_said(watched: Watched, watch: Watch) -> tuple[float, str]:
+    began, before = time.process_time(), len(watched.room.said.getvalue())
+    with running(watch) as rounds:
+        rounds()
+    return time.process_time() - began, watched.room.said.getvalue()[before:]
+
+
+def test_folders_of_nobody_hold_up_nobody_and_are_told_in_one_line(room):
+    """Any user of the machine may make them. Each was a turn of its own, in rounds with everybody else's work."""
+    watched = Watched(room, "c.JudgingExporter.add_students = False")
+    with Gradebook(watched.watch_layout.db_url, "attention") as book:
+        for name in ("ann", "bo"):
+            book.update_or_create_student(name)
+    for number in range(3000):
+        (watched.inbound / f"n{number}+{LESSON}+2026-11-20 10:00:00 UTC+{number}").mkdir(mode=0o777)
+    page = watched.hand_in("ann", RIGHT)
+    watch = watched.watch()
+    seconds, said = cpu_and_said(watched, watch)
+    assert page.exists()
+    assert watch.turns == {}
+    assert seconds < 20
+    assert said.count("\n") < 10
+    assert "3000 folders in the exchange are of nobody in the roster" in watched.page
+    (watched.inbound / f"n+{LESSON}+2026-11-20 10:00:00 UTC+more").mkdir()
+    assert "folders" not in cpu_and_said(watched, watch)[1]
+
+
+def test_who_comes_to_the_roster_later_is_taken_then(room):
+    watched = Watched(room, "c.JudgingExporter.add_students = False")
+    with Gradebook(watched.watch_layout.db_url, "attention") as book:
+        book.update_or_create_student("bo")
+        watch, page = watched.watch(), watched.hand_in("ann", RIGHT)
+        assert watch.inbound.new() == []
+        book.update_or_create_student("ann")
+    assert watch.inbound.new() == []
+    watch.inbound._looked_up -= LOOK_UP
+    cpu_and_said(watched, watch)
+    assert page.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_folders_in_a_students_name_that_are_not_theirs(watched):
+    """They are not read, not parsed and not warned of one by one, in a round of that student's own work either."""
+    for number in range(2000):
+        folder = watched.inbound / f"ann+{LESSON}+2030-01-01 {number % 24:02}:00:00 UTC+{number}"
+        folder.mkdir()
+        os.chown(folder, 65534, 65534)
+    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
+    seconds, said = cpu_and_said(watched, watch)
+    assert page.exists()
+    assert seconds < 20
+    assert len(watch.inbound.nobodys) == 2000
+    assert said.count("\n") < WARNED + 20
+    assert "Not collected: 1950 more" in said
+
+
+def test_folders_of_no_lesson_are_one_line_a_student(watched):
+    for number in range(200):
+        (watched.inbound / f"ann+other{number}+2026-11-20 10:00:00 UTC+x").mkdir(mode=0o777)
+        (watched.inbound / f"ann+other{number}+2026-11-20 10:00:00 UTC+x" / "submission_secret.txt").touch()
+        (watched.inbound / f"ann+other{number}+2026-11-20 10:00:00 UTC+x").chmod(0o777)
+    assert cpu_and_said(watched, watched.watch())[1].count("is of no lesson of this course") == 1
+
+
+def test_a_gradebook_that_is_locked_ends_no_watch(watched, monkeypatch):
+    watch = watched.watch()
+    monkeypatch.setattr(watch.inbound, "_roster", lambda: 1 / 0)
+    watch.inbound._looked_up -= LOOK_UP
+    assert watch.inbound.new() == []
+
+
+def test_idle_connections_take_neither_descriptors_nor_the_page():
+    """1,000 of them ended the watch: each had a thread and a descriptor for as long as it liked."""
+    page = Page(Path("nowhere"), 0o600)
+    page.html = b"<p>ann: 1 of 1</p>"
+    before = len(os.listdir("/proc/self/fd"))
+    with served(page, 0) as address, ExitStack() as opened:
+        host, port = urllib.parse.urlsplit(address).netloc.split(":")
+        for number in range(300):
+            idle = opened.enter_context(socket.create_connection((host, int(port)), timeout=20))
+            idle.sendall(b"" if number % 2 else b"GET /slow HTTP/1.1\r\nX: ")
+            if number % 100 == 99:
+                assert urllib.request.urlopen(address, timeout=20).read() == page.html
+        assert len(os.listdir("/proc/self/fd")) - before < 300 + CONNECTIONS + 10  # ours are 300
+        assert threading.active_count() < CONNECTIONS + 20
+
+
+def test_whoever_says_nothing_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr("grader.watch.page.SILENT", 0.2)
+    page = Page(Path("nowhere"), 0o600)
+    with served(page, 0) as address:
+        host, port = urllib.parse.urlsplit(address).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as idle:
+            assert idle.recv(100) == b""
+
+
+def test_a_fault_of_the_page_ends_no_watch(watched, monkeypatch, capsys):
+    page, watch = watched.hand_in("ann", RIGHT), watched.watch()
+
+    def broken(*_words, **_more):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "page.html")
+
+    monkeypatch.setattr("grader.watch.page.as_html", broken)
+    cpu_and_said(watched, watch)
+    assert page.exists()
+    monkeypatch.setattr(watch, "_now", broken)
+    cpu_and_said(watched, watch)
+    assert "The page can't be made" in watched.room.said.getvalue()
+    assert capsys.readouterr().err == ""
 
 
 def test_course_that_another_command_holds_is_waited_for(watched):
