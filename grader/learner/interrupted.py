@@ -14,7 +14,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from IPython.core.error import InputRejected
 
@@ -41,30 +41,41 @@ class NotFinished(InputRejected):
         return [str(self)]
 
 
+class Cell(NamedTuple):
+    """A cell that is run: its id, where the front end tells it, else its text; and how it begins."""
+
+    id: str
+    begins: str
+
+
 class Unfinished:
-    """Which names wait for which interrupted cell (its text)."""
+    """Which names wait for which interrupted cell."""
 
     def __init__(self) -> None:
-        self.waiting: dict[str, str] = {}
-        self._text = ""
+        self.waiting: dict[str, Cell] = {}
+        self._id = ""
+        self._cell = Cell("", "")
         self._touched: set[str] = set()
+
+    def begins(self, info: Any) -> None:
+        """IPython's event before a cell is run."""
+        self._id = getattr(info, "cell_id", None) or ""
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """IPython's question before it runs a cell."""
-        self._text = ast.unparse(tree)
+        text = ast.unparse(tree)
+        self._cell = Cell(self._id or text, text.partition("\n")[0][:60])
         self._touched = touched(tree)
-        if TRAINS.search(self._text):
+        if TRAINS.search(text):
             with not_interrupted():
                 importlib.import_module(OPTIMIZERS_NEED)
-        uses = names_of(compile(tree, "<cell>", "exec")).uses
-        needed = sorted(name for name in uses & self.waiting.keys() if self.waiting[name] != self._text)
+        needed = sorted(name for name in read_from_outside(tree) & self.waiting.keys() if self._waits(name))
         if needed:
             cell = self.waiting[needed[0]]
             self._wait_for(cell)
-            first = cell.splitlines()[0][:60]
             raise NotFinished(
                 f"Not finished: `{needed[0]}` comes from a cell that was interrupted. Run that cell first, to its "
-                f"end; it begins with `{first}`."
+                f"end; it begins with `{cell.begins}`."
             )
         return tree
 
@@ -73,13 +84,30 @@ class Unfinished:
         if isinstance(error, NotFinished):
             return
         if isinstance(error, KeyboardInterrupt):
-            self._wait_for(self._text)
+            self._wait_for(self._cell)
         elif error is None:
-            done = {name for name, cell in self.waiting.items() if cell == self._text} | self._touched
+            done = {name for name, cell in self.waiting.items() if cell.id == self._cell.id} | self._touched
             self.waiting = {name: cell for name, cell in self.waiting.items() if name not in done}
 
-    def _wait_for(self, cell: str) -> None:
+    def _waits(self, name: str) -> bool:
+        """For another cell than the one that is to run."""
+        return self.waiting[name].id != self._cell.id
+
+    def _wait_for(self, cell: Cell) -> None:
         self.waiting |= dict.fromkeys(self._touched, cell)
+
+
+def read_from_outside(tree: ast.Module) -> set[str]:
+    """The names that a cell reads and hasn't bound in a statement before."""
+    read: set[str] = set()
+    bound: set[str] = set()
+    for statement in tree.body:
+        names = names_of(compile(ast.Module([statement], []), "<cell>", "exec"))
+        if isinstance(statement, ast.For):
+            bound |= _names(statement.target)
+        read |= names.uses - bound
+        bound |= names.binds
+    return read
 
 
 def touched(tree: ast.AST) -> set[str]:
@@ -131,6 +159,7 @@ def watch_for_interrupts() -> None:
     running = shell()
     if running is not None and UNFINISHED not in running.ast_transformers:
         running.ast_transformers.append(UNFINISHED)
+        running.events.register("pre_run_cell", UNFINISHED.begins)
         running.events.register("post_run_cell", _ended)
 
 

@@ -20,6 +20,9 @@ def _step(*_):
         raise KeyboardInterrupt
 _register(_step)
 """
+# Cells draw from one state, so it is put back where the training goes on: else what ran meanwhile would show.
+KEEP_STATE = "import random as _random, torch as _torch; _state = _torch.get_rng_state(), _random.getstate()"
+PUT_BACK = "_torch.set_rng_state(_state[0]); _random.setstate(_state[1])"
 FEWEST = 20  # steps: less is a demonstration, not a training
 
 
@@ -98,6 +101,7 @@ def test_interrupted_training_is_told_and_goes_on(path, notebook):
         stopped = notebook(path)
         for number in range(training):
             stopped.run(number)
+        stopped.execute(KEEP_STATE)
         _, error = stopped.run(training, stop=steps[training] // 2)
         assert "KeyboardInterrupt" in error or error.startswith("Stopped at step"), error
         for number in range(training + 1, len(stopped.cells)):
@@ -106,6 +110,7 @@ def test_interrupted_training_is_told_and_goes_on(path, notebook):
                 assert not error or error.startswith("Not finished: "), (stopped.cells[number][1], error)
                 assert "\n" not in error
                 waiting += bool(error)
+        stopped.execute(PUT_BACK)
         for number in range(training, len(stopped.cells)):
             said, error = stopped.run(number)
             assert not error, (stopped.cells[number][1], error)
