@@ -122,6 +122,8 @@ def touched(tree: ast.AST) -> set[str]:
             found |= _names(node.iter)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
     known = {**vars(builtins), **getattr(shell(), "user_ns", {})}
     # Functions, classes and modules stay what they are.
     return {name for name in found if not isinstance(known.get(name), type) and not _is_code(known.get(name))}

@@ -67,6 +67,12 @@ def test_functions_and_modules_wait_for_nobody(run):
     assert run("print(double(math.pi))") is None
 
 
+def test_a_function_of_a_cell_that_waits_is_told_too(run):
+    run(INTERRUPTED, "training")
+    assert isinstance(run("def mean():\n    return sum(losses) / 3\n\nprint(losses)"), NotFinished)
+    assert isinstance(run("print(mean())"), NotFinished)
+
+
 def test_an_ordinary_error_makes_nobody_wait(run):
     assert isinstance(run("losses = []\nlosses[1]"), IndexError)
     assert run("print(losses)") is None
