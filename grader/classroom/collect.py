@@ -18,7 +18,7 @@ from grader.classroom.exchange import CollectRegularFiles, foreign_owner
 from grader.classroom.files import UntrustedFolder
 from grader.classroom.given import given, utc
 from grader.classroom.hand_in import answers_in, lesson_of
-from grader.classroom.lateness import due_dates, seconds_late
+from grader.classroom.lateness import due_dates_in, last_in_time, seconds_late
 from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster
 from grader.classroom.whose import EXCHANGE, METADATA, Whose, by_student, is_somebodys
@@ -73,7 +73,7 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
         raise CourseError(
             f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
         )
-    outcome, due_of = Collected(course.lesson), _due(course)
+    outcome, due_of = Collected(course.lesson), due_dates_in(course.layout, course.lesson)
     theirs: defaultdict[str, list[Found]] = defaultdict(list)
     for source in sources:
         for student, one in _notebooks(course, source, roster, outcome):
@@ -83,17 +83,6 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.missing = sorted(set(roster.people) - handed_in)
     return outcome
-
-
-def _due(course: ClassDirectory) -> Callable[[str], datetime | None]:
-    """When whose work is due."""
-    from nbgrader.api import Gradebook, MissingEntry
-
-    with Gradebook(course.layout.db_url, course.layout.course_id) as book:
-        try:
-            return due_dates(book.find_assignment(course.lesson))
-        except MissingEntry:
-            return lambda _student: None
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------
@@ -234,8 +223,7 @@ def _counting(candidates: list[_Candidate], due: datetime | None, counts: str) -
         return next((one for one in candidates if not one.path), candidates[-1])
     if counts == "first":
         return candidates[0]
-    in_time = [one for one in candidates if due is None or one.time <= due]
-    return (in_time or candidates)[-1] if counts == "last-in-time" else candidates[-1]
+    return last_in_time(candidates, due, lambda one: one.time) if counts == "last-in-time" else candidates[-1]
 
 
 def as_text(outcome: Collected) -> str:

@@ -22,6 +22,7 @@ from nbgrader.utils import parse_utc
 
 from grader.classroom.class_directory import can_be_a_student, submitted_folder
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.classroom.lateness import due_dates_in, last_in_time
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
@@ -59,10 +60,14 @@ class CollectRegularFiles(ExchangeCollect):
         self._warned = 0
 
     def init_src(self) -> None:
-        """As nbgrader finds what there is to collect. Afterwards `allowed` has a student's hand-ins, the first one
-        first, and `over` those beyond the attempts that the course allows."""
+        """As nbgrader finds what there is to collect, by each student's own due date where only what came in time
+        counts. Afterwards `allowed` has a student's hand-ins, the first one first, and `over` those beyond the attempts
+        that the course allows."""
         self.allowed, self.over, self._warned = {}, {}, 0
         super().init_src()
+        if self.before_duedate:  # nbgrader knows of no extension here
+            due = due_dates_in(self.coursedir, self.coursedir.assignment_id)
+            self.src_records = [self._in_time(record, due(record["username"])) for record in self.src_records]
         if self.students is not None:
             self.src_records = [record for record in self.src_records if record["username"] in self.students]
         if self._warned > WARNED:
@@ -116,6 +121,10 @@ class CollectRegularFiles(ExchangeCollect):
         for record in self.over[student]:
             self._warn(record, OVER.format(self.attempts))
         return super()._sort_by_timestamp(self.allowed[student])
+
+    def _in_time(self, record: Record, due: datetime | None) -> Record:
+        found = self.allowed.get(record["username"], [record])  # of who has no submission the record says why
+        return last_in_time(found, due, lambda one: one["timestamp"])
 
     def copy_files(self) -> None:
         """Copy what is a submission, each by itself."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
+
+HandIn = TypeVar("HandIn")
 
 
 def due_dates(assignment: Any) -> Callable[[str], datetime | None]:
@@ -15,6 +18,21 @@ def due_dates(assignment: Any) -> Callable[[str], datetime | None]:
     due: datetime | None = assignment.duedate
     own = {} if due is None else {one.student_id: due_date(one) for one in assignment.submissions}
     return lambda student: own.get(student, due)
+
+
+def due_dates_in(layout: Any, lesson: str) -> Callable[[str], datetime | None]:
+    """The same from the gradebook of a course, whose `CourseDirectory` of nbgrader's is `layout`; None for everybody
+    where it doesn't know the lesson."""
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        try:
+            return due_dates(book.find_assignment(lesson))
+        except MissingEntry:
+            return lambda _student: None
+
+
+def last_in_time(hand_ins: Sequence[HandIn], due: datetime | None, time: Callable[[HandIn], datetime]) -> HandIn:
+    """Of hand-ins in the order of their times the last that isn't late; where all are, the last."""
+    return ([one for one in hand_ins if not seconds_late(time(one), due)] or hand_ins)[-1]
 
 
 def due_date(submission: Any) -> datetime | None:

@@ -18,6 +18,7 @@ from grader.classroom import given
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.collect import collect
 from grader.classroom.create import create
+from grader.classroom.exchange import CollectRegularFiles
 from grader.classroom.roster import Person, update
 from grader.cli.main import main
 from grader.errors import CourseError
@@ -402,6 +403,26 @@ def test_an_extension_moves_the_time_until_which_a_hand_in_counts(course, tmp_pa
     }
     outcome = collect(course, [zipped(tmp_path, files)], counts)
     assert (handed_in(course, "ann"), outcome.late) == (book(kept), late)
+
+
+def test_what_comes_through_the_exchange_has_the_same_due_date(course, tmp_path):
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=datetime(2026, 11, 10, 12, 0))
+        gradebook.update_or_create_student("ann")
+        gradebook.add_submission(LESSON, "ann")
+        gradebook.grant_extension(LESSON, "ann", days=5)
+    inbound = tmp_path / "exchange" / "attention" / "inbound"
+    for student in ("ann", "bo"):
+        for day, answer in ((9, "one"), (12, "two")):
+            entry = inbound / f"{student}+{LESSON}+2026-11-{day:02} 12:00:00 UTC+x"
+            entry.mkdir(parents=True)
+            (entry / f"{LESSON}.ipynb").write_bytes(book(answer))
+    layout = course.layout
+    layout.student_id, layout.assignment_id = "*", LESSON
+    collector = CollectRegularFiles(coursedir=layout, root=str(tmp_path / "exchange"), config=course.config)
+    collector.before_duedate = True
+    collector.start()
+    assert (handed_in(course, "ann"), handed_in(course, "bo")) == (book("two"), book("one"))
 
 
 def test_a_wrong_setting_is_told(course):
