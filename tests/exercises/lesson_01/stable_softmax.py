@@ -534,7 +534,7 @@ def stable_softmax(scores):
     return e / e.sum(-1, keepdim=True)
 
 
-# %% wrong raised: math.exp of a tensor
+# %% wrong number-function-on-tensor: math.exp of a tensor
 def stable_softmax(scores):
     return math.exp(scores) / math.exp(scores).sum(-1)
 

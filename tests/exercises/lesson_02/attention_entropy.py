@@ -276,7 +276,7 @@ def attention_entropy(weights):
     return torch.special.entr(weights.float()).sum(-1)
 
 
-# %% wrong raised: a Python logarithm
+# %% wrong number-function-on-tensor: a Python logarithm
 def attention_entropy(weights):
     return -sum(w * math.log(w) for w in weights)
 

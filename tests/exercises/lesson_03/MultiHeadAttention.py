@@ -407,7 +407,7 @@ class MultiHeadAttention(Attention):
         self.q_proj = nn.Linear(d_model, d_model // num_heads)
 
 
-# %% wrong raised: super().__init__ forgotten
+# %% wrong super-init-forgotten: super().__init__ forgotten
 class MultiHeadAttention(Attention):
     def __init__(self, d_model, num_heads):
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
