@@ -12,23 +12,123 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, fields
 
-NAMES = """
-    Ada Amos Arlo Basil Bella Bruno Carla Cecil Clara Cosmo Daisy Della Edgar Edith Elsa Emil Etta Felix Fergus Fiona Flora
-    Frida Gilda Gus Harold Hazel Hector Hilda Homer Ida Igor Iris Ivan Jasper Kurt Leo Lotte Mabel Magda Marta Maud Milo
-    Morris Myrtle Nelly Odile Olga Oscar Otto Pearl Percy Petra Quentin Rosa Rufus Stella Theo Tilda Ursula Victor Wanda
-""".split()
-STRANGERS = "Agnes Boris Conrad Dagmar Eugene Gloria Hubert Kitty Ludwig Olive Ruby Walter".split()
-KINDS = "fox hare heron badger otter crow goat mouse owl toad".split()
-THINGS = "kettle lantern basket ladder drum mirror bell whistle candle spoon hat map key boat umbrella trumpet".split()
-LOOKS = "red blue green old golden broken heavy tiny long silver square striped".split()
-PLACES = "mill river hill bridge market garden forest harbour well tower".split()
-GOODS = "apples buttons eggs turnips marbles pancakes pears socks".split()
-NUMBERS = "two three four five six seven eight nine".split()
-HABITS = """
+NAMES = [
+    "Ada",
+    "Amos",
+    "Arlo",
+    "Basil",
+    "Bella",
+    "Bruno",
+    "Carla",
+    "Cecil",
+    "Clara",
+    "Cosmo",
+    "Daisy",
+    "Della",
+    "Edgar",
+    "Edith",
+    "Elsa",
+    "Emil",
+    "Etta",
+    "Felix",
+    "Fergus",
+    "Fiona",
+    "Flora",
+    "Frida",
+    "Gilda",
+    "Gus",
+    "Harold",
+    "Hazel",
+    "Hector",
+    "Hilda",
+    "Homer",
+    "Ida",
+    "Igor",
+    "Iris",
+    "Ivan",
+    "Jasper",
+    "Kurt",
+    "Leo",
+    "Lotte",
+    "Mabel",
+    "Magda",
+    "Marta",
+    "Maud",
+    "Milo",
+    "Morris",
+    "Myrtle",
+    "Nelly",
+    "Odile",
+    "Olga",
+    "Oscar",
+    "Otto",
+    "Pearl",
+    "Percy",
+    "Petra",
+    "Quentin",
+    "Rosa",
+    "Rufus",
+    "Stella",
+    "Theo",
+    "Tilda",
+    "Ursula",
+    "Victor",
+    "Wanda",
+]
+STRANGERS = [
+    "Agnes",
+    "Boris",
+    "Conrad",
+    "Dagmar",
+    "Eugene",
+    "Gloria",
+    "Hubert",
+    "Kitty",
+    "Ludwig",
+    "Olive",
+    "Ruby",
+    "Walter",
+]
+KINDS = ["fox", "hare", "heron", "badger", "otter", "crow", "goat", "mouse", "owl", "toad"]
+THINGS = [
+    "kettle",
+    "lantern",
+    "basket",
+    "ladder",
+    "drum",
+    "mirror",
+    "bell",
+    "whistle",
+    "candle",
+    "spoon",
+    "hat",
+    "map",
+    "key",
+    "boat",
+    "umbrella",
+    "trumpet",
+]
+LOOKS = ["red", "blue", "green", "old", "golden", "broken", "heavy", "tiny", "long", "silver", "square", "striped"]
+PLACES = ["mill", "river", "hill", "bridge", "market", "garden", "forest", "harbour", "well", "tower"]
+GOODS = ["apples", "buttons", "eggs", "turnips", "marbles", "pancakes", "pears", "socks"]
+NUMBERS = ["two", "three", "four", "five", "six", "seven", "eight", "nine"]
+HABITS = (
+    """
     slept in a drawer|was afraid of soup|sang to the fish|counted the clouds|never opened a letter|wore two hats
     read the newspaper aloud|danced alone|spoke to the moon|ate breakfast twice|collected corks|walked backwards
-""".strip().replace("\n", "|").split("|")
-MANNERS = "out of breath|in the rain|on tiptoe|with one wet shoe|whistling|in a bad mood|under a leaf".split("|")
+""".strip()
+    .replace("\n", "|")
+    .split("|")
+)
+MANNERS = [
+    "out of breath",
+    "in the rain",
+    "on tiptoe",
+    "with one wet shoe",
+    "whistling",
+    "in a bad mood",
+    "under a leaf",
+]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Stand-ins for a Transformer: a trained one to decode with, and a small one to train."""
+"""Stand-ins for a Transformer: a trained one to decode with, and small ones to train."""
 
 from __future__ import annotations
 
@@ -96,6 +96,18 @@ class Trainee(nn.Module):
             gc.collect()
             self._held = self._graph() is not None
         return self._held
+
+
+class Speaker(Trainee):
+    """A decoder-only one: `model(tokens)` gives logits (B, T, V), from the first token and those up to each position.
+    It has no padding."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__({**data, "pad_idx": -1})
+
+    def forward(self, tokens: Tensor) -> Tensor:  # type: ignore[override]
+        """As lesson 11's GPT."""
+        return super().forward(tokens[:, :1], tokens)
 
 
 class _Thinned(nn.Module):

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grader.subject.translator import Trainee, Translator
+from grader.subject.translator import Speaker, Trainee, Translator
 from grader.subject.writer import Graded, Writer
 
 # Taken at import, in case a notebook replaces torch's functions.
@@ -90,6 +90,7 @@ GIVEN: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "same": _same,
     "translator": Translator,  # the only modules: they have a mode
     "trainee": Trainee,
+    "speaker": Speaker,
     "writer": Writer,
     "graded": Graded,
     "generator": _generator,

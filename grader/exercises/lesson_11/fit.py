@@ -1,0 +1,669 @@
+"""`fit`: the loop that trains a language model, with clipped gradients (Pascanu et al. 2013, algorithm 1).
+
+The model is a small one that the subject builds, its optimiser gradient descent with momentum
+(`grader.subject.translator`). What the student's function returns, the parameters, the mode and the order of events are
+compared with a simulation of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.exercises.lesson_08.shared import close, plain_number
+from grader.exercises.lesson_08.train_step import CLOSE
+from grader.exercises.lesson_11.shared import LESSON
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+from grader.subject import Given, Outcome, Request
+from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Speaker
+
+Judge = Callable[[Session], Finding | None]
+
+NAME = "fit"
+USUAL, CLIPPED, DEFAULT = "a model in train mode", "gradients longer than max_norm", "without max_norm"
+FROM_EVAL, LEFTOVER, ONE = "a model in eval mode", "a model with gradients from before", "one step, one piece"
+FREE = 1000.0  # a max_norm that no gradient reaches
+# Where no mistake is known.
+WRONG_LOSS = (
+    "A loss is decided by the batch, the mode that the model runs in, and what its logits are compared with.",
+    "Print the inputs and the labels of each step, and `model.training`, just above the line that calls the model.",
+)
+WRONG_STEP = (
+    "The first loss is right, so the fault comes after it.",
+    "Which lines change `.grad` or the parameters, in which order, and how often does each of them run?",
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A model that is built once, and the pieces of each call: `starts` (steps, B). `max_norm` None: not given."""
+
+    name: str
+    data: Mapping[str, Any]
+    ids: Tensor
+    calls: tuple[Tensor, ...]
+    block_size: int
+    max_norm: float | None = FREE
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one call gave: what it returned, the parameters and the mode after it, all events so far."""
+
+    returned: Any
+    parameters: Mapping[str, Tensor]
+    training: bool = True
+    graph_held: bool = False
+    arguments_changed: bool = False
+    events: tuple[int, ...] = ()
+
+
+def runs(draw: Draw) -> tuple[Run, ...]:
+    """Six runs, on models and texts of their own; the first has two calls."""
+    usual, clipped, default, from_eval, leftover, one = (
+        _run(draw, name) for name in (USUAL, CLIPPED, DEFAULT, FROM_EVAL, LEFTOVER, ONE)
+    )
+    names = ("source", "target", "output")
+    left = {f"{name}.grad": draw.normal(leftover.data[name].shape, 0.1) for name in names}
+    return (
+        usual,
+        replace(clipped, max_norm=0.1, calls=clipped.calls[:1], data={**clipped.data, "rate": 2.0}),
+        replace(default, max_norm=None, calls=default.calls[:1], data=_steep(default.data)),
+        replace(from_eval, calls=from_eval.calls[:1], data={**from_eval.data, "training": False}),
+        replace(leftover, calls=leftover.calls[:1], data={**leftover.data, **left}),
+        replace(one, calls=(one.calls[0][:1, :1],)),
+    )
+
+
+def _run(draw: Draw, name: str) -> Run:
+    sizes = draw.sizes("V", "E", "B", "T")
+    words, width, batch, block = sizes["V"] + 6, sizes["E"] + 4, sizes["B"] + 1, sizes["T"] + 2
+    shapes = {"source": (words, width), "target": (words, width), "output": (words, width)}
+    data: dict[str, Any] = {place: draw.normal(shape) for place, shape in shapes.items()}
+    data |= {"training": True, "momentum": 0.5, "rate": 0.3}
+    ids = draw.integers((11 * block,), 0, words)
+    calls = tuple(draw.integers((steps, batch), 0, len(ids) - block) for steps in (4, 3))
+    return Run(name, data, ids, calls, block)
+
+
+def _steep(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A model that is so sure of nonsense that its gradients are longer than 1."""
+    return {**data, "output": 6 * data["output"]}
+
+
+def _cases(draw: Draw) -> list[Case]:
+    """What the first call of each run gets. No output of one call is compared: `observed` has both calls."""
+    return [Case(run.name, _arguments(run, 0), comparable=False) for run in runs(draw)]
+
+
+def _arguments(run: Run, call: int) -> dict[str, Any]:
+    here = {"handle": run.name}
+    text = {"ids": run.ids, "starts": run.calls[call], "block_size": run.block_size}
+    given = {"model": Given("built", here), "optimizer": Given("optimizer", here), **text}
+    return given if run.max_norm is None else {**given, "max_norm": run.max_norm}
+
+
+# --- the student's ----------------------------------------------------------------------------------------------------
+
+Seen = tuple[Run, tuple[Observed, ...], Finding | None]
+
+
+def observed(session: Session) -> dict[str, Seen]:
+    """By name: every run, what the student's function did call by call, and why it went no further."""
+    return session.once("runs", lambda: _observe_all(session))
+
+
+def _observe_all(session: Session) -> dict[str, Seen]:
+    found: dict[str, Seen] = {}
+    watched = True  # until a graph is found to be held: to find out takes long
+    for run in runs(session.draw):
+        seen, finding = _observe(session, run, watched)
+        found[run.name] = run, seen, finding
+        watched = watched and not any(call.graph_held for call in seen)
+    return found
+
+
+def _observe(session: Session, run: Run, watched: bool) -> tuple[tuple[Observed, ...], Finding | None]:
+    session.ask(Request("build", handle=run.name, args=(Given("speaker", {**run.data, "watched": watched}),)))
+    seen: list[Observed] = []
+    for call in range(len(run.calls)):
+        outcome = session.ask(Request("call", NAME, tuple(_arguments(run, call).values())))
+        state = session.ask(Request("state", f"@{run.name}")) if outcome.ok else outcome
+        finding = compare.run_error(state, session.exercise)
+        if finding is not None:
+            return tuple(seen), finding
+        seen.append(_facts(outcome, state))
+    return tuple(seen), None
+
+
+def _facts(outcome: Outcome, state: Outcome) -> Observed:
+    events = state.value["buffers"].get("events")
+    return Observed(
+        outcome.value,
+        {name: tensor for name, tensor in state.value["parameters"].items() if isinstance(tensor, Tensor)},
+        state.value["training"],
+        0 in outcome.changed,
+        any(place > 1 for place in outcome.changed),
+        tuple(events.tolist()) if isinstance(events, Tensor) else (),
+    )
+
+
+# --- what is right, and what is wrong on purpose ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to train: the right one unless told otherwise. `row`: whose pieces a step takes, "each", "first", "last"
+    or "backwards"; `labels`: how many places further they are. `from_nothing`: whether gradients are cleared, "always",
+    "later" (only those of earlier steps of the call), "calls" (once a call) or "never". `clips`: whether it does;
+    `max_norm`: a fixed one, whatever is given. `loss_after`: each loss is that of the parameters after the step.
+    `steps`: how many of them, None for all. `mode`: None for the model's own."""
+
+    row: Literal["each", "first", "last", "backwards"] = "each"
+    labels: int = 1
+    from_nothing: Literal["always", "later", "calls", "never"] = "always"
+    clips: bool = True
+    max_norm: float | None = None
+    loss_after: bool = False
+    steps: int | None = None
+    mode: bool | None = True
+
+
+def simulated(run: Run, way: Way) -> tuple[Observed, ...]:
+    """Losses and parameters, in float64."""
+    model = Speaker({k: v.double() if isinstance(v, Tensor) else v for k, v in run.data.items()})
+    model.train(model.training if way.mode is None else way.mode)
+    parameters = dict(model.named_parameters())
+    kept = {name: torch.zeros_like(p) if p.grad is None else p.grad for name, p in parameters.items()}
+    moved = {name: torch.zeros_like(p) for name, p in parameters.items()}
+    given = 1.0 if run.max_norm is None else run.max_norm
+    most = (given if way.max_norm is None else way.max_norm) if way.clips else FREE**2
+    seen: list[Observed] = []
+    for starts in run.calls:
+        losses = []
+        for step in range(len(starts))[: way.steps]:
+            place = {"each": step, "first": 0, "last": -1, "backwards": -1 - step}[way.row]
+            loss = _loss(model, run, starts[place], way)
+            fresh = dict(zip(parameters, torch.autograd.grad(loss, list(parameters.values())), strict=True))
+            first = not seen and step == 0
+            adds_up = {"always": False, "later": first, "calls": step > 0, "never": True}[way.from_nothing]
+            kept = {name: kept[name] + fresh[name] for name in fresh} if adds_up else fresh
+            norm = float(torch.cat([g.flatten() for g in kept.values()]).norm())
+            kept = {name: g * min(1.0, most / norm) for name, g in kept.items()}
+            with torch.no_grad():
+                for name, parameter in parameters.items():
+                    moved[name] = run.data["momentum"] * moved[name] + kept[name]
+                    parameter.sub_(run.data["rate"] * moved[name])
+            losses.append((_loss(model, run, starts[place], way) if way.loss_after else loss).item())
+        seen.append(Observed(losses, {name: p.detach().clone() for name, p in parameters.items()}))
+    return tuple(seen)
+
+
+def _loss(model: Speaker, run: Run, starts: Tensor, way: Way) -> Tensor:
+    places = starts[:, None] + torch.arange(run.block_size)
+    logits, labels = model(run.ids[places]), run.ids[places + way.labels]
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+def _losses(value: object) -> list[float] | None:
+    """The losses as they were returned, from tensors too; None if they are anything else."""
+    items = value.tolist() if isinstance(value, Tensor) and value.dim() == 1 else value
+    if not isinstance(items, list | tuple):
+        return None
+    numbers = [float(i) if isinstance(i, Tensor) and i.numel() == 1 else plain_number(i) for i in items]
+    return None if None in numbers else [number for number in numbers if number is not None]
+
+
+def _same_losses(got: Observed, expected: Observed) -> bool:
+    losses = _losses(got.returned)
+    right = expected.returned
+    return losses is not None and len(losses) == len(right) and all(map(close, losses, right))
+
+
+def _same_parameters(got: Observed, expected: Observed) -> bool:
+    return all(
+        name in got.parameters
+        and got.parameters[name].shape == right.shape
+        and CLOSE.all_close(got.parameters[name].double(), right)
+        for name, right in expected.parameters.items()
+    )
+
+
+def _right(session: Session, run: Run) -> tuple[Observed, ...]:
+    return session.once(("right", run.name), lambda: simulated(run, Way()))
+
+
+def _returns(name: str) -> Judge:
+    """The loss before each step of the first call, as a list of numbers."""
+
+    def judge(session: Session) -> Finding | None:
+        run, seen, finding = observed(session)[name]
+        if not seen:
+            return finding
+        got, right = seen[0].returned, _right(session, run)[0].returned
+        if got is None:
+            return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+        found = _not_floats(got)
+        if found:
+            return Finding("wrong-type", f"`{NAME}` returned {found}, expected a list of plain numbers (floats).")
+        if len(got) != len(right):
+            message = f"`{NAME}` returned {_counted(len(got), 'loss')} for {_counted(len(right), 'step')} ({name})."
+            return Finding("wrong-length", f"{message} `starts` has a row for each step.")
+        wrong = next((step for step, both in enumerate(zip(got, right, strict=True)) if not close(*both)), None)
+        if wrong is None:
+            return None
+        words = compare.apart(float(got[wrong]), right[wrong])
+        message = f"The loss of step {wrong} is {words[0]}, expected {words[1]} ({name}, {len(right)} steps from 0 on)."
+        return Finding("wrong-values", message, hints=WRONG_STEP if wrong else WRONG_LOSS)
+
+    return judge
+
+
+def _not_floats(value: object) -> str:
+    """What is wrong with a value that should be a list of floats, in words; "" if nothing."""
+    if not isinstance(value, list | tuple):
+        return compare.in_words(value)
+    if any(isinstance(item, Tensor) for item in value):
+        return "a list with tensors in it"
+    return "" if all(plain_number(item) is not None for item in value) else compare.in_words(value)
+
+
+def _counted(count: int, what: str) -> str:
+    plural = {"loss": "losses", "step": "steps"}[what]
+    return f"{count} {what if count == 1 else plural}"
+
+
+def _changes(name: str, call: int = 0) -> Judge:
+    """The parameters after a call."""
+
+    def judge(session: Session) -> Finding | None:
+        run, seen, finding = observed(session)[name]
+        if len(seen) <= call:
+            return finding
+        if _same_parameters(seen[call], _right(session, run)[call]):
+            return None
+        which, before = ("first", "second")[call], seen[call - 1].parameters if call else run.data
+        if all(torch.equal(tensor, before[place]) for place, tensor in seen[call].parameters.items()):
+            return Finding("wrong-parameters", f"After the {which} call no parameter has changed ({name}).")
+        message = f"After the {which} call the parameters are not the expected ones ({name})."
+        first = _losses(seen[call].returned)
+        loss_is_right = bool(first) and close((first or [0.0])[0], _right(session, run)[call].returned[0])
+        return Finding("wrong-parameters", message, hints=WRONG_STEP if loss_is_right else WRONG_LOSS)
+
+    return judge
+
+
+def _once(later: Judge) -> Judge:
+    """Judged once the usual run is right: the same fault isn't told twice."""
+
+    def judge(session: Session) -> Finding | None:
+        finding = later(session)
+        return not_judged("values-first") if finding is not None and _changes(USUAL)(session) is not None else finding
+
+    return judge
+
+
+def _after_values(judge: Judge) -> Judge:
+    """Judged once the model learns as it should: a function that does nothing would pass."""
+
+    def later(session: Session) -> Finding | None:
+        finding = observed(session)[USUAL][2] or judge(session)
+        return not_judged("values-first") if _changes(USUAL)(session) is not None else finding
+
+    return later
+
+
+def _keeps_mode(session: Session) -> Finding | None:
+    for run, seen, finding in observed(session).values():
+        if finding is not None:
+            return finding
+        for call in seen:
+            if call.training is not bool(run.data["training"]):
+                was, now = (("eval", "train")[mode] for mode in (bool(run.data["training"]), call.training))
+                return Finding("changes-mode", f"The model came in {was} mode and is in {now} mode after the call.")
+    return None
+
+
+def _lets_go(session: Session) -> Finding | None:
+    if any(call.graph_held for _, seen, _ in observed(session).values() for call in seen):
+        message = "After the call the graph of a loss is still held: the memory of every step would stay taken."
+        return Finding("graph-held", message)
+    return None
+
+
+def _leaves_text(session: Session) -> Finding | None:
+    if any(call.arguments_changed for _, seen, _ in observed(session).values() for call in seen):
+        return Finding("changes-argument", f"`{NAME}` changed `ids` or `starts` in place: make a new tensor instead.")
+    return None
+
+
+# --- recognised -------------------------------------------------------------------------------------------------------
+
+
+def trained(*ways: Way, losses: bool = True) -> Callable[[Session], bool]:
+    """Whether all runs are right or those of one way, and one at least is only the way's. `losses`: what is returned
+    has to be the way's as well."""
+
+    def recognise(session: Session) -> bool:
+        found = list(observed(session).values())
+        return all(seen for _, seen, _ in found) and any(_explains(session, way, losses) for way in ways)
+
+    return recognise
+
+
+def _explains(session: Session, way: Way, losses: bool) -> bool:
+    differs = False
+    for run, seen, _ in observed(session).values():
+        for got, wrong, right in zip(seen, simulated(run, way), _right(session, run), strict=False):
+            fits = _same_parameters(got, wrong) and (not losses or _same_losses(got, wrong))
+            good = _same_parameters(got, right) and (not losses or _same_losses(got, right))
+            if not fits and not good:
+                return False
+            differs = differs or not good
+    return differs
+
+
+def _usual(session: Session) -> Observed | None:
+    _, seen, _ = observed(session)[USUAL]
+    return seen[0] if seen else None
+
+
+def _has_changed(session: Session) -> bool:
+    run, seen, _ = observed(session)[USUAL]
+    return any(not torch.equal(tensor, run.data[place]) for place, tensor in seen[0].parameters.items())
+
+
+def _happens(*events: int, changes: bool = False) -> Callable[[Session], bool]:
+    """Whether only these events came in the first call, each at least once."""
+
+    def recognise(session: Session) -> bool:
+        seen = _usual(session)
+        return seen is not None and set(seen.events) == set(events) and _has_changed(session) is changes
+
+    return recognise
+
+
+def _order(session: Session) -> bool:
+    """A first step before any gradients were there."""
+    seen = _usual(session)
+    events = seen.events if seen else ()
+    return events[:2] in ((FORWARD, STEP_WITHOUT_GRADIENTS), (STEP_WITHOUT_GRADIENTS, FORWARD)) and BACKWARD in events
+
+
+def _cleared_too_late(session: Session) -> bool:
+    """Each step finds the gradients gone."""
+    seen = _usual(session)
+    return seen is not None and seen.events[:3] == (FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS)
+
+
+def _summed(session: Session) -> bool:
+    """The first loss is as many times the right one as the batch has labels. (Such steps are so long that what follows
+    can't be simulated.)"""
+    run, seen, _ = observed(session)[USUAL]
+    got = _losses(seen[0].returned) if seen else None
+    labels = run.calls[0].shape[1] * run.block_size
+    return bool(got) and close((got or [0.0])[0], labels * _right(session, run)[0].returned[0])
+
+
+def _one_number(session: Session) -> bool:
+    """The model learns, and a single number comes back."""
+    seen = _usual(session)
+    value = seen.returned if seen else None
+    return (plain_number(value) is not None) or (isinstance(value, Tensor) and value.numel() == 1)
+
+
+def _mode_left(training: bool) -> Callable[[Session], bool]:
+    """A model that came in the other mode goes out in this one."""
+
+    def recognise(session: Session) -> bool:
+        found = observed(session).values()
+        left = [run for run, seen, _ in found if any(call.training is not bool(run.data["training"]) for call in seen)]
+        return bool(left) and all(bool(run.data["training"]) is not training for run in left)
+
+    return recognise
+
+
+def _holds_graph(session: Session) -> bool:
+    """Tensors are returned, or the graph is held in another way."""
+    seen = _usual(session)
+    return seen is not None and seen.graph_held
+
+
+def _no_gradients(session: Session) -> bool:
+    words = ("does not require grad", "'float' object has no attribute 'backward'")
+    return any(word in raised.message for raised in session.raised for word in words)
+
+
+EXERCISE = Exercise(
+    name=NAME,
+    lesson=LESSON,
+    points=4,
+    signature=("model", "optimizer", "ids", "starts", "block_size", "max_norm=1.0"),
+    cases=_cases,
+    parts=(
+        Part("returns the loss before each step", 2, _returns(USUAL)),
+        Part("changes the parameters step by step", 3, _changes(USUAL)),
+        Part("goes on where it was when it is called again", 1, _once(_changes(USUAL, 1))),
+        Part("starts the first step from nothing", 1, _once(_changes(LEFTOVER))),
+        Part("clips the gradients before the step", 1.5, _once(_changes(CLIPPED))),
+        Part("clips to a norm of 1 if none is given", 0.5, _once(_changes(DEFAULT))),
+        Part("trains in train mode", 1, _once(_changes(FROM_EVAL))),
+        Part("takes one step with one piece", 0.5, _once(_returns(ONE))),
+        Part("leaves the model in the mode it was in", 1, _after_values(_keeps_mode), compares_values=False),
+        Part("holds no graph after the call", 0.5, _after_values(_lets_go), compares_values=False),
+        Part("leaves `ids` and `starts` as they were", 0.5, _after_values(_leaves_text), compares_values=False),
+    ),
+    mistakes=(
+        Mistake(
+            "gradients-off",
+            "the loss has no gradients: they were switched off while the model ran, or the loss was cut off from it.",
+            (
+                "Print `loss.requires_grad`. When is it False?",
+                "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to `backward`.",
+            ),
+            recognise=_no_gradients,
+        ),
+        Mistake(
+            "backward-forgotten",
+            "the gradients are never computed, so no parameter changes.",
+            (
+                "Print a parameter's `.grad` after the call.",
+                "The optimiser reads `.grad`. Which call on the loss fills it in?",
+            ),
+            recognise=lambda session: _happens(FORWARD, STEP_WITHOUT_GRADIENTS)(session) or _happens(FORWARD)(session),
+        ),
+        Mistake(
+            "step-forgotten",
+            "gradients are computed, and no parameter changes: the optimiser never takes its step.",
+            (
+                "Print one parameter before and after the call. Does it change?",
+                "`backward` only fills in `.grad`. Whose task is it to change the parameters?",
+            ),
+            recognise=_happens(FORWARD, BACKWARD),
+        ),
+        Mistake(
+            "gradients-cleared-too-late",
+            "the gradients are cleared after they were computed and before the step: the optimiser finds none.",
+            (
+                "Print a parameter's `.grad` just above the line with `optimizer.step()`.",
+                "Between which two lines are the gradients needed? Clear them outside of that stretch.",
+            ),
+            recognise=_cleared_too_late,
+        ),
+        Mistake(
+            "step-before-backward",
+            "the optimiser takes its step before the gradients of this batch are computed.",
+            (
+                "Print a parameter's `.grad` just above the line with `optimizer.step()`, in the first round.",
+                "What does the optimiser need to know to change a parameter? Which line computes that?",
+            ),
+            recognise=_order,
+        ),
+        Mistake(
+            "optimizer-not-used",
+            "the parameters change, but not by steps of the optimiser that was given.",
+            (
+                "Which of the arguments does your code not use?",
+                "The optimiser has its own learning rate and its own rule. Who should change the parameters?",
+            ),
+            recognise=_happens(FORWARD, BACKWARD, changes=True),
+        ),
+        Mistake(
+            "one-step-only",
+            "only one step is taken: the loop ends in its first round.",
+            (
+                "How many rows has `starts`, and how many losses do you return?",
+                "How far is your `return` line indented: inside the loop, or below it?",
+            ),
+            recognise=trained(Way(steps=1), losses=False),
+        ),
+        Mistake(
+            "same-batch-every-step",
+            "every step learns from the same batch.",
+            (
+                "Print the first token of every batch. Do they differ from step to step?",
+                "`starts` has a row for each step. Which row does each round of your loop use?",
+            ),
+            recognise=trained(Way(row="first"), Way(row="last"), losses=False),
+        ),
+        Mistake(
+            "rows-backwards",
+            "the rows of `starts` are used from the last to the first.",
+            (
+                "Print the row of `starts` that each round uses.",
+                "In which order does your loop walk over the rows?",
+            ),
+            recognise=trained(Way(row="backwards"), losses=False),
+        ),
+        Mistake(
+            "labels-not-shifted",
+            "the label of a token is the token itself: the model only learns to copy.",
+            (
+                "Print the first row of the inputs and of the labels, one below the other.",
+                "`language_batch` returns two tensors. Where does each of them go?",
+            ),
+            recognise=trained(Way(labels=0), losses=False),
+        ),
+        Mistake(
+            "summed",
+            "the loss is a sum over the labels: a batch with more tokens makes a larger step.",
+            (
+                "Compare your first loss with log V. How many times as large is it?",
+                "Which reduction makes the loss a mean over all labels?",
+            ),
+            recognise=_summed,
+        ),
+        Mistake(
+            "clipped-after-the-step",
+            "the steps are taken with the gradients as they came: these are clipped too late, or not at all.",
+            (
+                "Print the norm of the gradients just above the line with `optimizer.step()`.",
+                "Who reads the gradients, and when? Clipping must come before that, and after they are computed.",
+            ),
+            recognise=trained(Way(clips=False), losses=False),
+        ),
+        Mistake(
+            "max-norm-ignored",
+            "the gradients are always clipped to a norm of 1, whatever `max_norm` says.",
+            (
+                "Is each of the arguments used?",
+                "Call it with another `max_norm`. Which line should notice?",
+            ),
+            recognise=trained(Way(max_norm=1.0), losses=False),
+        ),
+        Mistake(
+            "gradients-from-before",
+            "the gradients are cleared after a step only: what is in `.grad` before the first step counts in it.",
+            (
+                "Call `backward` on some loss of the model, and then your function. Does its first step change?",
+                "Who calls your function need not have cleared anything. Where does your code make sure of it?",
+            ),
+            recognise=trained(Way(from_nothing="later"), losses=False),
+        ),
+        Mistake(
+            "gradients-add-up",
+            "the first step is right; from the second on, the gradients of the steps before are added to the new ones.",
+            (
+                "Print the norm that `clip_gradients` returns in every step. Does it grow?",
+                "`backward` adds to what is in `.grad`. Who empties it between two steps?",
+            ),
+            recognise=trained(Way(from_nothing="never"), Way(from_nothing="calls"), losses=False),
+        ),
+        Mistake(
+            "loss-after-the-step",
+            "the steps are right, and the losses that are returned are computed again after them.",
+            (
+                "Which parameters does a loss belong to that you return: those before the step or those after it?",
+                "The loss is known before the step. Keep it.",
+            ),
+            recognise=trained(Way(loss_after=True)),
+        ),
+        Mistake(
+            "mode-not-switched",
+            "a model that comes in eval mode is trained in eval mode: without dropout.",
+            (
+                "Print `model.training` just above the line that calls the model.",
+                "A module has a method that switches it, and everything inside it, to train mode.",
+            ),
+            recognise=trained(Way(mode=None), losses=False),
+        ),
+        Mistake(
+            "trains-in-eval-mode",
+            "the model runs in eval mode while it learns: dropout is off.",
+            (
+                "Print `model.training` just above the line that calls the model.",
+                "In which of the two modes does dropout work? Which one is wanted here?",
+            ),
+            recognise=trained(Way(mode=False), losses=False),
+        ),
+        Mistake(
+            "one-number-returned",
+            "one number comes back; a list is asked for, with the loss before each step.",
+            (
+                "How many steps does a call take, and how many losses does it return?",
+                "Make an empty list before the loop. What goes into it in each round?",
+            ),
+            recognise=_one_number,
+        ),
+        Mistake(
+            "keeps-the-graph",
+            "the graphs of the losses are kept after the call, so the memory of every step stays taken.",
+            (
+                "What is the type of what you put into the list? What hangs on it?",
+                "A plain number holds nothing else. For a curve of the losses, numbers are enough.",
+            ),
+            recognise=_holds_graph,
+        ),
+        Mistake(
+            "left-in-train-mode",
+            "a model that came in eval mode goes out in train mode.",
+            (
+                "Print `model.training` before and after the call.",
+                "Note the mode before you switch it, and put back at the end what you noted.",
+            ),
+            recognise=_mode_left(True),
+        ),
+        Mistake(
+            "left-in-eval-mode",
+            "a model that came in train mode goes out in eval mode: the rest of a training would go without dropout.",
+            (
+                "Print `model.training` before and after the call.",
+                "Which mode do you go back to: a fixed one, or the one that the model came in?",
+            ),
+            recognise=_mode_left(False),
+        ),
+    ),
+    builds_on=("language_batch", "clip_gradients"),
+    seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds
+)

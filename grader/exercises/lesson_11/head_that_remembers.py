@@ -1,0 +1,363 @@
+"""`head_that_remembers`: the head that looks back at the token to come (Olsson et al. 2022, induction heads)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from grader.exercises.lesson_11.shared import LESSON
+from grader.spec import compare
+from grader.spec.draw import Draw
+from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.session import Session
+
+NAME = "head_that_remembers"
+Head = tuple[int, int]
+
+
+def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
+    """Place by place and head by head."""
+    read, coming = ids.tolist(), labels.tolist()
+    totals: dict[Head, float] = {}
+    for layer, heads in enumerate(weights.tolist()):
+        for head, rows in enumerate(heads):
+            seen = [(t, [j for j in range(t + 1) if read[j] == label]) for t, label in enumerate(coming)]
+            shares = [sum(rows[t][j] for j in places) for t, places in seen if places]
+            totals[layer, head] = sum(shares) / len(shares)
+    return max(totals, key=lambda place: totals[place])
+
+
+# --- wrong on purpose -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How heads are compared. `past`: which occurrences count, "so far" (the place itself too), "before" or "all";
+    `known`: the same for the
+    occurrences that a place needs to count; `of`: the token whose occurrences are looked for,
+    "labels", "ids" (the place's own) or "next" (also where there is no label); `only`: its "first" or "last" occurrence
+    alone; `turned`: rows and columns exchanged; `most`: the largest weight of all in place of the average."""
+
+    past: Literal["so far", "before", "all"] = "so far"
+    known: Literal["so far", "before", "all"] = "so far"
+    of: Literal["labels", "ids", "next"] = "labels"
+    only: Literal["", "first", "last"] = ""
+    turned: bool = False
+    most: bool = False
+
+    def places(self, labels: Tensor, ids: Tensor) -> Tensor:
+        """(T, T): which columns count in which rows."""
+        wanted = {"labels": labels, "ids": ids.where(labels >= 0, -1), "next": torch.cat([ids[1:], -ids.new_ones(1)])}
+        same = ids == wanted[self.of][:, None]
+        counted = (same & _until(self.known, len(ids))).any(1)
+        chosen = same & _until(self.past, len(ids)) & counted[:, None]
+        if self.only:
+            ranked = (chosen if self.only == "first" else chosen.flip(1)).cumsum(1) == 1
+            chosen = chosen & (ranked if self.only == "first" else ranked.flip(1))
+        return chosen
+
+    def __call__(self, weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
+        weights = weights.mT if self.turned else weights
+        looking = (weights * self.places(labels, ids)).sum(-1)
+        totals = looking.amax(-1) if self.most else looking.sum(-1)
+        layer, head = divmod(int(totals.argmax()), weights.shape[1])
+        return layer, head
+
+
+RIGHT = Looks()
+
+
+def _until(which: str, length: int) -> Tensor:
+    every = torch.ones(length, length, dtype=torch.bool)
+    return {"so far": every.tril(), "before": every.tril(-1), "all": every}[which]
+
+
+# --- the cases --------------------------------------------------------------------------------------------------------
+
+PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD = "one text", "float64", "one layer", "one head a layer"
+LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE = (
+    "a head that looks at later occurrences",
+    "a head that looks at what is new",
+    "a head that looks back where no label is",
+    "a head that looks for the token itself",
+    "a head whose columns look back",
+    "a name twice in a row",
+    "a head that looks at the first occurrence",
+    "a head that looks at the last occurrence",
+    "a head that looks back once",
+)
+# What each head that is no answer does, by the case that it stands in.
+DECOYS = {
+    LATER: Looks(past="all"),
+    NEW: Looks(past="all", known="all"),
+    EVERY: Looks(of="next"),
+    ITSELF: Looks(of="ids"),
+    TURNED: RIGHT,
+    OWN: Looks(past="before", known="before"),
+    FIRST: Looks(only="first"),
+    LAST: Looks(only="last"),
+    ONCE: Looks(most=True),
+}
+FEWEST = 4  # places that a decoy has to itself
+
+
+def _cases(draw: Draw) -> list[Case]:
+    shapes = {PLAIN: (3, 5), DOUBLE: (5, 3), ONE_LAYER: (1, 5), ONE_HEAD: (4, 1)}
+    made = [_case(draw, name, shape, 23 + draw.integer(0, 9)) for name, shape in shapes.items()]
+    return made + [_case(draw, name, (3, 5), 23 + draw.integer(0, 9), decoy) for name, decoy in DECOYS.items()]
+
+
+def _case(draw: Draw, name: str, shape: tuple[int, int], length: int, decoy: Looks | None = None) -> Case:
+    """Weights in which one head looks back, and another does what `decoy` counts and the right way doesn't. Only the
+    decoys of a model that looks ahead see what is later."""
+    words = 16 if name == NEW else 9  # among many words more are new
+    while True:
+        layers, heads = shape
+        ids = draw.integers((length,), 3, words)
+        if name == OWN:
+            ids = ids.where(torch.rand(length, generator=draw.generator) < 0.5, ids.roll(1))
+        labels = torch.cat([ids[1:], draw.integers((1,), 3, words)])
+        labels = labels.where(torch.rand(length, generator=draw.generator) < 0.6, -1)
+        right = RIGHT.places(labels, ids)
+        other = torch.zeros_like(right) if decoy is None else decoy.places(labels, ids)
+        alone = right.mT & ~right if name == TURNED else other & ~right
+        alone = alone & ~Looks(past="all").places(labels, ids) if name == NEW else alone
+        alone = right & (right.any(1).cumsum(0) == 3)[:, None] if name == ONCE else alone
+        shares = (0.7, 0.95)
+        if name in (OWN, FIRST, LAST):  # these count less than the right way does
+            right, alone, shares = right & ~other, other, (0.95, 0.45)
+        causal = name in (PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD, ITSELF, EVERY)
+        scores = draw.normal((layers, heads, length, length), 0.5).double()
+        scores = scores.masked_fill(~_until("so far", length), -torch.inf) if causal else scores
+        weights = scores.softmax(-1)
+        order = torch.randperm(layers * heads, generator=draw.generator).tolist()
+        answer, wrong = (divmod(place, heads) for place in (order[0], order[-1]))
+        weights[answer] = _looking(weights[answer], right, shares[0])
+        if decoy is not None:
+            weights[wrong] = _looking(weights[wrong], alone, shares[1])
+        args = (weights if name == DOUBLE else weights.float(), labels, ids)
+        way = Looks(turned=True) if name == TURNED else decoy
+        told = decoy is None or (
+            way is not None and way(*args) == wrong and (name == ONCE or int(alone.any(1).sum()) >= FEWEST)
+        )
+        usual = answer not in ((0, 0), (layers - 1, heads - 1), answer[::-1]) or 1 in shape
+        if told and usual and reference(*args) == answer:
+            named = dict(zip(("weights", "labels", "ids"), args, strict=True))
+            return Case(name, named, {"L": layers, "H": heads, "T": length}, comparable=1 not in shape)
+
+
+def _looking(rows: Tensor, places: Tensor, share: float) -> Tensor:
+    """Rows that put a share of their weight on these places, where there are any."""
+    some = places.any(1, keepdim=True)
+    there = places / places.sum(1, keepdim=True).clamp(min=1)
+    return torch.where(some, (1 - share) * rows + share * there, rows)
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+def _answer(session: Session, name: str) -> Head | None:
+    """What the student's function says of a case, None unless it is two whole numbers."""
+    outcome = session.call(session.cases[name])
+    value = outcome.value if outcome.ok else None
+    if isinstance(value, tuple | list) and len(value) == 2 and all(type(number) is int for number in value):
+        return value[0], value[1]
+    return None
+
+
+def _wrong(session: Session, name: str) -> Finding | None:
+    case = session.cases[name]
+    outcome = session.call(case)
+    finding = compare.run_error(outcome, session.exercise)
+    if finding is not None:
+        return finding
+    if outcome.value is None:
+        return Finding("returns-nothing", f"`{NAME}` returned None. Does it end with a `return` line?")
+    got = _answer(session, name)
+    if got is None:
+        whole = isinstance(outcome.value, tuple | list) and any(isinstance(item, Tensor) for item in outcome.value)
+        tip = " `.item()` takes the number out of a tensor." if whole or isinstance(outcome.value, Tensor) else ""
+        found = "a pair with a tensor in it" if whole else compare.in_words(outcome.value)
+        message = f"`{NAME}` returned {found}, expected (layer, head), two whole numbers.{tip}"
+        return Finding("wrong-type", message)
+    expected = session.evaluate(case, reference)
+    if got == expected:
+        return None
+    sizes = f"L = {case.sizes['L']}, H = {case.sizes['H']}, T = {case.sizes['T']}"
+    return Finding("wrong-values", f"`{NAME}` returned {got}, expected {expected} ({name}; {sizes}).")
+
+
+def _finds(title: str, weight: float, *names: str) -> Part:
+    """One of few heads is found by chance, too: so the plain text comes first."""
+
+    def judge(session: Session) -> Finding | None:
+        first = None if PLAIN in names else _wrong(session, PLAIN)
+        if first is not None:
+            return first if first.kind == "raised" else not_judged("values-first")
+        return next((found for name in names if (found := _wrong(session, name)) is not None), None)
+
+    return Part(title, weight, judge)
+
+
+def _unchanged(session: Session) -> Finding | None:
+    if any(session.call(case).changed for case in session.cases.values()):
+        return Finding(
+            "changes-argument", f"`{NAME}` changed one of its arguments in place: make a new tensor instead."
+        )
+    return not_judged("values-first") if _wrong(session, PLAIN) is not None else None
+
+
+def _as(*ways: Callable[..., Head]) -> Callable[[Session], bool]:
+    """Whether every answer is right or that of one way, and one at least only the way's."""
+
+    def recognise(session: Session) -> bool:
+        cases = [case for case in session.real_cases() if case.comparable]
+        got = [_answer(session, case.name) for case in cases]
+        right = [session.evaluate(case, reference) for case in cases]
+        if None in got or got == right:
+            return False
+        return any(_fits(got, right, [session.evaluate(case, way) for case in cases]) for way in ways)
+
+    return recognise
+
+
+def _fits(got: list[Head | None], right: list[Head], wrong: list[Head]) -> bool:
+    return all(g == w or (g == r and w == r) for g, r, w in zip(got, right, wrong, strict=True))
+
+
+def _exchanged(session: Session) -> bool:
+    """(head, layer) in place of (layer, head)."""
+    cases = [case for case in session.real_cases() if case.comparable]
+    got = [_answer(session, case.name) for case in cases]
+    return got == [session.evaluate(case, reference)[::-1] for case in cases]
+
+
+def _one_number(session: Session) -> bool:
+    """The place in a table that is laid out flat."""
+    case = session.cases[PLAIN]
+    outcome = session.call(case)
+    value = outcome.value if outcome.ok else None
+    value = value.item() if isinstance(value, Tensor) and value.numel() == 1 else value
+    layer, head = session.evaluate(case, reference)
+    return type(value) is int and value == layer * case.sizes["H"] + head
+
+
+def _least(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
+    return RIGHT(-weights, labels, ids)
+
+
+EXERCISE = Exercise(
+    name=NAME,
+    lesson=LESSON,
+    points=3,
+    signature=("weights", "labels", "ids"),
+    cases=_cases,
+    parts=(
+        _finds("finds the head in one text", 3, PLAIN, ITSELF, TURNED, ONCE),
+        _finds("counts only what has been read so far", 1.5, LATER, NEW),
+        _finds("counts only places with a label", 1, EVERY),
+        _finds("counts every occurrence so far, the place itself too", 1, FIRST, LAST, OWN),
+        _finds("takes one layer, one head, float64", 0.5, ONE_LAYER, ONE_HEAD, DOUBLE),
+        Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
+    ),
+    mistakes=(
+        Mistake(
+            "flat-index",
+            "the answer is one number, the place in a flattened table of heads; a layer and a head are asked for.",
+            (
+                "How many heads has a layer? What are the quotient and the remainder of your number?",
+                "`argmax` counts through all entries, row by row. `divmod` or `torch.unravel_index` takes that apart.",
+            ),
+            recognise=_one_number,
+        ),
+        Mistake(
+            "layer-and-head-exchanged",
+            "the head comes first and the layer second; (layer, head) is asked for.",
+            (
+                "In which order do the first two axes of `weights` stand, and in which order does your pair?",
+                "Call it on weights with 3 layers and 5 heads. Which number of your answer goes up to 4?",
+            ),
+            recognise=_exchanged,
+        ),
+        Mistake(
+            "rows-and-columns-swapped",
+            "the weights are read the wrong way round: rows and columns are exchanged.",
+            (
+                "`weights[l, h, t]` is one row. Whose row is it, and what do its entries sum to?",
+                "The query stands in the row, what it looks at in the column. Which of the two is place t?",
+            ),
+            recognise=_as(Looks(turned=True)),
+        ),
+        Mistake(
+            "looks-for-itself",
+            "it looks for earlier occurrences of the token that was just read, not of the one to come.",
+            (
+                "At place t the model has read `ids[t]`. What should it write next, and which argument says so?",
+                "Compare `ids` with `labels[t]`. What does your code compare it with?",
+            ),
+            recognise=_as(
+                Looks(of="ids"),
+                Looks(of="ids", past="before", known="before"),
+                Looks(of="ids", past="all", known="all"),
+            ),
+        ),
+        Mistake(
+            "places-without-label-counted",
+            "places whose label is −1 are counted too.",
+            (
+                "Print for how many places your code finds an earlier occurrence. How many labels are not −1?",
+                "Which words come next is told by `labels`. Where do you use `ids` in its place?",
+            ),
+            recognise=_as(Looks(of="next"), Looks(of="next", past="all", known="all")),
+        ),
+        Mistake(
+            "new-words-counted",
+            "places count whose label has not been read yet: it comes for the first time, or only later.",
+            (
+                "Take the ids 5, 7, 5 and the label 7 at place 0. Has the 7 been read by then?",
+                "For which places do you ask whether the label occurs, and up to where do you look?",
+            ),
+            recognise=_as(Looks(past="all", known="all")),
+        ),
+        Mistake(
+            "later-places-counted",
+            "the weight on later occurrences is added, which haven't been read at place t.",
+            (
+                "Take the ids 5, 7, 5 and the label 5 at place 0. Which of the two 5s has been read by then?",
+                "Print the columns that you add for one place t. Is one of them beyond t?",
+            ),
+            recognise=_as(Looks(past="all")),
+        ),
+        Mistake(
+            "own-place-left-out",
+            "the place t itself is left out: there the token to come may stand as well, where it comes twice in a row.",
+            (
+                "Which places are ids[0..t]: with the last one or without it?",
+                "Take the ids 5, 7 and the label 7 at place 1. What has been read by then?",
+            ),
+            recognise=_as(Looks(past="before", known="before"), Looks(past="before")),
+        ),
+        Mistake(
+            "one-occurrence-only",
+            "only one occurrence of the label counts, the first or the last; their weights belong together.",
+            (
+                "Take the ids 5, 7, 5 and the label 5 at place 2. How many occurrences have been read?",
+                "`index` finds one place. A comparison with all of `ids[: t + 1]` finds them all.",
+            ),
+            recognise=_as(Looks(only="first"), Looks(only="last")),
+        ),
+        Mistake(
+            "least-instead-of-most",
+            "it is the head with the least weight on the occurrences.",
+            (
+                "Print your averages as a table, a row for each layer. Which entry is your answer?",
+                "Do you want the smallest or the largest of them?",
+            ),
+            recognise=_as(_least),
+        ),
+    ),
+)

@@ -1,0 +1,334 @@
+# %% prelude
+import torch
+
+
+# %% right: a table of places
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% right: loops
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% right: places as pairs, unravelled
+def head_that_remembers(weights, labels, ids):
+    same = labels.unsqueeze(1).eq(ids.unsqueeze(0)).tril()
+    rows, columns = same.nonzero(as_tuple=True)
+    total = weights[:, :, rows, columns].sum(-1)
+    return [int(i) for i in torch.unravel_index(total.argmax(), total.shape)]
+
+
+# %% right: einsum, ids cut at every place
+def head_that_remembers(weights, labels, ids):
+    there = torch.zeros(len(ids), len(ids), dtype=weights.dtype)
+    for t, label in enumerate(labels):
+        if label >= 0 and label in ids[: t + 1]:
+            there[t, : t + 1] = (ids[: t + 1] == label).to(weights.dtype)
+    mean = torch.einsum("lhtj,tj->lh", weights, there) / there.any(1).sum()
+    layer = int(mean.max(dim=1).values.argmax())
+    return layer, int(mean[layer].argmax())
+
+
+# %% wrong flat-index: argmax as it comes
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    return looking.argmax().item()
+
+
+# %% wrong flat-index: a tensor
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    return looking.flatten().argmax()
+
+
+# %% wrong layer-and-head-exchanged: the remainder first
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return head, layer
+
+
+# %% wrong layer-and-head-exchanged: in the loop
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (head, layer)
+    return answer
+
+
+# %% wrong rows-and-columns-swapped: transposed
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights.mT * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong rows-and-columns-swapped: the index of the loop
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, places, t].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong looks-for-itself: ids in place of labels
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == ids.where(labels >= 0, -1)[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong looks-for-itself: ids[t], earlier ones only
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t) if labels[t] >= 0 and ids[j] == ids[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong places-without-label-counted: the next id
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    labels = torch.cat([ids[1:], ids.new_tensor([-1])])
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong places-without-label-counted: ids[t + 1] in the loop
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids) - 1):
+                places = [j for j in range(t + 1) if ids[j] == ids[t + 1]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong new-words-counted: the whole text
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = ids == labels[:, None]
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong new-words-counted: range over all
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(len(ids)) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong later-places-counted: known so far, weights of all
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    everywhere = ids == labels[:, None]
+    looking = (weights * everywhere).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong later-places-counted: asked with isin
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(len(ids)) if ids[j] == labels[t]]
+                if labels[t] in ids[: t + 1]:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong own-place-left-out: tril(-1)
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril(-1)
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong own-place-left-out: range(t)
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong one-occurrence-only: the first, by index
+def head_that_remembers(weights, labels, ids):
+    best, answer = -1.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]][:1]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean > best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong one-occurrence-only: the last, by a dict
+def head_that_remembers(weights, labels, ids):
+    total, last = torch.zeros(weights.shape[:2], dtype=weights.dtype), {}
+    for t, (read, label) in enumerate(zip(ids.tolist(), labels.tolist())):
+        last[read] = t
+        if label in last:
+            total += weights[:, :, t, last[label]]
+    return divmod(total.argmax().item(), weights.shape[1])
+
+
+# %% wrong least-instead-of-most: argmin
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmin().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong least-instead-of-most: the comparison turned
+def head_that_remembers(weights, labels, ids):
+    best, answer = 2.0, None
+    for layer in range(weights.shape[0]):
+        for head in range(weights.shape[1]):
+            shares = []
+            for t in range(len(ids)):
+                places = [j for j in range(t + 1) if ids[j] == labels[t]]
+                if places:
+                    shares.append(weights[layer, head, t, places].sum().item())
+            mean = sum(shares) / len(shares)
+            if mean < best:
+                best, answer = mean, (layer, head)
+    return answer
+
+
+# %% wrong -: the largest single weight
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].amax(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return layer, head
+
+
+# %% wrong -: always the first head
+def head_that_remembers(weights, labels, ids):
+    length = len(ids)
+    so_far = torch.ones(length, length, dtype=torch.bool).tril()
+    places = (ids == labels[:, None]) & so_far
+    counted = places.any(dim=1)
+    looking = (weights * places).sum(dim=-1)[..., counted].mean(dim=-1)
+    layer, head = divmod(looking.argmax().item(), weights.shape[1])
+    return 0, 0
