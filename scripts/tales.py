@@ -12,115 +12,38 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, fields
 
-NAMES = [
-    "Ada",
-    "Amos",
-    "Arlo",
-    "Basil",
-    "Bella",
-    "Bruno",
-    "Carla",
-    "Cecil",
-    "Clara",
-    "Cosmo",
-    "Daisy",
-    "Della",
-    "Edgar",
-    "Edith",
-    "Elsa",
-    "Emil",
-    "Etta",
-    "Felix",
-    "Fergus",
-    "Fiona",
-    "Flora",
-    "Frida",
-    "Gilda",
-    "Gus",
-    "Harold",
-    "Hazel",
-    "Hector",
-    "Hilda",
-    "Homer",
-    "Ida",
-    "Igor",
-    "Iris",
-    "Ivan",
-    "Jasper",
-    "Kurt",
-    "Leo",
-    "Lotte",
-    "Mabel",
-    "Magda",
-    "Marta",
-    "Maud",
-    "Milo",
-    "Morris",
-    "Myrtle",
-    "Nelly",
-    "Odile",
-    "Olga",
-    "Oscar",
-    "Otto",
-    "Pearl",
-    "Percy",
-    "Petra",
-    "Quentin",
-    "Rosa",
-    "Rufus",
-    "Stella",
-    "Theo",
-    "Tilda",
-    "Ursula",
-    "Victor",
-    "Wanda",
-]
-STRANGERS = [
-    "Agnes",
-    "Boris",
-    "Conrad",
-    "Dagmar",
-    "Eugene",
-    "Gloria",
-    "Hubert",
-    "Kitty",
-    "Ludwig",
-    "Olive",
-    "Ruby",
-    "Walter",
-]
-KINDS = ["fox", "hare", "heron", "badger", "otter", "crow", "goat", "mouse", "owl", "toad"]
-THINGS = [
-    "kettle",
-    "lantern",
-    "basket",
-    "ladder",
-    "drum",
-    "mirror",
-    "bell",
-    "whistle",
-    "candle",
-    "spoon",
-    "hat",
-    "map",
-    "key",
-    "boat",
-    "umbrella",
-    "trumpet",
-]
-LOOKS = ["red", "blue", "green", "old", "golden", "broken", "heavy", "tiny", "long", "silver", "square", "striped"]
-PLACES = ["mill", "river", "hill", "bridge", "market", "garden", "forest", "harbour", "well", "tower"]
-GOODS = ["apples", "buttons", "eggs", "turnips", "marbles", "pancakes", "pears", "socks"]
-NUMBERS = ["two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+NAMES = _words("""
+    Ada Amos Arlo Basil Bella Bruno Carla Cecil Clara Cosmo Daisy Della Edgar Edith Elsa Emil Etta Felix Fergus Fiona Flora
+    Frida Gilda Gus Harold Hazel Hector Hilda Homer Ida Igor Iris Ivan Jasper Kurt Leo Lotte Mabel Magda Marta Maud Milo
+    Morris Myrtle Nelly Odile Olga Oscar Otto Pearl Percy Petra Quentin Rosa Rufus Stella Theo Tilda Ursula Victor Wanda
+""")
+STRANGERS = _words("Agnes Boris Conrad Dagmar Eugene Gloria Hubert Kitty Ludwig Olive Ruby Walter")
+KINDS = _words("fox hare heron badger otter crow goat mouse owl toad")
+THINGS = _words("kettle lantern basket ladder drum mirror bell whistle candle spoon hat map key boat umbrella trumpet")
+LOOKS = _words("red blue green old golden broken heavy tiny long silver square striped")
+PLACES = _words("mill river hill bridge market garden forest harbour well tower")
+GOODS = _words("apples buttons eggs turnips marbles pancakes pears socks")
+NUMBERS = _words("two three four five six seven eight nine")
 HABITS = (
-    """
-    slept in a drawer|was afraid of soup|sang to the fish|counted the clouds|never opened a letter|wore two hats
-    read the newspaper aloud|danced alone|spoke to the moon|ate breakfast twice|collected corks|walked backwards
-""".strip()
-    .replace("\n", "|")
-    .split("|")
+    "slept in a drawer",
+    "was afraid of soup",
+    "sang to the fish",
+    "counted the clouds",
+    "never opened a letter",
+    "wore two hats",
+    "read the newspaper aloud",
+    "danced alone",
+    "spoke to the moon",
+    "ate breakfast twice",
+    "collected corks",
+    "walked backwards",
 )
-MANNERS = [
+MANNERS = (
     "out of breath",
     "in the rain",
     "on tiptoe",
@@ -128,7 +51,7 @@ MANNERS = [
     "whistling",
     "in a bad mood",
     "under a leaf",
-]
+)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
-"""Lesson 11's text, and the course's own small GPT: its weights, and what it wrote while it was trained.
+"""Lesson 11's tales, their words, and the course's own small GPT: its weights, and what it wrote while it was trained.
 
-`scripts/train_gpt.py` makes all three files: `prose.txt`, `gpt.safetensors` (the parameters, by the names of lesson
-11's `GPT`) and `gpt.json` (the sizes, the characters by id, samples by step).
+`scripts/train_gpt.py` makes all three files: `tales.txt`, `gpt.safetensors` (the parameters, by the names of lesson
+11's `GPT`) and `gpt.json` (the sizes, the words by id, samples by step).
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,43 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 STORED = Path(__file__).parent
+WORD = re.compile(r"[\w']+|[^\w\s]|\n")  # website/answers and grader/views/sampler_numbers.js have the same
+NO_BLANK_BEFORE, NO_BLANK_AFTER = ".,;:!?”)\n", "“(\n"
 
 
-def course_text() -> str:
-    """The prose of lessons 00 to 10: paragraphs in random order, each a line."""
-    return (STORED / "prose.txt").read_text(encoding="utf-8")
+def words_of(text: str) -> list[str]:
+    """The words and marks of a text; the end of a line is one too.
+
+    >>> words_of("“It's mine,” said Ida.")
+    ['“', "It's", 'mine', ',', '”', 'said', 'Ida', '.']
+    """
+    return WORD.findall(text)
+
+
+def joined(words: Sequence[str]) -> str:
+    """The text of some words and marks.
+
+    >>> joined(["“", "Mine", ",", "”", "said", "Ida", "."])
+    '“Mine,” said Ida.'
+    """
+    text = ""
+    for word in words:
+        blank = text and word not in NO_BLANK_BEFORE and text[-1] not in NO_BLANK_AFTER
+        text += f" {word}" if blank else word
+    return text
+
+
+def course_tales() -> tuple[str, str, str]:
+    """The tales, each a line: those to learn from, those held out, and those with names that are in neither."""
+    learnt, held_out, strange = (STORED / "tales.txt").read_text(encoding="utf-8").split("\n\n")
+    return f"{learnt}\n", f"{held_out}\n", strange
+
+
+def own_tales(path: str | Path) -> tuple[str, str, str]:
+    """The same of a text file of one's own: the last tenth of its lines is held out, and no names are strange."""
+    lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines(keepends=True) if line.strip()]
+    cut = len(lines) - max(1, len(lines) // 10)
+    return "".join(lines[:cut]), "".join(lines[cut:]), ""
 
 
 @dataclass(frozen=True)
@@ -58,11 +92,12 @@ class PlainGPT:
 
 @dataclass(frozen=True)
 class TrainedGPT(PlainGPT):
-    """A trained model. `characters`: the tokens by id; `loss`: in nats, on the text held out; `samples`: what it wrote
-    after so many steps, each time from `prompt`."""
+    """A trained model. `words`: the tokens by id; `loss`: in nats, on the tales held out; `right`: the share of names
+    named before that it guesses there; `samples`: what it wrote after so many steps, each time from `prompt`."""
 
-    characters: list[str]
+    words: list[str]
     loss: float
+    right: float
     prompt: str
     samples: dict[int, str]
 

@@ -1,22 +1,22 @@
-// The distribution of a model's next character, with temperature, top-k and top-p to move, and the text that it writes.
+// The distribution of a model's next word, with temperature, top-k and top-p to move, and the text that it writes.
 
 import { keepKeys, make, textTable } from "./frame.js";
 import { unpack, written } from "./numbers.js";
-import { distributions, drawn, percent, ranked, said, shown } from "./sampler_numbers.js";
+import { distributions, drawn, joined, percent, ranked, said, shown, wordsOf } from "./sampler_numbers.js";
 import { Picture, rendering } from "./view.js";
 
-const ROWS = 12; // characters with a bar
+const ROWS = 12; // words with a bar
 const MANY = 40;
 const STORY =
   "The bars are what is drawn from; the thin line on each is where it ended without temperature, top-k and top-p. " +
-  "Draw a character, or press one to choose it yourself.";
+  "Draw a word, or press one to choose it yourself. Words that the model doesn't know are left out.";
 
 class Sampler extends Picture {
-  #left = 0; // characters still to be drawn
+  #left = 0; // words still to be drawn
 
   constructor(model, element) {
     super("Sampler", model, element);
-    this.characters = model.get("characters");
+    this.words = model.get("words");
     this.#build();
     this.#receive();
     this.#settle();
@@ -25,22 +25,23 @@ class Sampler extends Picture {
   }
 
   #build() {
-    const oninput = () => this.#write(this.text.value);
-    this.text = make("textarea", { rows: 3, spellcheck: "false", "aria-label": "The text so far", oninput });
+    const oninput = () => this.#read(this.text.value);
+    const onchange = () => this.#write(this.text.value);
+    this.text = make("textarea", { rows: 5, spellcheck: "false", "aria-label": "The text so far", oninput, onchange });
     keepKeys(this.text);
     const button = (text, onclick) => make("button", { type: "button", text, onclick });
     const buttons = [
       button("Draw one", () => this.#draw(1)),
       button(`Draw ${MANY}`, () => this.#draw(MANY)),
-      button("Take the last one back", () => this.#write(this.model.get("text").slice(0, -1))),
+      button("Take the last one back", () => this.#write(joined(wordsOf(this.model.get("text")).slice(0, -1)))),
       button("Start again", () => this.#write(this.model.get("prompt"))),
     ];
     this.sliders = [
       this.#slider("Temperature", "temperature", { min: 0, max: 2, step: 0.1 }),
-      this.#slider("Top-k", "top_k", { min: 1, max: this.characters.length, step: 1 }),
+      this.#slider("Top-k", "top_k", { min: 1, max: this.words.length, step: 1 }),
       this.#slider("Top-p", "top_p", { min: 0.05, max: 1, step: 0.05 }),
     ];
-    this.bars = make("ol", { class: "att-bars", "aria-label": "The likeliest next characters" });
+    this.bars = make("ol", { class: "att-bars", "aria-label": "The likeliest next words" });
     this.figure.append(this.bars);
     this.lay(
       this.text,
@@ -112,37 +113,48 @@ class Sampler extends Picture {
     const first = ranked(this.found.final)
       .slice(0, 3)
       .filter((at) => this.found.final[at] > 0);
-    const named = first.map((at) => `${said(this.characters[at])} ${percent(this.found.final[at])}`).join(", ");
-    const who = stay === 1 ? "1 character stays" : `${stay} characters stay`;
+    const named = first.map((at) => `${said(this.words[at])} ${percent(this.found.final[at])}`).join(", ");
+    const who = stay === 1 ? "1 word stays" : `${stay} words stay`;
     return `${who}: ${named}`;
   }
 
-  /** Draws a character when the model has read the text, and then the next one, until `count` are drawn. */
+  /** Draws a word when the model has read the text, and then the next one, until `count` are drawn. */
   #draw(count) {
     if (!this.#isRead()) {
       this.#left = count;
       return;
     }
     const at = drawn(this.found.final, Math.random());
-    this.pressed = `Drawn: ${said(this.characters[at])}`;
-    this.#write(this.read + this.characters[at], count - 1);
+    this.pressed = `Drawn: ${said(this.words[at])}`;
+    this.#write(joined([...wordsOf(this.read), this.words[at]]), count - 1);
   }
 
   #take(at) {
-    this.pressed = `Taken: ${said(this.characters[at])}`;
-    this.#write(this.read + this.characters[at]);
+    this.pressed = `Taken: ${said(this.words[at])}`;
+    this.#write(joined([...wordsOf(this.read), this.words[at]]));
   }
 
-  /** Gives the model a text to read, without what it doesn't know. `left` more characters are to be drawn then. */
+  /** Gives the model a text to read, and shows it, without what the model doesn't know. `left` more words are to be
+   * drawn then. */
   #write(text, left = 0) {
-    const known = [...text].filter((character) => this.characters.includes(character)).join("");
+    const known = this.#known(text);
     if (known !== this.text.value) {
       this.text.value = known;
     }
+    this.#read(known, left);
+  }
+
+  /** The same while somebody types: half a word is not known yet, and stays. */
+  #read(text, left = 0) {
+    const known = this.#known(text);
     if (known) {
       this.#left = left;
       this.set({ text: known });
     }
+  }
+
+  #known(text) {
+    return joined(wordsOf(text).filter((word) => this.words.includes(word)));
   }
 
   prepare() {
@@ -157,7 +169,7 @@ class Sampler extends Picture {
     );
   }
 
-  /** A bar for each of the likeliest characters; the rows are made once, so that the focus stays. */
+  /** A bar for each of the likeliest words; the rows are made once, so that the focus stays. */
   drawFigure(order) {
     const { plain, final } = this.found;
     while (this.bars.children.length < Math.min(ROWS, order.length)) {
@@ -172,23 +184,23 @@ class Sampler extends Picture {
     [...this.bars.children].forEach((row, place) => {
       const [name, bar, number] = row.firstChild.children;
       const at = order[place];
-      name.textContent = shown(this.characters[at]);
+      name.textContent = shown(this.words[at]);
       number.textContent = percent(final[at]);
       bar.firstChild.style.width = `${100 * final[at]}%`;
       bar.lastChild.style.left = `${100 * plain[at]}%`;
-      const label = `Take ${said(this.characters[at])}: ${percent(final[at])}, by softmax alone ${percent(plain[at])}`;
+      const label = `Take ${said(this.words[at])}: ${percent(final[at])}, by softmax alone ${percent(plain[at])}`;
       row.firstChild.setAttribute("aria-label", label);
     });
   }
 
   tablesOf(order) {
     const { plain, tempered, afterK, final } = this.found;
-    const heads = ["character", "logit", "softmax", "with temperature", "after top-k", "after top-p"];
+    const heads = ["word", "logit", "softmax", "with temperature", "after top-k", "after top-p"];
     const rows = order.map((at) => {
       const numbers = [plain, tempered, afterK, final].map((distribution) => percent(distribution[at]));
-      return [said(this.characters[at]), written(this.logits[at]), ...numbers];
+      return [said(this.words[at]), written(this.logits[at]), ...numbers];
     });
-    return [textTable("All characters, the likeliest first", heads, rows)];
+    return [textTable("All words, the likeliest first", heads, rows)];
   }
 }
 

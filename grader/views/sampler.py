@@ -1,4 +1,4 @@
-"""A language model's next character: its distribution, cut by temperature, top-k and top-p (Holtzman et al. 2020)."""
+"""A language model's next word: its distribution, cut by temperature, top-k and top-p (Holtzman et al. 2020)."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.models.gpt import as_gpt
+from grader.models.gpt import as_gpt, words_of
 from grader.views.base import View, module, pack, style
 from grader.views.picture import sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHOWN = 12  # characters with a bar
-FEW = 3  # characters that the summary names
-SIGNS = {" ": "␣", "\n": "↵"}
+SHOWN = 12  # words with a bar
+FEW = 3  # words that the summary names
+TAIL = 30  # characters of the text that the summary shows
 
 
 class Sampler(View):
-    """Writes a text with a model, character by character, and shows what each one is drawn from.
+    """Writes a text with a model, word by word, and shows what each one is drawn from. A mark is a word, too.
 
-    model: ids (1, T) give logits (1, T, V); `characters` has the V tokens by id. It reads at most the last `max_length`
-    characters of the text. The arithmetic on the logits is the browser's, in `sampler_numbers.js`; here it is done once
+    model: ids (1, T) give logits (1, T, V); `words` has the V tokens by id. It reads at most the last `max_length`
+    words of the text. The arithmetic on the logits is the browser's, in `sampler_numbers.js`; here it is done once
     more, for the sentence and the picture. `top_k` V and `top_p` 1 cut nothing.
 
-    >>> sampler = Sampler(lambda tokens: torch.eye(3)[tokens] * 2, ["a", "b", "c"], "ab")
+    >>> sampler = Sampler(lambda tokens: torch.eye(3)[tokens] * 2, ["an", "owl", "."], "an owl")
     >>> sampler
-    Sampler after "ab", temperature 1, top-k all, top-p all: 3 characters stay, "b" 79 %, "a" 11 %, "c" 11 %.
-    >>> sampler.top_k, sampler.text = 1, "abc"
+    Sampler after "an owl", temperature 1, top-k all, top-p all: 3 words stay, "owl" 79 %, "an" 11 %, "." 11 %.
+    >>> sampler.top_k, sampler.text = 1, "an owl."
     >>> sampler
-    Sampler after "abc", temperature 1, top-k 1, top-p all: 1 character stays, "c" 100 %.
+    Sampler after "an owl.", temperature 1, top-k 1, top-p all: 1 word stays, "." 100 %.
     """
 
     _esm = module("sampler.js")
     _css = style("sampler.css")
 
-    characters: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    words: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
     prompt = traitlets.Unicode().tag(sync=True)
     text = traitlets.Unicode().tag(sync=True, echo_update=False)  # what is wanted, and
     read = traitlets.Unicode().tag(sync=True)  # what the logits belong to
@@ -52,23 +52,24 @@ class Sampler(View):
     def __init__(
         self,
         model: Callable[[Tensor], Tensor],
-        characters: Sequence[str],
+        words: Sequence[str],
         prompt: str,
-        max_length: int = 128,
+        max_length: int = 256,
         **options: Any,
     ) -> None:
         self._model, self._max_length = model, max_length
-        options = {"top_k": len(characters), **options}
-        super().__init__(characters=list(characters), prompt=prompt, text=prompt, **options)
+        options = {"top_k": len(words), **options}
+        super().__init__(words=list(words), prompt=prompt, text=prompt, **options)
         self._read()
 
     @traitlets.validate("prompt", "text")
     def _known(self, proposal: traitlets.Bunch) -> str:
-        name, unknown = proposal["trait"].name, set(proposal["value"]) - set(self.characters)
+        name, words = proposal["trait"].name, words_of(proposal["value"])
+        unknown = set(words) - set(self.words)
         if unknown:
             raise traitlets.TraitError(f"{name}: got {sorted(unknown)}, which the vocabulary doesn't have")
-        if not proposal["value"]:
-            raise traitlets.TraitError(f"{name}: got an empty text, expected at least one character")
+        if not words:
+            raise traitlets.TraitError(f"{name}: got an empty text, expected at least one word")
         return str(proposal["value"])
 
     @traitlets.observe("text")
@@ -82,7 +83,7 @@ class Sampler(View):
 
     def _read(self) -> None:
         """Let the model read the text."""
-        ids = torch.tensor([[self.characters.index(character) for character in self.text[-self._max_length :]]])
+        ids = torch.tensor([[self.words.index(word) for word in words_of(self.text)[-self._max_length :]]])
         with torch.no_grad():
             self._last = self._model(ids)[0, -1].detach().to("cpu", torch.float64)  # as the browser computes
         layout, buffer = pack({"logits": self._last[None]})
@@ -93,7 +94,7 @@ class Sampler(View):
     def kept(self) -> dict[str, Any]:
         """The weights of lesson 11's GPT: matrices rounded to 8 bits, as whole numbers and one factor a row, which is a
         quarter of the size, and vectors as they are. Nothing of another model: its logits need a kernel."""
-        gpt = as_gpt(self._model, torch.arange(min(len(self.characters), self._max_length)))
+        gpt = as_gpt(self._model, torch.arange(min(len(self.words), self._max_length)))
         if gpt is None:
             return {}
         weights = {name: weight.detach().to("cpu", torch.float32) for name, weight in gpt.weights.items()}
@@ -112,21 +113,21 @@ class Sampler(View):
         }
 
     def picture(self) -> Figure:
-        """A bar for each of the likeliest characters, and a mark where it ended by softmax alone."""
+        """A bar for each of the likeliest words, and a mark where it ended by softmax alone."""
         plain, final = self._last.softmax(-1), drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         order = plain.argsort(descending=True, stable=True)[:SHOWN].tolist()
         figure = sheet(6.4, 3.2)
         axes = figure.add_subplot()
         axes.barh(range(len(order)), [100 * float(final[at]) for at in order], color="#1565c0")
         axes.plot([100 * float(plain[at]) for at in order], range(len(order)), "|", color="black", markersize=12)
-        axes.set_yticks(range(len(order)), [SIGNS.get(self.characters[at], self.characters[at]) for at in order])
+        axes.set_yticks(range(len(order)), [self.words[at].replace("\n", "↵") for at in order])
         axes.invert_yaxis()
-        after = self.read[-30:].replace("\n", "↵")
+        after = self.read[-TAIL:].replace("\n", "↵")
         axes.set(title=f"after “{after}”, {self._settings()}", xlabel="% (marks: softmax alone)", xlim=(0, 102))
         return figure
 
     def _settings(self) -> str:
-        top_k = "all" if self.top_k >= len(self.characters) else str(self.top_k)
+        top_k = "all" if self.top_k >= len(self.words) else str(self.top_k)
         top_p = "all" if self.top_p >= 1 else f"{self.top_p:g}"
         return f"temperature {self.temperature:g}, top-k {top_k}, top-p {top_p}"
 
@@ -134,9 +135,9 @@ class Sampler(View):
         final = drawn_from(self._last, self.temperature, self.top_k, self.top_p)
         stay = int((final > 0).sum())
         order = final.argsort(descending=True, stable=True)[: min(FEW, stay)].tolist()
-        named = ", ".join(f'"{self.characters[at]}" {100 * float(final[at]):.0f} %' for at in order)
-        who = "1 character stays" if stay == 1 else f"{stay} characters stay"
-        after = self.read[-30:]
+        named = ", ".join(f'"{self.words[at]}" {100 * float(final[at]):.0f} %' for at in order)
+        who = "1 word stays" if stay == 1 else f"{stay} words stay"
+        after = self.read[-TAIL:]
         return f'Sampler after "{after}", {self._settings()}: {who}, {named}.'.replace("\n", "↵")
 
 

@@ -1,4 +1,19 @@
-// From logits to a distribution, and from there to a character. Nothing here needs a page or a kernel.
+// From logits to a distribution, and from there to a word. Nothing here needs a page or a kernel.
+
+const WORD = /[\p{L}\p{N}_']+|[^\p{L}\p{N}_\s]|\n/gu;
+
+/** The words and marks of a text, as grader/models/gpt.py has them; the end of a line is one too. */
+export function wordsOf(text) {
+  return text.match(WORD) ?? [];
+}
+
+/** The text of some words and marks. */
+export function joined(words) {
+  return words.reduce((text, word) => {
+    const blank = text !== "" && !".,;:!?”)\n".includes(word) && !"“(\n".includes(text.at(-1));
+    return text + (blank ? ` ${word}` : word);
+  }, "");
+}
 
 /** Softmax of the logits divided by a temperature. At 0 all is on the largest logit, the first of equal ones. */
 export function softmax(logits, temperature = 1) {
@@ -49,15 +64,16 @@ export function drawn(probabilities, number) {
   return found >= 0 ? found : ranked(probabilities)[0];
 }
 
-/** A character as it is shown: blanks have a sign. */
-export function shown(character) {
-  return { " ": "␣", "\n": "↵" }[character] ?? character;
+/** A word as it is shown: the end of a line has a sign. */
+export function shown(word) {
+  return word === "\n" ? "↵" : word;
 }
 
-/** A character as it is said. */
-export function said(character) {
-  const names = { " ": "space", "\n": "new line", ".": "full stop", ",": "comma", "-": "hyphen" };
-  return names[character] ?? (/[A-Z]/.test(character) ? `capital ${character}` : character);
+/** A word as it is said. */
+export function said(word) {
+  const names = { "\n": "end of the line", ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark" };
+  const marks = { ":": "colon", "“": "opening quotation mark", "”": "closing quotation mark" };
+  return names[word] ?? marks[word] ?? word;
 }
 
 /** A probability as a percentage: 31 %, 0.4 %, under 0.1 %, 0 %. */

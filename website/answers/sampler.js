@@ -1,15 +1,15 @@
 // What the sampler's Python side answers: the logits after a text, and the summary.
 
 import { unpack } from "../../grader/views/numbers.js";
-import { distributions, ranked } from "../../grader/views/sampler_numbers.js";
+import { distributions, ranked, wordsOf } from "../../grader/views/sampler_numbers.js";
 import { gptOf, logitsAfter } from "./gpt.js";
 import { fixed, general, isWhole, packed } from "./python.js";
 
-const FEW = 3; // characters that the summary names
+const FEW = 3; // words that the summary names
 
 export function answer(state, changed) {
-  const { text, characters, temperature, top_k: topK, top_p: topP, kept } = state;
-  const ids = [...text].map((character) => characters.indexOf(character));
+  const { text, words, temperature, top_k: topK, top_p: topP, kept } = state;
+  const ids = wordsOf(text).map((word) => words.indexOf(word));
   const isRead = ids.length > 0 && !ids.includes(-1);
   if (!(isRead && temperature >= 0 && isWhole(topK, 1) && topP >= 0 && topP <= 1)) {
     return {};
@@ -26,14 +26,14 @@ export function answer(state, changed) {
   return { logits: buffer, read: text, summary: inWords({ ...state, read: text }, logits) };
 }
 
-function inWords({ read, characters, temperature, top_k: topK, top_p: topP }, logits) {
+function inWords({ read, words, temperature, top_k: topK, top_p: topP }, logits) {
   const { final } = distributions(logits, { temperature, topK, topP });
   const stay = final.filter((probability) => probability > 0).length;
   const named = ranked(final)
     .slice(0, Math.min(FEW, stay))
-    .map((at) => `"${characters[at]}" ${fixed(100 * final[at], 0)} %`);
-  const cut = `top-k ${topK >= characters.length ? "all" : topK}, top-p ${topP >= 1 ? "all" : general(topP)}`;
-  const who = stay === 1 ? "1 character stays" : `${stay} characters stay`;
+    .map((at) => `"${words[at]}" ${fixed(100 * final[at], 0)} %`);
+  const cut = `top-k ${topK >= words.length ? "all" : topK}, top-p ${topP >= 1 ? "all" : general(topP)}`;
+  const who = stay === 1 ? "1 word stays" : `${stay} words stay`;
   const after = [...read].slice(-30).join("");
   const text = `Sampler after "${after}", temperature ${general(temperature)}, ${cut}: ${who}, ${named.join(", ")}.`;
   return text.replaceAll("\n", "↵");
