@@ -63,7 +63,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · A model that cheats
 #
-# The model is one head of attention over twelve words of the rhyme. It is trained to say, at every place, which
+# The model is one head of attention over six words of the rhyme. It is trained to say, at every place, which
 # word comes next. (`mask` waits until you have one.)
 
 # %%
@@ -76,8 +76,8 @@ rhyme = (
 )
 words = rhyme.split()
 vocabulary = sorted(set(words))
-windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 13, 1)
-read, wanted = windows[:, :12], windows[:, 1:]  # twelve words, and the word after each
+windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 7, 1)
+read, wanted = windows[:, :6], windows[:, 1:]  # six words, and the word after each
 
 
 class Writer(nn.Module):
@@ -85,7 +85,7 @@ class Writer(nn.Module):
 
     def __init__(self, width=32):
         super().__init__()
-        self.word, self.place = nn.Embedding(15, width), nn.Embedding(12, width)
+        self.word, self.place = nn.Embedding(15, width), nn.Embedding(6, width)
         self.to_qkv, self.answer = nn.Linear(width, 3 * width), nn.Linear(width, 15)
 
     def forward(self, ids, mask=None):
@@ -97,14 +97,14 @@ class Writer(nn.Module):
         return self.answer(scores.softmax(-1) @ v)
 
 
-# %% role="train"
-def learn(mask=None, steps=150):
+# %% role="train" claim="cheating_is_perfect"
+def learn(mask=None, steps=300):
     """A model trained on the rhyme."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
     model = Writer()
     torch.set_default_dtype(torch.float32)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.005)
     for _ in range(steps):
         loss = F.cross_entropy(model(read, mask).flatten(0, 1), wanted.flatten())
         optimiser.zero_grad()
@@ -134,17 +134,17 @@ predict(
 
 # %% role="answer"
 def go_on(model, start, count=8):
-    """`start`, and the words that the model adds."""
+    """`start`, and the words that the model adds, each from the six before it."""
     said = start.split()
     for _ in range(count):
-        scores = model(torch.tensor([vocabulary.index(word) for word in said]))
+        scores = model(torch.tensor([vocabulary.index(word) for word in said[-6:]]))
         said.append(vocabulary[scores[-1].argmax()])
     return " ".join(said)
 
 
 for start in ("the malt", "this is the"):
     print(go_on(cheat, start))
-only_past = share_right(cheat, torch.ones(12, 12).tril() > 0)
+only_past = share_right(cheat, torch.ones(6, 6).tril() > 0)
 print(f"right answers while the later words are hidden: {only_past:.0%}")
 
 is_rhyme = go_on(cheat, "the malt") in rhyme
@@ -474,12 +474,17 @@ compare_guess("04_which_is_nan", "mask times −∞" if is_nan else "a negative 
 # For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros: its scores are
 # then 0, and it still gets weight.
 #
-# One thing that looks wrong is right: hide after the softmax **and normalise again**, that is, divide each row
-# by its sum.
+# One thing that looks wrong is right on paper: hide after the softmax **and normalise again**, that is, divide each
+# row by its sum. In a computer it works until the hidden score is too large. Then hardly anything is left for the
+# visible keys to share, and in the end nothing: 0 divided by 0.
 
 # %%
 left = row.softmax(-1) * keep
-print("normalised again: ", left / left.sum())
+print("normalised again:          ", left / left.sum())
+for loud in (90.0, 104.0, 120.0):
+    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
+    print(f"the hidden score is {loud:5.0f}: ", left / left.sum())
+print("hidden before the softmax: ", torch.tensor([0.0, 1.0, -math.inf]).softmax(-1))
 
 # %% [markdown]
 # ## 6 · The padding mask
@@ -1138,10 +1143,10 @@ predict(
     ["more", "as many", "fewer"],
 )
 
-# %% role="try"
+# %% role="try" claim="honest_answers_are_fewer"
 # Try it: the model of section 1 with your mask. Then it writes.
-honest = learn(causal_mask(12))
-mine, theirs = share_right(honest, causal_mask(12)), share_right(cheat)
+honest = learn(causal_mask(6))
+mine, theirs = share_right(honest, causal_mask(6)), share_right(cheat)
 print(f"right answers: {mine:.0%}, and {theirs:.0%} without a mask")
 for start in ("the malt", "this is the"):
     print(go_on(honest, start))

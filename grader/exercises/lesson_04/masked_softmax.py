@@ -304,7 +304,7 @@ EXERCISE = Exercise(
         parts.values("shares out 1 among the visible keys of every row", 3, ONE, ALL),
         parts.values("takes every mask that stretches to the scores", 1.5, BATCH, KEYS, SENTENCES, FULL, *LENGTH_ONE),
         parts.offsets("minds no common offset of ±10000", 1, HIGH, LOW, MIXED),
-        parts.values("minds no hidden score, however large", 0.5, LOUD),
+        parts.values("minds no hidden score, even 28 above the visible ones", 0.5, LOUD),
         parts.values("gives a row with nothing visible zeros", 2, EMPTY, EMPTY64),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
