@@ -51,13 +51,15 @@ Figures = tuple[float, ...]
 class Claim:
     """`figures` takes its numbers out of the names that the lesson's cells leave behind, `holds` judges them; `says`
     is the conclusion, with the figures in order. Each edit has a title and, by the text that stands in a cell, what a
-    student writes in its place.
+    student writes in its place. `exceptions` has by its title what holds under an edit of which the text itself says
+    that something else comes out.
     """
 
     says: str
     figures: Callable[[Names], Sequence[float]]
     holds: Callable[..., bool]
     edits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    exceptions: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
 
 
 def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
@@ -138,7 +140,8 @@ def table(name: str, claim: Claim, cells: Sequence[LessonCell]) -> Iterator[tupl
         start = time.process_time()
         for seed in SEEDS if title == "as it is" else OF_AN_EDIT:
             found.append(tuple(float(figure) for figure in claim.figures(run(edited(cells, edit), seed))))
-        fine = all(claim.holds(*figures) for figures in found)
+        holds = claim.exceptions.get(title, claim.holds)
+        fine = all(holds(*figures) for figures in found)
         shown = "  ".join(" ".join(f"{figure:.3g}" for figure in figures) for figures in found)
         seconds = (time.process_time() - start) / len(found)
         yield f"  {'holds' if fine else 'FAILS'}  {title:28} {shown}   ({seconds:.0f} s each)", fine
@@ -330,9 +333,10 @@ CLAIMS = {
         {
             "twice the steps": {"steps=150": "steps=300"},
             "four times the steps": {"steps=150": "steps=600"},
-            "twice the depth": {"depth=6": "depth=12"},
             "a longer warm-up": {"False, 60)": "False, 120)", "steps=150": "steps=300"},
+            "twice the depth": {"depth=6": "depth=12"},
         },
+        exceptions={"twice the depth": lambda post, warm, pre: min(post, warm) > 1.5 and pre < 1},
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
@@ -381,7 +385,9 @@ CLAIMS = {
             "a warm-up twice as long": {"constant(60)": "constant(120)", "steps=160": "steps=220"},
             "half as long": {"constant(60)": "constant(30)", "steps=160": "steps=130"},
             "a rate of 0.03": {"rate=0.02": "rate=0.03"},
+            "half the rate": {"rate=0.02": "rate=0.01"},
         },
+        exceptions={"half the rate": lambda with_one, without: max(with_one, without) < 0.1},
     ),
     "no_new_century": Claim(
         "the share of right dates between 2100 and 2199",

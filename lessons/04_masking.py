@@ -152,7 +152,7 @@ compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
 
 # %% [markdown]
 # In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
-# without it only half of its answers are right. When it writes, nothing comes later.
+# without it far fewer of its answers are right. When it writes, nothing comes later.
 #
 # ### Hide a score
 #

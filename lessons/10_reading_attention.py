@@ -884,8 +884,8 @@ compare_guess("10_together", f"by {how_much} this total")
 # %% [markdown]
 # Together the encoder's heads cost more than ten times as much. If one is missing, others can do its work. Without the
 # cross-attention nothing of the date gets through, and no answer is right. The decoder's own attention is a matter of
-# yardstick once more. Without it every date still comes out right, but the loss is about ten times as large, and nine
-# times what its heads cost one at a time.
+# yardstick once more. Without it nearly all dates still come out right, but the loss is eleven times as large, and what
+# it costs is nine times what its heads cost one at a time.
 #
 # An ablation has limits too. It says what *this* model needs. Trained without the head, it might have found another
 # way. And the next layers were never trained with zeros there. Some authors put the head's mean output there instead.
