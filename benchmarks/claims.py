@@ -341,7 +341,7 @@ CLAIMS = {
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
         lambda names: (
-            names["go_on"](names["with_batch_norm"].eval(), names["company"]) in names["rhyme"],
+            names["evaluated"] in names["rhyme"],
             names["together"] in names["rhyme"],
         ),
         lambda evaluating, training: evaluating == 1 and training == 0,

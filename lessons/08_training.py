@@ -779,9 +779,10 @@ translator = first_run.model
 album["after"] = look(translator, album_pairs)
 share = share_right(translator, test_data)
 leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
-leap_share = share_right(translator, tensors_of(leap_days))
 print(f"all test dates:   {share:.1%} of {len(test_data[0]):,d} right")
-print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
+if leap_days:
+    leap_share = share_right(translator, tensors_of(leap_days))
+    print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
 # At least 99 of 100 come out right: dates that it has never seen, and by which nothing was chosen. Here is how it got
