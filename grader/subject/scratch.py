@@ -8,19 +8,26 @@ import itertools
 import os
 import secrets
 import stat
+from pathlib import Path
 
 from grader.subject.confine import Confinement
 
 
 def overdrawn(pid: int, limits: Confinement) -> bool:
     """Whether a child has more threads, files or bytes in files than it may."""
+    threads = 1
     try:
-        if os.stat(f"/proc/{pid}/task").st_nlink - 2 > limits.threads:
+        threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
+        if threads > limits.threads:
             return True
         files, used = _used(limits.scratch, limits.scratch_files)
-        return files > limits.scratch_files or used + _unnamed(pid) > limits.scratch_bytes
-    except FileNotFoundError:  # the child has ended
-        return False
+        if os.stat(limits.scratch).st_mtime:  # something was made in it: see `empty`
+            used += _open(pid) + _mapped(pid, limits)
+        return files > limits.scratch_files or used > limits.scratch_bytes
+    except (
+        FileNotFoundError
+    ):  # the child has ended; or its first thread alone has, and nothing can be seen of the others
+        return threads > 1
     except OSError:  # folders closed to all, or nested beyond the longest path: nobody makes such by accident
         return True
 
@@ -47,7 +54,7 @@ def _bytes_of(path: str) -> int:
         return 0
 
 
-def _unnamed(pid: int) -> int:
+def _open(pid: int) -> int:
     """Bytes in files that a process holds open and has removed already."""
     used = 0
     for descriptor in os.listdir(f"/proc/{pid}/fd"):
@@ -58,9 +65,21 @@ def _unnamed(pid: int) -> int:
     return used
 
 
+def _mapped(pid: int, limits: Confinement) -> int:
+    """Bytes in files that a process has mapped, closed and removed. How large one is can't be seen: each counts as much
+    as it may have."""
+    ours, removed = os.fsencode(limits.scratch).replace(b"\n", b"\\012") + b"/", set()
+    for line in Path(f"/proc/{pid}/maps").read_bytes().split(b"\n"):
+        if line.endswith(b" (deleted)"):
+            _addresses, _mode, _offset, device, inode, name = line.split(maxsplit=5)
+            if name.startswith(ours):
+                removed.add((device, inode))
+    return len(removed) * limits.file_bytes
+
+
 def empty(folder: str) -> None:
     """Remove all that is in there, however deep: what lies in a folder is moved up before that is removed, so no path
-    gets too long. Nothing of it may still be in use."""
+    gets too long. Nothing of it may still be in use. The folder's time is the epoch until something is made in it."""
     name, moved = secrets.token_hex(16), 0  # nobody can have taken it
     while entries := list(os.scandir(folder)):
         for entry in entries:
@@ -74,3 +93,4 @@ def empty(folder: str) -> None:
                 moved += 1
                 os.rename(inner.path, f"{folder}/{name}-{moved}")
             os.rmdir(entry.path)
+    os.utime(folder, (0, 0))
