@@ -8,6 +8,7 @@ import itertools
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from grader.subject.confine import Confinement
@@ -15,19 +16,19 @@ from grader.subject.confine import Confinement
 
 def overdrawn(pid: int, limits: Confinement) -> bool:
     """Whether a child has more threads, files or bytes in files than it may."""
-    threads = 1
     try:
         threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
         if threads > limits.threads:
             return True
         files, used = _used(limits.scratch, limits.scratch_files)
         if os.stat(limits.scratch).st_mtime:  # something was made in it: see `empty`
-            used += _open(pid) + _mapped(pid, limits)
+            descriptors = os.listdir(f"/proc/{pid}/fd")
+            if not descriptors:  # its first thread has ended, and what the others have open can't be seen
+                return threads > 1
+            used += _removed(pid, descriptors) + _mapped(pid, limits)
         return files > limits.scratch_files or used > limits.scratch_bytes
-    except (
-        FileNotFoundError
-    ):  # the child has ended; or its first thread alone has, and nothing can be seen of the others
-        return threads > 1
+    except FileNotFoundError:  # the child has ended
+        return False
     except OSError:  # folders closed to all, or nested beyond the longest path: nobody makes such by accident
         return True
 
@@ -54,10 +55,10 @@ def _bytes_of(path: str) -> int:
         return 0
 
 
-def _open(pid: int) -> int:
+def _removed(pid: int, descriptors: Sequence[str]) -> int:
     """Bytes in files that a process holds open and has removed already."""
     used = 0
-    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+    for descriptor in descriptors:
         with contextlib.suppress(OSError):  # closed meanwhile
             found = os.stat(f"/proc/{pid}/fd/{descriptor}")
             if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
