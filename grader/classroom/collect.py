@@ -23,6 +23,7 @@ from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster
 from grader.classroom.whose import EXCHANGE, METADATA, Whose, by_student, is_somebodys
 from grader.errors import CourseError
+from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
@@ -241,7 +242,7 @@ def as_text(outcome: Collected) -> str:
         entries = list(listed)
         if entries:
             lines.append(f"{title + ':':28} {len(entries)}")
-            lines += [f"    {entry}" for entry in entries[:LISTED]]
+            lines += [f"    {printable(entry)}" for entry in entries[:LISTED]]
             lines += [f"    and {len(entries) - LISTED} more (--json has all)"] if entries[LISTED:] else []
     if outcome.passed_over:
         lines.append(f"{'no notebooks, left alone:':28} {outcome.passed_over}")

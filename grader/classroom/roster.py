@@ -18,7 +18,7 @@ from nbgrader.api import Gradebook
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import can_be_a_student
 from grader.classroom.settings import programs_on_path
-from grader.classroom.tables import as_csv, rows_of
+from grader.classroom.tables import FORMULA, as_csv, harmless, rows_of, without_mark
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
@@ -92,7 +92,7 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row) or (platform == "Canvas" and _is_no_person(row, place)):
             continue
-        person = _person({kind: row[at].strip() if at < len(row) else "" for kind, at in place.items()})
+        person = _person({kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()})
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
@@ -140,6 +140,11 @@ def _problem(person: Person) -> str:
         return f"no id for {person.full_name or person.email or 'somebody'}"
     if not can_be_a_student(person.id) or NOT_IN_AN_ID.search(person.id):
         return f"{person.id!r} can't be an id: it names a folder, so no '/' or '\\', no '.' or '-' in front"
+    if person.id.startswith(FORMULA):
+        return f"{person.id!r} can't be an id: a spreadsheet takes what begins with {person.id[0]!r} for a formula"
+    for heading, text in vars(person).items():
+        if any(unicodedata.category(sign) == "Cc" for sign in text):
+            return f"{heading} is {text!r}: there is a control character in it, such as the end of a line. Take it out"
     return ""
 
 
@@ -243,7 +248,10 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 def save(course: Path, people: Collection[Person]) -> None:
     """Write `roster.csv` with these people in it; without any, there is none."""
     if people:
-        rows = [COLUMNS, *(astuple(person) for person in sorted(people, key=lambda person: person.id))]
+        rows = [
+            COLUMNS,
+            *([harmless(text) for text in astuple(person)] for person in sorted(people, key=lambda person: person.id)),
+        ]
         write_atomically(course / FILE, as_csv(rows), 0o600)
     else:
         (course / FILE).unlink(missing_ok=True)

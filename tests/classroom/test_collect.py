@@ -16,7 +16,7 @@ from nbgrader.api import Gradebook
 from grader.classroom import earlier as earlier_ones
 from grader.classroom import given
 from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.collect import collect
+from grader.classroom.collect import Collected, as_text, collect
 from grader.classroom.create import create
 from grader.classroom.exchange import CollectRegularFiles
 from grader.classroom.roster import Person, update
@@ -562,3 +562,11 @@ def test_where_the_best_counts_a_new_one_waits_for_its_mark(course, tmp_path):
     assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("one"), [book("two")])
     again = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
     assert (again.taken, again.unchanged) == ([], ["ann"])
+
+
+def test_what_a_student_named_is_shown_as_an_escape():
+    name = "\x1b]0;mine\x07\r.ipynb"
+    outcome = Collected(LESSON, unknown={name: "no one's"}, odd={name: "odd"}, twice={"ann": name})
+    printed = as_text(outcome)
+    assert printed.count(r"\x1b]0;mine\x07\r.ipynb") == 3
+    assert printed.replace("\n", "").isprintable()

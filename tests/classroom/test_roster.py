@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from grader.classroom.roster import FILE, Roster, read_list
+from grader.classroom.roster import FILE, Person, Roster, read_list, save
+from grader.classroom.tables import as_csv, rows_of
 from grader.cli.main import main
 from grader.errors import CourseError
 
@@ -73,11 +74,31 @@ def test_headings_in_another_language(tmp_path):
         ("id,first_name\n", "there is nobody in it"),
         ("", r"got the headings \(none\)"),
         ('id,first_name\n"ann,A\n', "this is no CSV file"),
+        (
+            'id,first_name\nann,"A\rmallory,M"\n',
+            r"line 2: first_name is 'A\\rmallory,M': there is a control character",
+        ),
+        ("id,first_name\nann,\x1b[2JA\n", "line 2: first_name is .*there is a control character"),
+        *((f"id\n{sign}x\n", f"line 2: '[{sign}]x' can't be an id") for sign in "=+@-"),
     ],
 )
 def test_a_list_that_does_not_fit_is_refused_whole(tmp_path, text, said):
     with pytest.raises(CourseError, match=said):
         read_list(listed(tmp_path, text))
+
+
+def test_a_name_that_begins_like_a_formula_is_escaped_in_the_file_and_read_as_it_was(tmp_path):
+    people = [Person("ann", first_name="=HYPERLINK(1)", last_name="-", moodle="+49"), Person("bo", last_name="'t Hart")]
+    save(tmp_path, people)
+    assert "ann,'=HYPERLINK(1),'-," in (tmp_path / FILE).read_text()
+    assert read_list(tmp_path / FILE) == people
+
+
+def test_a_carriage_return_makes_no_row_of_its_own(tmp_path):
+    assert rows_of(listed(tmp_path, as_csv([["ann", "A\rmallory,M"], ["bo", "B"]]))) == [
+        ["ann", "A mallory,M"],
+        ["bo", "B"],
+    ]
 
 
 def test_a_person_is_found_by_number_address_or_name(tmp_path):

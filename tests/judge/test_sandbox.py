@@ -153,6 +153,17 @@ def test_environment_of_the_judge_stays_outside(sandbox, monkeypatch):
     assert "HOME" in names
 
 
+def test_the_command_tells_no_folder(sandbox):
+    """What the confinement hides stood in it, and with it the name of whoever grades."""
+    assert said(sandbox, "import sys\nprint(sys.argv, sys.orig_argv)") == "[''] ['']"
+    command = Path(f"/proc/{sandbox.pid}/cmdline").read_bytes().split(b"\0")
+    own = command[command.index(b"--") + 1 :] if b"--" in command else command
+    assert [word for word in own if b"/" in word] == [
+        os.path.realpath(sys.executable).encode(),
+        str(sandbox_module.START).encode(),
+    ]
+
+
 def test_what_was_in_the_folder_is_removed_with_the_sandbox(sandbox):
     with started(sandbox.confinement) as place:
         run(place, "import os\nos.makedirs('a/b/c')\nos.mkdir('closed', 0)")
