@@ -4,8 +4,10 @@ docs/grading.md has the table of the names."""
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+import os
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -62,11 +64,16 @@ class Collected:
     passed_over: int = 0
 
 
-def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last") -> Collected:
+def collect(
+    course: ClassDirectory, sources: Sequence[Path], counts: str = "last", *, anyway: bool = False
+) -> Collected:
     """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
 
     `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date with the student's own
     extension, if there is one), the "first", or the "best", which is put in place when they are graded.
+
+    `CourseError`, and nothing is taken, where more students' work is of other lessons than of this one; `anyway` takes
+    it all the same.
     """
     roster = Roster.of(course.root)
     if not len(roster):
@@ -78,11 +85,51 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
     for source in sources:
         for student, one in _notebooks(course, source, roster, outcome):
             theirs[student].append(one)
+    if not anyway:
+        _refuse_another_lesson(course, sources, theirs)
     for student, found in sorted(theirs.items()):
         _take(course, student, found, due_of(student), counts, outcome)
     handed_in = {submission.student for submission in course.submissions()[0]}
     outcome.missing = sorted(set(roster.people) - handed_in)
     return outcome
+
+
+# --- which lesson it is -----------------------------------------------------------------------------------------------
+
+
+def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], theirs: Mapping[str, list[Found]]) -> None:
+    """A slip in the lesson's name would hand out a class of zeros."""
+    lessons = Counter(filter(None, (_lesson_held(course, student, found) for student, found in theirs.items())))
+    own = lessons.pop(course.lesson, 0)
+    if sum(lessons.values()) <= own:
+        return
+    (likely, _count), *_others = lessons.most_common()
+    told = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
+    typed = [os.path.relpath(course.root), likely, *map(str, sources)]
+    raise CourseError(
+        f"{', '.join(source.name for source in sources)}: nothing was taken. By the exercises in the notebooks, what "
+        f"students handed in is {told}, and {own} of {course.lesson}. You probably meant:\n"
+        f"  grader collect {shlex.join(typed)}\n"
+        f"If it is to be {course.lesson} all the same, add --anyway."
+    )
+
+
+def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> str:
+    """The lesson of which one student's notebooks hold the most exercises, this one if they hold any of it; empty if
+    they hold no lesson's."""
+    limits = course.limits()
+    works = [one.data for one in _read(found, MOST_ROOM * limits.notebook_bytes, student, Collected(course.lesson))]
+    others = [name for name in course.lessons() if name != course.lesson]
+    best, most = "", 0
+    for name in (course.lesson, *others):
+        with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
+            lesson = lesson_of(course.instructor(name))
+            held = max((len(answers_in(data, lesson, limits)) for data in works), default=0)
+            if held > most:
+                best, most = name, held
+        if best == course.lesson:
+            break
+    return best
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------

@@ -202,13 +202,17 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     type=click.Choice(["last", "last-in-time", "first"]),
     help="Which of several counts.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
 )
+@click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | None, as_document: bool) -> None:
+def collect(
+    folder: Path, lesson: str, files: tuple[Path, ...], counts: str | None, anyway: bool, as_document: bool
+) -> None:
     """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
     nbgrader's exchange give them, or notebooks.
 
     Whose a file is, its name says and the course's roster. Nothing is overwritten: what doesn't count is kept in
-    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why.
+    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why. Exit code 2, and nothing is
+    taken, if most of it is another lesson's.
     """
     with teachers_packages():
         from grader.classroom import collect as taking
@@ -216,7 +220,7 @@ def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | No
         from grader.classroom.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
-        outcome = taking.collect(directory, files, counts or setting(directory))
+        outcome = taking.collect(directory, files, counts or setting(directory), anyway=anyway)
     click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
     if outcome.unknown or outcome.odd:
         raise SystemExit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import zipfile
 from datetime import UTC, datetime
@@ -441,6 +442,48 @@ def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
     assert handed_in(course, "ann") == book("a")
     said = f"none of this lesson's exercises is in it; moodle.zip: ann/{LESSON} (1).ipynb is taken"
     assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
+
+
+@pytest.fixture
+def two_lessons(course):
+    """The course with lesson 01 beside lesson 00."""
+    other = SOLVED.with_name("01_self_attention.ipynb")
+    (course.root / "source" / other.stem).mkdir()
+    shutil.copy(other, course.root / "source" / other.stem)
+    return course
+
+
+def everything_in(root) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_zip_of_another_lesson_is_refused_with_the_command_that_was_meant(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    files = {
+        f"{MOODLE}/01_self_attention.ipynb": other,
+        f"Bo O'Neil_12346_assignsubmission_file_/{LESSON}.ipynb": other,  # what it is called says nothing
+        f"Cy Ng_12347_assignsubmission_file_/{LESSON}.ipynb": book("c"),
+    }
+    path, before = zipped(tmp_path, files, "my moodle.zip"), everything_in(two_lessons.root)
+    done = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path)])
+    assert done.exit_code == 2, done.output
+    assert f"what students handed in is 2 of 01_self_attention, and 1 of {LESSON}" in done.output
+    assert f"01_self_attention '{path}'\n" in done.output
+    assert everything_in(two_lessons.root) == before
+    meant = next(line for line in done.output.splitlines() if line.startswith("  grader collect "))
+    again = CliRunner().invoke(main, shlex.split(meant)[1:])
+    assert again.output.startswith("01_self_attention: 3 taken"), again.output
+    anyway = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path), "--anyway"])
+    assert anyway.output.startswith(f"{LESSON}: 3 taken"), anyway.output
+
+
+def test_one_of_another_lesson_among_this_lessons_stops_nobody(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    broken = two_lessons.root / "source" / "02_broken"
+    broken.mkdir()
+    (broken / "02_broken.ipynb").write_bytes(b"{")
+    files = {"ann.ipynb": other, "bo.ipynb": book("b"), "cy.ipynb": b"no notebook at all"}
+    assert collect(two_lessons, [zipped(tmp_path, files)]).taken == ["ann", "bo", "cy"]
 
 
 def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
