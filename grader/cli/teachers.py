@@ -189,6 +189,11 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
         change = update(folder, layout.db_url, layout.course_id, people)
     click.echo(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    if not any(person.full_name for person in people):
+        click.echo(
+            f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
+            "columns: --column first_name=HEADING --column last_name=HEADING"
+        )
     if change.not_listed:
         click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
 
