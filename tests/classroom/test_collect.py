@@ -343,7 +343,8 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     assert outcome.unknown == {
         f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not in the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
-            "it may be di1 or di2: the roster has that name more than once"
+            "it may be di1 or di2: the roster has that name more than once. "
+            "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
         ),
     }
     assert not (course.root / "submitted").exists()
@@ -442,6 +443,46 @@ def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
     assert handed_in(course, "ann") == book("a")
     said = f"none of this lesson's exercises is in it; moodle.zip: ann/{LESSON} (1).ipynb is taken"
     assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
+
+
+def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, tmp_path):
+    files = {f"Di Roe_{number}_assignsubmission_file_/{LESSON}.ipynb": book(f"{number}") for number in (505, 506)}
+    path = zipped(tmp_path, files)
+    command = ["collect", str(course.root), "0", str(path)]
+    first = CliRunner().invoke(main, command)
+    assert first.exit_code == 1
+    assert "--is 'Di Roe_505=di1' or --is 'Di Roe_505=di2'" in first.output
+    told = json.loads(CliRunner().invoke(main, [*command, "--json"]).output)
+    assert (told["to_settle"], told["missing"]) == (["di1", "di2"], ["ann", "bo", "cy"])
+
+    settled = CliRunner().invoke(main, [*command, "--is", "Di Roe_505=di2", "--is", "Di Roe_506=di1"])
+    assert settled.output.startswith(f"{LESSON}: 2 taken"), settled.output
+    assert (handed_in(course, "di2"), handed_in(course, "di1")) == (book("505"), book("506"))
+    assert (course.root / "submitted" / "di2" / LESSON / "timestamp.txt").read_text() == utc(NOON)
+
+    again = {name: (book("new"), ONE) if "505" in name else data for name, data in files.items()}
+    outcome = collect(course, [zipped(tmp_path, again, "again.zip")])
+    assert (outcome.taken, outcome.unchanged, outcome.unknown) == (["di2"], ["di1"], {})
+    assert handed_in(course, "di2") == book("new")
+    other = {f"Di Roe_707_assignsubmission_file_/{LESSON}.ipynb": book("c")}
+    assert len(collect(course, [zipped(tmp_path, other, "other.zip")]).unknown) == 1
+
+
+@pytest.mark.parametrize(
+    ("settled", "said"),
+    [
+        ("Di Roe_505=di3", "'di3' is no id in roster.csv. Did you mean di2 (Di Roe)?"),
+        ("Di Roe_55=di2", "nothing that was given is called 'Di Roe_55', and nothing was taken"),
+        ("Di Roe_505", "expected NAME=ID"),
+    ],
+)
+def test_a_wrong_settling_takes_nothing(course, tmp_path, settled, said):
+    files = {f"Di Roe_505_assignsubmission_file_/{LESSON}.ipynb": book("d"), "ann.ipynb": book("a")}
+    path = zipped(tmp_path, files)
+    done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--is", settled])
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert not (course.root / "submitted").is_dir() or not any((course.root / "submitted").iterdir())
 
 
 @pytest.fixture
@@ -559,10 +600,10 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
     assert done.exit_code == 1
     assert done.output.splitlines() == [
         f"{LESSON}: 1 taken",
-        "not handed in:               4",
-        *("    bo", "    cy", "    di1", "    di2"),
         "nobody's:                    1",
         f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not in the roster",
+        "not handed in:               4",
+        *("    bo", "    cy", "    di1", "    di2"),
     ]
     document = json.loads(CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--json"]).output)
     assert document["unchanged"] == ["ann"]
