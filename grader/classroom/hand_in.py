@@ -57,7 +57,7 @@ def _name(cell: NotebookCell) -> str:
     return cell.exercise or cell.grade_id
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)  # a course's lessons: collecting asks which one a notebook is of
 def lesson_of(instructor: bytes) -> Lesson:
     """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
     outline = outline_of(instructor)

@@ -65,6 +65,22 @@ HEADINGS: dict[str, str] = {
     "sis user id": "sis_user_id",
     "sis login id": "sis_login_id",
 }
+# Moodle's headings in other languages, by its language packs, and the English ones.
+TRANSLATED = {
+    # German
+    "vorname": "first name",
+    "nachname": "last name",
+    "anmeldename": "username",
+    "id-nummer": "id number",
+    "e-mail-adresse": "email address",
+    "e-mail": "email address",
+    # Korean. The pack calls Moodle's first name 성 and its last name 이름; which is the family's, the words say.
+    "성": "last name",
+    "이름": "first name",
+    "사용자 아이디": "username",
+    "id 번호": "id number",
+    "이메일 주소": "email address",
+}
 IDS = {
     "nbgrader": ("id",),
     "Moodle": ("username", "id number", "email address"),
@@ -78,10 +94,11 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
     """
     rows = rows_of(path)
-    heads = [head.strip().casefold() for head in rows[0]] if rows else []
+    given = [head.strip().casefold() for head in rows[0]] if rows else []
+    heads = [_in_english(head) for head in given]
     platform = _platform(heads)
-    wanted = {kind: heading.strip().casefold() for kind, heading in (columns or {}).items()}
-    _require_headings(path, heads, platform, wanted)
+    wanted = {kind: _in_english(heading.strip().casefold()) for kind, heading in (columns or {}).items()}
+    _require_headings(path, heads, platform, wanted, given)
     place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
     if platform == "Canvas":
         place["canvas_id"] = heads.index("id")
@@ -101,13 +118,21 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     return people
 
 
+def _in_english(heading: str) -> str:
+    heading = unicodedata.normalize("NFC", heading)
+    return TRANSLATED.get(heading, heading)
+
+
 def _platform(heads: Sequence[str]) -> str:
     if "student" in heads and "id" in heads:
         return "Canvas"
     return "nbgrader" if "id" in heads else "Moodle"
 
 
-def _require_headings(path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str]) -> None:
+def _require_headings(
+    path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str], given: Sequence[str]
+) -> None:
+    """`given` are the headings as the file has them."""
     unknown = [kind for kind in wanted if kind not in COLUMNS]
     if unknown:
         raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; there are: {', '.join(COLUMNS)}.")
@@ -115,9 +140,9 @@ def _require_headings(path: Path, heads: Sequence[str], platform: str, wanted: M
     if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
         expected = f"a heading {missing[0]!r}" if missing else "a column that tells people apart"
         raise CourseError(
-            f"{path}: expected {expected}, got the headings {', '.join(heads) or '(none)'}. nbgrader's list has `id`, "
+            f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
             "Moodle's `Username`, `ID number` or `Email address`, Canvas's `Student` and `ID`. For other headings: "
-            "--column id=HEADING --column email=HEADING"
+            "--column id=HEADING --column first_name=HEADING --column last_name=HEADING --column email=HEADING"
         )
 
 
@@ -125,14 +150,15 @@ def _person(told: dict[str, str]) -> Person:
     """Canvas writes "Last, First"."""
     last, comma, first = told.get("name", "").partition(",")
     if comma:
-        told = {"first_name": first.strip(), "last_name": last.strip(), **{k: v for k, v in told.items() if v}}
+        known = {kind: value for kind, value in told.items() if value or kind == "id"}
+        told = {"first_name": first.strip(), "last_name": last.strip(), **known}
     return Person(**told)
 
 
 def _is_no_person(row: Sequence[str], place: Mapping[str, int]) -> bool:
-    """Canvas's row of points and its test student."""
-    name = row[place["name"]].strip() if place["name"] < len(row) else ""
-    return name.casefold() in ("points possible", "student, test", "test student")
+    """Canvas's rows of posting policies (without a name or a number) and of points, and its test student."""
+    name, number = (row[at].strip() if at < len(row) else "" for at in (place["name"], place["canvas_id"]))
+    return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
 
 
 def _problem(person: Person) -> str:

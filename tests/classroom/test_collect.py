@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import zipfile
 from datetime import UTC, datetime
@@ -342,7 +343,8 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     assert outcome.unknown == {
         f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not in the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
-            "it may be di1 or di2: the roster has that name more than once"
+            "it may be di1 or di2: the roster has that name more than once. "
+            "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
         ),
     }
     assert not (course.root / "submitted").exists()
@@ -443,6 +445,88 @@ def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
     assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
 
 
+def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, tmp_path):
+    files = {f"Di Roe_{number}_assignsubmission_file_/{LESSON}.ipynb": book(f"{number}") for number in (505, 506)}
+    path = zipped(tmp_path, files)
+    command = ["collect", str(course.root), "0", str(path)]
+    first = CliRunner().invoke(main, command)
+    assert first.exit_code == 1
+    assert "--is 'Di Roe_505=di1' or --is 'Di Roe_505=di2'" in first.output
+    told = json.loads(CliRunner().invoke(main, [*command, "--json"]).output)
+    assert (told["to_settle"], told["missing"]) == (["di1", "di2"], ["ann", "bo", "cy"])
+
+    settled = CliRunner().invoke(main, [*command, "--is", "Di Roe_505=di2", "--is", "Di Roe_506=di1"])
+    assert settled.output.startswith(f"{LESSON}: 2 taken"), settled.output
+    assert (handed_in(course, "di2"), handed_in(course, "di1")) == (book("505"), book("506"))
+    assert (course.root / "submitted" / "di2" / LESSON / "timestamp.txt").read_text() == utc(NOON)
+
+    again = {name: (book("new"), ONE) if "505" in name else data for name, data in files.items()}
+    outcome = collect(course, [zipped(tmp_path, again, "again.zip")])
+    assert (outcome.taken, outcome.unchanged, outcome.unknown) == (["di2"], ["di1"], {})
+    assert handed_in(course, "di2") == book("new")
+    other = {f"Di Roe_707_assignsubmission_file_/{LESSON}.ipynb": book("c")}
+    assert len(collect(course, [zipped(tmp_path, other, "other.zip")]).unknown) == 1
+
+
+@pytest.mark.parametrize(
+    ("settled", "said"),
+    [
+        ("Di Roe_505=di3", "'di3' is no id in roster.csv. Did you mean di2 (Di Roe)?"),
+        ("Di Roe_55=di2", "nothing that was given is called 'Di Roe_55', and nothing was taken"),
+        ("Di Roe_505", "expected NAME=ID"),
+    ],
+)
+def test_a_wrong_settling_takes_nothing(course, tmp_path, settled, said):
+    files = {f"Di Roe_505_assignsubmission_file_/{LESSON}.ipynb": book("d"), "ann.ipynb": book("a")}
+    path = zipped(tmp_path, files)
+    done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--is", settled])
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert not (course.root / "submitted").is_dir() or not any((course.root / "submitted").iterdir())
+
+
+@pytest.fixture
+def two_lessons(course):
+    """The course with lesson 01 beside lesson 00."""
+    other = SOLVED.with_name("01_self_attention.ipynb")
+    (course.root / "source" / other.stem).mkdir()
+    shutil.copy(other, course.root / "source" / other.stem)
+    return course
+
+
+def everything_in(root) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_zip_of_another_lesson_is_refused_with_the_command_that_was_meant(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    files = {
+        f"{MOODLE}/01_self_attention.ipynb": other,
+        f"Bo O'Neil_12346_assignsubmission_file_/{LESSON}.ipynb": other,  # what it is called says nothing
+        f"Cy Ng_12347_assignsubmission_file_/{LESSON}.ipynb": book("c"),
+    }
+    path, before = zipped(tmp_path, files, "my moodle.zip"), everything_in(two_lessons.root)
+    done = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path)])
+    assert done.exit_code == 2, done.output
+    assert f"what students handed in is 2 of 01_self_attention, and 1 of {LESSON}" in done.output
+    assert f"01_self_attention '{path}'\n" in done.output
+    assert everything_in(two_lessons.root) == before
+    meant = next(line for line in done.output.splitlines() if line.startswith("  grader collect "))
+    again = CliRunner().invoke(main, shlex.split(meant)[1:])
+    assert again.output.startswith("01_self_attention: 3 taken"), again.output
+    anyway = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path), "--anyway"])
+    assert anyway.output.startswith(f"{LESSON}: 3 taken"), anyway.output
+
+
+def test_one_of_another_lesson_among_this_lessons_stops_nobody(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    broken = two_lessons.root / "source" / "02_broken"
+    broken.mkdir()
+    (broken / "02_broken.ipynb").write_bytes(b"{")
+    files = {"ann.ipynb": other, "bo.ipynb": book("b"), "cy.ipynb": b"no notebook at all"}
+    assert collect(two_lessons, [zipped(tmp_path, files)]).taken == ["ann", "bo", "cy"]
+
+
 def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
     untouched = (SOLVED.parents[1] / "notebooks" / SOLVED.name).read_bytes()
     path = f"{MOODLE}/{LESSON}.ipynb"
@@ -516,10 +600,10 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
     assert done.exit_code == 1
     assert done.output.splitlines() == [
         f"{LESSON}: 1 taken",
-        "not handed in:               4",
-        *("    bo", "    cy", "    di1", "    di2"),
         "nobody's:                    1",
         f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not in the roster",
+        "not handed in:               4",
+        *("    bo", "    cy", "    di1", "    di2"),
     ]
     document = json.loads(CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--json"]).output)
     assert document["unchanged"] == ["ann"]

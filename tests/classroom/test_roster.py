@@ -56,6 +56,32 @@ def test_canvas_list_without_its_rows_that_are_no_people(tmp_path):
     assert (ann.id, ann.canvas_id, ann.sis_user_id, ann.first_name, ann.last_name) == ("ann", "501", "S1", "Ann", "Lee")
 
 
+def test_canvas_row_of_posting_policies_is_no_person(tmp_path):
+    """As Canvas writes it where an assignment is posted by hand: the first row, its first columns empty."""
+    head, rest = CANVAS.split("\n", 1)
+    for policy in ("Manual Posting", "Manual Posting (scores hidden from instructors)"):
+        (ann,) = read_list(listed(tmp_path, f"{head}\n,,,,,{policy}\n{rest}"))
+        assert ann.id == "ann"
+    with pytest.raises(CourseError, match="line 3: no id for Ng, Cy"):
+        read_list(listed(tmp_path, 'Student,ID\n"Lee, Ann",501\n"Ng, Cy",\n'))
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("Vorname,Nachname,ID-Nummer,E-Mail-Adresse\nJörg,Groß,1007,j@example.org\n", "Jörg", "Groß"),
+        ("성,이름,id 번호,이메일 주소\n홍,길동,1007,j@example.org\n", "길동", "홍"),
+    ],
+)
+def test_moodles_headings_in_german_and_korean(tmp_path, text, first, last):
+    (one,) = read_list(listed(tmp_path, text))
+    assert (one.id, one.moodle, one.email) == ("1007", "1007", "j@example.org")
+    assert (one.first_name, one.last_name) == (first, last)
+    heading = text.split(",")[3].split("\n")[0]
+    (by_address,) = read_list(listed(tmp_path, text), {"id": heading})
+    assert (by_address.id, by_address.first_name) == ("j@example.org", first)
+
+
 def test_headings_in_another_language(tmp_path):
     path = listed(tmp_path, "Matrikel;Vorname;Nachname\n12;Jörg;Groß\n")
     (joerg,) = read_list(path, {"id": "Matrikel", "first_name": "vorname", "last_name": "Nachname"})
@@ -126,3 +152,11 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
     with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
         ann = book.find_student("ann")
         assert (ann.first_name, ann.email, ann.lms_user_id) == ("Ann", "ann@example.org", "7")
+
+
+def test_a_list_read_without_names_is_told(classroom, tmp_path):
+    path = listed(tmp_path, "Matricule,Prénom,Nom\nann,Ann,Lee\n")
+    command = ["roster", str(classroom.course), str(path), "--column", "id=Matricule"]
+    assert "no names were read" in CliRunner().invoke(main, command).output
+    named = CliRunner().invoke(main, [*command, "--column", "first_name=Prénom", "--column", "last_name=Nom"])
+    assert "no names" not in named.output
