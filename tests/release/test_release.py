@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from grader import __version__
+from grader.authoring.release import SHARED_FILES
 from grader.cli.main import main
 from grader.exercises.registry import exercises
 
@@ -94,7 +95,7 @@ def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     wheels = {name for name in names if name.endswith(".whl")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert len(wheels) == 1
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock"} | notebooks | wheels
+    assert names == {"README.md", "environment.yml", *SHARED_FILES} | notebooks | wheels
 
 
 def test_its_name_has_the_version(package):
