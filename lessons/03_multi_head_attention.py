@@ -1080,7 +1080,7 @@ predict(
 )
 
 
-# %% role="answer" claim="each_head_takes_a_question"
+# %% role="answer" timed=true claim="each_head_takes_a_question"
 class Fetch(nn.Module):
     """Answers two questions about each of 8 tokens: ids (B, 8) to logits (B, 8, 2, 8), and weights
     (B, H, 8, 8)."""
@@ -1097,8 +1097,8 @@ class Fetch(nn.Module):
             t.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for t in self.to_qkv(x).chunk(3, dim=-1)
         )
         attention = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
-        keep = [float(h != off) for h in range(self.num_heads)]
-        merged = (attention @ v * v.new_tensor(keep).view(-1, 1, 1)).transpose(1, 2).flatten(-2)
+        keep = torch.tensor([float(h != off) for h in range(self.num_heads)]).view(-1, 1, 1)
+        merged = (attention @ v * keep).transpose(1, 2).flatten(-2)
         return self.answer(merged).unflatten(-1, (2, 8)), attention
 
 
@@ -1109,7 +1109,7 @@ def draw_batch(size):
 
 def train_to_fetch(num_heads, seed=0, steps=300):
     torch.manual_seed(seed)
-    model = Fetch(num_heads).double()  # so that every computer gets the same numbers
+    model = Fetch(num_heads)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
         ids, answers = draw_batch(64)
@@ -1156,7 +1156,7 @@ plt.show()
 # Such an **ablation** is how heads of real models are studied (lesson 10). Would one head have been enough? It
 # has twice the width, but only one row of weights for each token. Six more models, each a few seconds:
 
-# %% role="train" claim="one_head_makes_mistakes"
+# %% role="train" timed=true claim="one_head_makes_mistakes"
 accuracy = {}
 for num_heads in (1, 2):
     for seed in range(3):

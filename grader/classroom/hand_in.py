@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from pathlib import PurePath
 
 import nbformat
 
-from grader.classroom.class_directory import Submission
+from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.classroom.preprocessors import ClearCourseSolutions
+from grader.errors import CourseError
 from grader.judge.clean_text import printable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, normal, outline_of
@@ -154,3 +156,20 @@ def _listed(files: Sequence[PurePath]) -> str:
 
 def _shown(path: PurePath) -> str:
     return printable(str(path))[:120]
+
+
+def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
+    """The lesson of which these notebooks hold the most exercises, `course.lesson` if they hold any of that; empty if
+    they hold no lesson's."""
+    limits = course.limits()
+    others = [name for name in course.lessons() if name != course.lesson]
+    best, most = "", 0
+    for name in (course.lesson, *others):
+        with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
+            lesson = lesson_of(course.instructor(name))
+            held = max((len(answers_in(data, lesson, limits)) for data in works), default=0)
+            if held > most:
+                best, most = name, held
+        if best == course.lesson:
+            break
+    return best

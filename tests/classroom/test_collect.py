@@ -105,6 +105,17 @@ def test_canvas_names(course, tmp_path):
     assert (outcome.taken, outcome.late) == (["ann", "bo"], ["bo"])
 
 
+@pytest.mark.parametrize(("days", "late"), [(0, ["bo"]), (40, [])])
+def test_canvas_late_is_not_said_of_whoever_has_an_extension(course, tmp_path, days, late):
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=datetime(2026, 11, 10, 12, 0))
+        gradebook.update_or_create_student("bo")
+        gradebook.add_submission(LESSON, "bo")
+        gradebook.grant_extension(LESSON, "bo", days=days)
+    files = {f"oneilbo_LATE_502_9002_{LESSON}.ipynb": (book("b"), (2026, 11, 9 + days // 10, 12, 0, 0))}
+    assert collect(course, [zipped(tmp_path, files)]).late == late
+
+
 def test_gradescopes_list(course, tmp_path):
     listed = """
 submission_77:

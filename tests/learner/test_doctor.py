@@ -220,3 +220,17 @@ def test_another_systems_exchange_is_not_looked_at(shared_folder, tmp_path):
     with (tmp_path / "nbgrader_config.py").open("a") as file:
         file.write("c.ExchangeFactory.submit = 'ngshare_exchange.submit.ExchangeSubmit'\n")
     assert [finding.word for finding in titled("Exchange")] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "most"),
+    [
+        ("0::/a/b\n", {"a/pids.max": "300\n", "a/b/pids.max": "max\n"}, 300),
+        ("8:pids:/hub\n0::/\n", {"pids/hub/pids.max": "70\n", "pids.max": "max\n"}, 70),
+        ("0::/\n", {"pids.max": "max\n"}, None),
+    ],
+    ids=["the group around it", "version 1", "none"],
+)
+def test_a_limit_of_processes_is_found(tmp_path, monkeypatch, own, files, most):
+    limited(tmp_path, monkeypatch, own, files)
+    assert memory_limit.process_limit() == most

@@ -226,13 +226,18 @@ def _cold(weight: float) -> Part:
 
 
 def _gradients(weight: float) -> Part:
-    """Through the softmax, and through all three steps."""
-    warm, steps = parts.gradients(WARM), parts.gradients(ALL)
+    """Through the softmax, through top-k alone, and through all three steps: what is divided by later hides what came
+    before."""
+    warm = parts.gradients(WARM)
+    steps = {"With top-k": parts.gradients(TOP_K), "With all three steps": parts.gradients(ALL)}
 
     def judge(session: Session) -> Finding | None:
-        finding = warm.judge(session)
-        later = steps.judge(session) if finding is None else None
-        return finding if later is None else replace(later, message=f"With all three steps: {later.message}")
+        if finding := warm.judge(session):
+            return finding
+        for what, part in steps.items():
+            if finding := part.judge(session):
+                return replace(finding, message=f"{what}: {finding.message}")
+        return None
 
     return Part(warm.name, weight, judge)
 
