@@ -40,7 +40,6 @@ OF_AN_EDIT = range(2)
 APART = 1000  # a lesson's own seeds are smaller
 # These run only where the claim is their own.
 LEFT_OUT = ("check", "try", "draw")
-# Of these a claim needs only the names that they bind. Any other cell may change what it is given.
 FOR_NAMES = ("train", "answer")
 
 Names = Mapping[str, Any]
@@ -70,14 +69,15 @@ def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
 def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
     """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
     as that of a loop."""
+    cells = [cell for cell in lesson.cells[:place] if cell.is_code and cell.role not in LEFT_OUT]
+    functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
     wanted = [lesson.cells[place]]
-    names = names_of_example(wanted[0].source)
-    words = names.uses - _binds(wanted[0])
-    for cell in reversed(lesson.cells[:place]):
-        if not cell.is_code or cell.role in LEFT_OUT:
-            continue
+    words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
+    for cell in reversed(cells):
         names = names_of_example(cell.source)
-        if words & (_binds(cell) if cell.role in FOR_NAMES else names.makes):
+        # To call a function doesn't change it, and with what it is called a training changes much.
+        changed = names.makes - functions if cell.role in FOR_NAMES else names.makes
+        if words & (changed | _binds(cell)):
             wanted.append(cell)
             words |= names.uses - _binds(cell)
     return wanted[::-1]

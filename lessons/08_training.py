@@ -1171,10 +1171,10 @@ runs = {
 # This takes about as long as the first training. Stopped, it goes on where it was when you run the cell again.
 
 # %% role="train"
-for name, run in runs.items():
-    if run.done < BUG_STEPS:
-        go_on(run, until=BUG_STEPS, every=BUG_STEPS)
-    print(f"{name}: {run.done} steps")
+for name in runs:
+    if runs[name].done < BUG_STEPS:
+        go_on(runs[name], until=BUG_STEPS, every=BUG_STEPS)
+    print(f"{name}: {runs[name].done} steps")
 
 
 # %% [markdown]

@@ -4,7 +4,6 @@ docs/grading.md has the table of the names."""
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import shlex
 from collections import Counter, defaultdict
@@ -23,7 +22,7 @@ from grader.classroom.given import given, utc
 from grader.classroom.hand_in import answers_in, lesson_held, lesson_of
 from grader.classroom.lateness import due_dates_in, last_in_time, seconds_late
 from grader.classroom.results_log import folder_of, mode_in
-from grader.classroom.roster import Roster
+from grader.classroom.roster import Roster, did_you_mean
 from grader.classroom.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
@@ -147,8 +146,7 @@ class _Settled:
         self.may_be: set[str] = set()  # whose it may be, of all that isn't settled
         for called, student in told.items():
             if student not in roster.people:
-                near = difflib.get_close_matches(student, roster.people, n=1)
-                meant = f" Did you mean {near[0]} ({roster.people[near[0]].full_name})?" if near else ""
+                meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
                 raise CourseError(
                     f"--is {shlex.quote(f'{called}={student}')}: {student!r} is no id in roster.csv.{meant}"
                 )

@@ -6,6 +6,7 @@ calls them: collecting and exporting go by these.
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections import defaultdict
@@ -48,6 +49,15 @@ class Person:
     def full_name(self) -> str:
         """First name first."""
         return self.name or f"{self.first_name} {self.last_name}".strip()
+
+
+def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
+    """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
+    Empty if none is near."""
+    by_name = {name.lower(): one for one, name in names.items()}
+    near = difflib.get_close_matches(wanted, names, n=1)
+    near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
+    return f" Did you mean {near[0]} ({names[near[0]]})?" if near else ""
 
 
 COLUMNS = tuple(field.name for field in fields(Person))
