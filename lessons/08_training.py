@@ -839,7 +839,9 @@ compare_guess("08_warm_up", next(words for most, words in in_words.items() if ra
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 for (name, run), line in zip(short_runs.items(), ("-", ":"), strict=True):
-    left.plot([run.rate(step, run.steps) for step in range(run.steps)], line, color="#00204c", label=name)
+    left.plot(
+        [run.rate(step + 1, run.steps) for step in range(run.steps)], line, color="#00204c", label=name
+    )
     right.plot(run.losses, line, color="#00204c", label=name)
 left.set(title="Learning rate", xlabel="step")
 right.set(title="Loss", xlabel="step", ylim=(0, 3.5))
