@@ -164,16 +164,11 @@ def worst_of(names: Names, heads: int) -> float:
 
 
 def bugs(names: Names) -> list[float]:
-    """Of lesson 08's runs: what the right one reports, the most that one with a bug reports, the share of dates that
-    the right one writes, the largest share that one with a bug writes."""
+    """Of lesson 08's runs: what the right one reports, the most that one reports whose answers leak, the share of dates
+    that the right one writes, the largest share that one with a bug writes."""
     reports, writes = names["reports"], names["writes"]
-    wrong = [name for name in reports if name != "right"]
-    return [
-        reports["right"],
-        max(reports[name] for name in wrong),
-        writes["right"],
-        max(writes[name] for name in wrong),
-    ]
+    leaks = max(reports[name] for name in ("no shift", "mask forgotten"))
+    return [reports["right"], leaks, writes["right"], max(writes[name] for name in writes if name != "right")]
 
 
 CLAIMS = {
@@ -370,7 +365,7 @@ CLAIMS = {
     "dates_are_learnt": Claim(
         "the share of right test dates",
         lambda names: (names["share"],),
-        lambda share: share >= 0.99,
+        lambda share: share >= 0.98,
         {
             "twice the steps": {"PEAK = 240, 40, 0.004": "PEAK = 480, 40, 0.004"},
             "half the rate": {"PEAK = 240, 40, 0.004": "PEAK = 240, 40, 0.002"},
@@ -395,7 +390,7 @@ CLAIMS = {
         lambda share: share < 0.2,
     ),
     "bugs_look_good": Claim(
-        "reported by the right code, at most by a bug; written right by the right code, at most with a bug",
+        "reported by the right code, without shift or mask at most; written right by it, with a bug at most",
         bugs,
         lambda right, bug, writes, most: bug < right and most < writes,
         {"half the steps": {"BUG_STEPS = 120": "BUG_STEPS = 60"}},

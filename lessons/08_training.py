@@ -785,7 +785,7 @@ if leap_days:
     print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# At least 99 of 100 come out right: dates that it has never seen, and by which nothing was chosen. Here is how it got
+# Nearly all come out right: dates that it has never seen, and by which nothing was chosen. Here is how it got
 # there:
 
 # %% role="train" timed=true
