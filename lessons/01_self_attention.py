@@ -863,8 +863,8 @@ plt.show()
 # *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow. On
 # the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the scale.
 #
-# Small random matrices give scores near zero, and so nearly the same weight for every token. A new model
-# starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
+# Small random matrices give scores near zero, and so nearly the same weight for every token. (With 0.2 in place
+# of 0.1 the weights begin to differ.) A new model starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
 # turns it into attention. Lesson 02 begins there.
 
 # %% role="try"

@@ -142,8 +142,9 @@ for name in norms:
 
 # %% [markdown]
 # Without a norm the network learns the rhyme from small weights. From the others its last loss is far above that of a
-# guess, ln 15 = 2.7. With a norm it learns the rhyme from all of them. (A network without a norm isn't lost: somebody has to find the start that
-# suits its depth. Try `depth=12` and `depth=48`, in both rows. With the norm nobody has to look for anything.)
+# guess, ln 15 = 2.7. With a norm it learns the rhyme from all of them. (A network without a norm isn't lost: somebody
+# has to find the start that suits its depth. Try `depth=12` and `depth=48`, in both rows. With the norm nobody has to
+# look for anything.)
 #
 # What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. The only
 # difference between the lines is the size of the weights. The cell prints the root mean square of the numbers after
@@ -558,7 +559,8 @@ print(batch_norm(numbers, torch.ones(3), torch.zeros(3)))
 # straight line from x to y there is nothing but a sum.
 #
 # The formula of Vaswani et al. (2017) is post-norm. The code of *The Annotated Transformer* (Rush et al. 2018), from
-# which many have learnt it, is pre-norm "for code simplicity". A third way, `x + norm(sublayer(x))`, is neither; Swin Transformer V2 and OLMo 2 use it on purpose.
+# which many have learnt it, is pre-norm "for code simplicity". A third way, `x + norm(sublayer(x))`, is neither; Swin
+# Transformer V2 and OLMo 2 use it on purpose.
 # Here it is on one token, with a sub-layer that reverses the entries of a vector and adds one:
 
 # %%
@@ -665,8 +667,8 @@ print("neither  ", token + standardise(turn(token)))
 #
 # Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
 # stack it passes every layer and its norm, and each pair multiplies it by about the same factor: after forty-eight
-# layers, by its forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum passes the
-# gradient on unchanged, whatever the branches do.
+# layers, by its forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum
+# passes the gradient on unchanged, whatever the branches do.
 #
 # Take stacks of small random networks, before any training. How long is the gradient for the weights of each
 # layer? There are three kinds of branches:
@@ -698,14 +700,17 @@ branches = {
     "ReLU and a bias": (torch.relu, 2**0.5, 1),
     "strong tanh": (torch.tanh, 4, 0),
 }
+layers = 48
 lengths = {
-    (name, pre): gradient_norms(48, pre, *kind)
+    (name, pre): gradient_norms(layers, pre, *kind)
     for name, kind in branches.items()
     for pre in (False, True)
 }
-print("48 layers           first layer   middle    last")
+print(f"{layers} layers           first layer   middle    last")
 for (name, pre), found in lengths.items():
-    print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
+    print(
+        f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[layers // 2]:8.1e} {found[-1]:7.1e}"
+    )
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
@@ -715,8 +720,8 @@ for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), st
         ("ReLU", 0.55, "--"),
         ("ReLU and a bias", 0.85, "-."),
     ):
-        axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
-    axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
+        axes.semilogy(range(layers), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
+    axes.set(title=f"{title}, {layers} layers", xlabel="layer, 0 is the input's")
 panels[0].set_ylabel("length of the gradient")
 panels[1].legend()
 plt.show()

@@ -1323,8 +1323,8 @@ print(f"parameters saved by tying:         {tied.numel():,d}")
 # The paper **ties** the last layer to the embedding: both use one table. As a last layer, a table of spread 1 gives
 # logits so far apart that softmax mostly picks one word. The paper says that where the table embeds, its rows are
 # multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the entries
-# start with standard deviation 1/√E, and the two together make a word as large as its position. Our model doesn't tie: its table starts with spread 1, and
-# needs no √E.
+# start with standard deviation 1/√E, and the two together make a word as large as its position. Our model doesn't
+# tie: its table starts with spread 1, and needs no √E.
 #
 # ## The full size
 #

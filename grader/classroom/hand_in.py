@@ -33,12 +33,13 @@ class Lesson:
     outline: Outline
     stubs: Mapping[str, str]
 
-    def answers(self, cells: Sequence[NotebookCell]) -> dict[str, bool]:
-        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer."""
+    def answers(self, cells: Sequence[NotebookCell], texts: Sequence[str] = ()) -> dict[str, bool]:
+        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer. `texts`
+        are the cells' normal texts, where they are known: to make one takes a while if it is long."""
         found: dict[str, bool] = {}
         others = []
-        for cell in cells:
-            place = self.outline.match(cell)
+        for cell, text in zip(cells, texts or [""] * len(cells), strict=True):
+            place = self.outline.match(cell, text)
             role = "" if place is None else self.outline.cells[place].role
             if place is not None and role in ("solution", OWN_ANSWER):
                 name = _name(self.outline.cells[place])
@@ -160,14 +161,18 @@ def _shown(path: PurePath) -> str:
 
 def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
     """The lesson of which these notebooks hold the most exercises, `course.lesson` if they hold any of that; empty if
-    they hold no lesson's."""
-    limits = course.limits()
+    they hold no lesson's. Each is read once, however many lessons there are."""
+    limits, readable = course.limits(), []
+    for data in works:
+        with contextlib.suppress(Unreadable):
+            cells = read(data, limits.notebook_bytes, limits.cells)
+            readable.append((cells, [normal(cell.source) for cell in cells]))
     others = [name for name in course.lessons() if name != course.lesson]
     best, most = "", 0
     for name in (course.lesson, *others):
         with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
             lesson = lesson_of(course.instructor(name))
-            held = max((len(answers_in(data, lesson, limits)) for data in works), default=0)
+            held = max((len(lesson.answers(*cells)) for cells in readable), default=0)
             if held > most:
                 best, most = name, held
         if best == course.lesson:

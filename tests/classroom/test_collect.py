@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.classroom import earlier as earlier_ones
-from grader.classroom import given
+from grader.classroom import given, hand_in
 from grader.classroom.class_directory import ClassDirectory
 from grader.classroom.collect import Collected, as_text, collect
 from grader.classroom.create import create
@@ -23,6 +23,7 @@ from grader.classroom.exchange import CollectRegularFiles
 from grader.classroom.roster import Person, update
 from grader.cli.main import main
 from grader.errors import CourseError
+from grader.judge.reader import read
 from tests.classroom.conftest import LESSON, SOLVED, solved
 
 PEOPLE = (
@@ -103,6 +104,19 @@ def test_canvas_names(course, tmp_path):
     files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_LATE_502_9002_{LESSON}.ipynb": book("b")}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert (outcome.taken, outcome.late) == (["ann", "bo"], ["bo"])
+
+
+def test_which_lesson_a_notebook_is_of_takes_one_reading(monkeypatch, course):
+    """Not one for each lesson: a large notebook that holds no lesson's exercises would cost twelve times as much."""
+    reads = []
+    monkeypatch.setattr(hand_in, "read", lambda *what: reads.append(what) or read(*what))
+    for other in ("01_self_attention", "02_trainable_attention"):
+        folder = course.root / "source" / other
+        folder.mkdir(exist_ok=True)
+        shutil.copy(SOLVED.with_name(f"{other}.ipynb"), folder)
+    works = [SOLVED.with_name(f"{name}.ipynb").read_bytes() for name in ("02_trainable_attention", "11_small_gpt")]
+    assert hand_in.lesson_held(course, works) == "02_trainable_attention"
+    assert len(reads) == len(works)
 
 
 @pytest.mark.parametrize(("days", "late"), [(0, ["bo"]), (40, [])])
