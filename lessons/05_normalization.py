@@ -708,9 +708,8 @@ lengths = {
 }
 print(f"{layers} layers           first layer   middle    last")
 for (name, pre), found in lengths.items():
-    print(
-        f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[layers // 2]:8.1e} {found[-1]:7.1e}"
-    )
+    first, middle, last = found[0], found[layers // 2], found[-1]
+    print(f"{'pre ' if pre else 'post'} {name:16s} {first:10.1e} {middle:8.1e} {last:7.1e}")
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
