@@ -175,6 +175,13 @@ def learnt_to_reverse(names: Names) -> list[float]:
     return [last_ten(losses) for losses in names["attempts"].values()]
 
 
+def first_by_last(names: Names) -> list[float]:
+    """Of lesson 05's stacks, the first layer's gradient by the last one's: post-norm, where it is a power, by layer."""
+    lengths, kinds = names["lengths"], ("ReLU and a bias", "strong tanh")
+    post, pre = ([lengths[kind, pre][0] / lengths[kind, pre][-1] for kind in kinds] for pre in (False, True))
+    return [ratio ** (1 / (names["layers"] - 1)) for ratio in post] + pre
+
+
 def worst_of(names: Names, heads: int) -> float:
     """The best of lesson 03's models with so many heads, by its worse question; of two heads the worst."""
     worse = [min(both) for (count, _), both in names["accuracy"].items() if count == heads]
@@ -273,7 +280,7 @@ CLAIMS = {
             names["share_right"](names["cheat"], torch.ones(6, 6).tril() > 0),
         ),
         lambda seen, hidden: seen > 0.95 and hidden < 0.8,
-        times("steps=300", STEPS) | times("lr=0.005", RATE) | times("width=32", WIDTH),
+        times("steps=600", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH),
     ),
     "honest_answers_are_fewer": Claim(
         "right answers with the mask, and by the model that cheats; the rhyme is written (1) or not",
@@ -283,7 +290,7 @@ CLAIMS = {
             all(names["go_on"](names["honest"], start) in names["rhyme"] for start in ("the malt", "this is the")),
         ),
         lambda mine, theirs, rhyme: mine < theirs and rhyme == 1,
-        times("steps=300", STEPS) | times("lr=0.005", RATE) | times("width=32", WIDTH),
+        times("steps=600", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH),
     ),
     "a_norm_frees_the_start": Claim(
         "the largest last loss of the three starts: without a norm, with it",
@@ -295,13 +302,9 @@ CLAIMS = {
         | {"other starts": {"(0.5, 1, 2)": "(0.25, 1, 4)"}},
     ),
     "post_norm_multiplies": Claim(
-        "a layer multiplies the gradient by: post-norm with ReLU and a bias, with strong tanh; pre-norm with the same",
-        lambda names: [
-            (names["lengths"][name, pre][0] / names["lengths"][name, pre][-1]) ** (1 / (names["layers"] - 1))
-            for pre in (False, True)
-            for name in ("ReLU and a bias", "strong tanh")
-        ],
-        lambda relu, tanh, *pre: relu < 0.9 and tanh > 1.1 and all(0.95 < factor < 1.1 for factor in pre),
+        "first gradient by last, post-norm for a layer, pre-norm for all: ReLU and a bias, strong tanh, and again",
+        first_by_last,
+        lambda relu, tanh, *pre: relu < 0.9 and tanh > 1.1 and all(0.5 < ratio < 100 for ratio in pre),
         times("layers = 48", DEPTH) | times("width=32", WIDTH),
     ),
     "last_gradient_shrinks": Claim(
@@ -323,7 +326,10 @@ CLAIMS = {
         times("steps=150", {"four times the steps": 4})
         | times("depth=6", DEPTH)
         | {"a longer warm-up": {"False, 60)": "False, 120)", "steps=150": "steps=300"}},
-        exceptions={"twice the depth": lambda post, warm, pre: min(post, warm) > 1.5 and pre < 1},
+        exceptions={
+            "half the depth": lambda *losses: max(losses) < 1,
+            "twice the depth": lambda post, warm, pre: min(post, warm) > 1.5 and pre < 1,
+        },
     ),
     "company_decides": Claim(
         "BatchNorm in company says the rhyme (1): in eval mode, in train mode",

@@ -98,13 +98,13 @@ class Writer(nn.Module):
 
 
 # %% role="train" claim="cheating_is_perfect"
-def learn(mask=None, steps=300):
+def learn(mask=None, steps=600):
     """A model trained on the rhyme."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
     model = Writer()
     torch.set_default_dtype(torch.float32)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.005)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.003)
     for _ in range(steps):
         loss = F.cross_entropy(model(read, mask).flatten(0, 1), wanted.flatten())
         optimiser.zero_grad()

@@ -843,8 +843,9 @@ compare_guess("05_who_learns", outcomes.get(learns, "others"))
 # %% [markdown]
 # The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;
 # with one it learns. The pre-norm stack learns without any. (Run `learn_to_reverse(False, 1, rate=0.003)`: with
-# smaller steps six post-norm layers learn without a warm-up, too. With `depth=12` they don't, and at the full rate a
-# warm-up no longer helps twelve of them. Twelve pre-norm layers learn as six do.)
+# smaller steps six post-norm layers learn without a warm-up, too, and so do three layers at the full rate. With
+# `depth=12` they don't, and at the full rate a warm-up no longer helps twelve of them. Twelve pre-norm layers learn
+# as six do.)
 #
 # ## 8 · BatchNorm remembers
 #
