@@ -139,6 +139,13 @@ def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
         ast.parse(source)
 
 
+def test_the_wheel_brings_the_words_of_mistakes(unpacked):
+    packed = {name for name, _text in texts(unpacked)}
+    words = {path.relative_to(ROOT).as_posix() for path in (ROOT / "grader" / "exercises").glob("lesson_*/*.md")}
+    assert words
+    assert words <= packed
+
+
 def first_cells(folder: Path) -> set[str]:
     documents = [json.loads(path.read_text(encoding="utf-8")) for path in (folder / "notebooks").glob("*.ipynb")]
     assert {document["cells"][0]["id"] for document in documents} == {"install-the-course"}
