@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,17 @@ def times(text: str, factors: Mapping[str, float]) -> dict[str, dict[str, str]]:
     return {title: {text: f"{begin}{float(number) * factor:g}"} for title, factor in factors.items()}
 
 
+STARTS = ("the malt", "this is the")
+LENGTH = {"ten words at once": {"length = 12": "length = 10"}, "sixteen words at once": {"length = 12": "length = 16"}}
+
+
+def strange_pairs(names: Names, model: str) -> list[int]:
+    """Of lesson 04's rhyme, by start: how many pairs of words a model wrote that the rhyme doesn't have."""
+    known = set(pairwise(names["words"]))
+    written = (names["go_on"](names[model], start).split() for start in STARTS)
+    return [sum(pair not in known for pair in pairwise(words)) for words in written]
+
+
 def last_ten(losses: Sequence[float]) -> float:
     """The mean of the last ten."""
     return sum(losses[-10:]) / 10
@@ -274,23 +286,24 @@ CLAIMS = {
         times("steps=300", STEPS) | times("lr=0.01", RATE),
     ),
     "cheating_is_perfect": Claim(
-        "right answers with the future in sight, and while it is hidden",
+        "right answers with the future in sight, and while it is hidden; pairs of words that the rhyme doesn't have",
         lambda names: (
             names["share_right"](names["cheat"]),
-            names["share_right"](names["cheat"], torch.ones(6, 6).tril() > 0),
+            names["only_past"],
+            *strange_pairs(names, "cheat"),
         ),
-        lambda seen, hidden: seen > 0.95 and hidden < 0.8,
-        times("steps=600", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH),
+        lambda seen, hidden, *strange: seen > 0.93 and hidden < 0.7 and min(strange) > 0,
+        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
     ),
     "honest_answers_are_fewer": Claim(
-        "right answers with the mask, and by the model that cheats; the rhyme is written (1) or not",
+        "right answers with the mask, and by the model that cheats; pairs of words that the rhyme doesn't have",
         lambda names: (
             names["mine"],
             names["theirs"],
-            all(names["go_on"](names["honest"], start) in names["rhyme"] for start in ("the malt", "this is the")),
+            *strange_pairs(names, "honest"),
         ),
-        lambda mine, theirs, rhyme: mine < theirs and rhyme == 1,
-        times("steps=600", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH),
+        lambda mine, theirs, *strange: mine < theirs and max(strange) == 0,
+        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
     ),
     "a_norm_frees_the_start": Claim(
         "the largest last loss of the three starts: without a norm, with it",

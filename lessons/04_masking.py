@@ -63,7 +63,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · A model that cheats
 #
-# The model is one head of attention over six words of the rhyme. It is trained to say, at every place, which
+# The model is one head of attention over twelve words of the rhyme. It is trained to say, at every place, which
 # word comes next. (`mask` waits until you have one.)
 
 # %%
@@ -76,8 +76,10 @@ rhyme = (
 )
 words = rhyme.split()
 vocabulary = sorted(set(words))
-windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 7, 1)
-read, wanted = windows[:, :6], windows[:, 1:]  # six words, and the word after each
+length = 12  # words that the model reads at once
+numbers = torch.tensor([vocabulary.index(word) for word in words])
+windows = numbers.unfold(0, length + 1, 1)
+read, wanted = windows[:, :-1], windows[:, 1:]  # twelve words, and the word after each
 
 
 class Writer(nn.Module):
@@ -85,7 +87,7 @@ class Writer(nn.Module):
 
     def __init__(self, width=32):
         super().__init__()
-        self.word, self.place = nn.Embedding(15, width), nn.Embedding(6, width)
+        self.word, self.place = nn.Embedding(15, width), nn.Embedding(length, width)
         self.to_qkv, self.answer = nn.Linear(width, 3 * width), nn.Linear(width, 15)
 
     def forward(self, ids, mask=None):
@@ -97,8 +99,8 @@ class Writer(nn.Module):
         return self.answer(scores.softmax(-1) @ v)
 
 
-# %% role="train" claim="cheating_is_perfect"
-def learn(mask=None, steps=600):
+# %% role="train"
+def learn(mask=None, steps=1000):
     """A model trained on the rhyme."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
@@ -119,7 +121,7 @@ def share_right(model, mask=None):
 
 
 cheat = learn()
-print(f"right answers: {share_right(cheat):.0%}")
+print(f"right answers: {share_right(cheat):.1%}")
 
 # %% [markdown]
 # Now it writes. It gets a few words, says the next one, reads it too, and so on.
@@ -128,27 +130,32 @@ print(f"right answers: {share_right(cheat):.0%}")
 predict(
     "04_it_writes",
     "It gets 'the malt' and adds eight words. What do they look like?",
-    ["the rhyme", "the rhyme with one wrong word", "nonsense"],
+    ["the rhyme", "words of the rhyme, out of order", "one word, again and again"],
 )
 
 
-# %% role="answer"
+# %% role="answer" claim="cheating_is_perfect"
 def go_on(model, start, count=8):
-    """`start`, and the words that the model adds, each from the six before it."""
+    """`start`, and the words that the model adds, each from those before it."""
     said = start.split()
     for _ in range(count):
-        scores = model(torch.tensor([vocabulary.index(word) for word in said[-6:]]))
+        scores = model(torch.tensor([vocabulary.index(word) for word in said[-length:]]))
         said.append(vocabulary[scores[-1].argmax()])
     return " ".join(said)
 
 
 for start in ("the malt", "this is the"):
     print(go_on(cheat, start))
-only_past = share_right(cheat, torch.ones(6, 6).tril() > 0)
-print(f"right answers while the later words are hidden: {only_past:.0%}")
+only_past = share_right(cheat, torch.ones(length, length).tril() > 0)
+print(f"right answers while the later words are hidden: {only_past:.1%}")
 
-is_rhyme = go_on(cheat, "the malt") in rhyme
-compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
+added = go_on(cheat, "the malt")
+outcome = "words of the rhyme, out of order"
+if added in rhyme:
+    outcome = "the rhyme"
+elif len(set(added.split()[2:])) == 1:
+    outcome = "one word, again and again"
+compare_guess("04_it_writes", outcome)
 
 # %% [markdown]
 # In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
@@ -1145,9 +1152,10 @@ predict(
 
 # %% role="try" claim="honest_answers_are_fewer"
 # Try it: the model of section 1 with your mask. Then it writes.
-honest = learn(causal_mask(6))
-mine, theirs = share_right(honest, causal_mask(6)), share_right(cheat)
-print(f"right answers: {mine:.0%}, and {theirs:.0%} without a mask")
+hide = causal_mask(length)
+honest = learn(hide)
+mine, theirs = share_right(honest, hide), share_right(cheat)
+print(f"right answers: {mine:.1%}, and {theirs:.1%} without a mask")
 for start in ("the malt", "this is the"):
     print(go_on(honest, start))
 
