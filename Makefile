@@ -21,7 +21,7 @@ TORCH_INDEX ?=
 # nbgrader calls alembic by its name when it makes a gradebook.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants setup lock build lint format bench fuzz release demo site
+.PHONY: start test test-slow test-samples test-other-user test-container test-hub test-image hub hub-wheel compat mutants claims setup lock build lint format bench fuzz release demo site
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
@@ -58,6 +58,9 @@ hub: hub-wheel  ## a JupyterHub on this machine, to try the course: a teacher an
 
 mutants: $(STAMP)  ## small changes to every model solution, which the checks have to notice; ARGS=split_heads for one
 	OMP_NUM_THREADS=1 $(BIN)/grader mutants $(ARGS)
+
+claims: $(STAMP)  ## what the lessons conclude from their experiments, with other seeds and a student's edits; ARGS=NAME for one
+	$(BIN)/python benchmarks/claims.py $(ARGS)
 
 setup: $(STAMP)  ## .venv with everything
 

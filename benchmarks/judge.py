@@ -117,17 +117,17 @@ class Cost:
 def run(place: Path, *command: str) -> Cost:
     """One nbgrader command."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    start, before = time.perf_counter(), _children()
+    start, before = time.perf_counter(), children()
     with (place / "log.txt").open("w") as log:
         process = subprocess.Popen([BIN / "nbgrader", *command], cwd=place, env=environment, stdout=log, stderr=log)
         with Peak(process.pid) as peak:
             process.wait()
     if process.returncode:
         raise SystemExit((place / "log.txt").read_text()[-3000:])
-    return Cost(time.perf_counter() - start, _children() - before, peak.most)
+    return Cost(time.perf_counter() - start, children() - before, peak.most)
 
 
-def _children() -> float:
+def children() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

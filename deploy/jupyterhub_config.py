@@ -2,7 +2,7 @@
 
 Everything is below one folder, COURSE_ROOT: `course/` (the teachers'), `exchange/` (open to all), `settings/` (written
 here, at every start of the hub). Who is in the group COURSE_TEACHERS, of the machine or of JupyterHub, gets Formgrader
-and Create Assignment. Everybody else is a student.
+and Create Assignment. Everybody else is a student, and their JupyterLab opens with FIRST_STEPS.
 """
 
 import grp
@@ -22,6 +22,40 @@ HOUR = 3600
 # For teachers only: the server's part of nbgrader's extension, and the browser's.
 SERVER_PARTS = ("nbgrader.server_extensions.formgrader", "nbgrader.server_extensions.course_list")
 BROWSER_PARTS = tuple(f"@jupyter/nbgrader:{part}" for part in ("formgrader", "create-assignment", "course-list"))
+# JupyterHub forbids that a server's pages are framed, and nbgrader shows Formgrader in a frame. A menu of the same name
+# opens it in a tab of its own: nbgrader's documentation has it in "Formgrader with JupyterHub >= 4.1".
+FRAMED = tuple(f"@jupyter/nbgrader:{part}" for part in ("menu", "formgrader", "course-list"))
+TAB = {"text": "Formgrader", "url": "/hub/user-redirect/formgrader", "newBrowserTab": True}
+MENU = {
+    "id": "jp-mainmenu-nbgrader",
+    "label": "Nbgrader",
+    "items": [
+        {"command": "nbgrader:open-assignment-list"},
+        {"command": "help:open", "args": TAB},
+        {"command": "nbgrader:open-create-assignment"},
+    ],
+}
+NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}  # nobody is asked about it
+FIRST_STEPS = """# First steps
+
+1. **Get a lesson.** In the menu at the top, choose *Nbgrader*, then *Assignment List*. Press *Fetch* beside the lesson.
+2. **Work on it.** The lesson's folder is now in the list of files on the left. Open the notebook in it, and begin at
+   the top. `check(...)` tells you how each exercise is going; it can be run as often as you like.
+3. **Hand it in.** Save the notebook, go back to the *Assignment List*, and press *Submit*. You can submit again later.
+4. **Read your mark.** In the *Assignment List*, press *Fetch Feedback*, then *(view feedback)*. A folder opens in the
+   list of files. Double-click the page in it: your mark stands at its top.
+
+If something doesn't work, run `!grader doctor` in a cell of a notebook. It says what is wrong, and what to do about it.
+"""
+TEACHERS_MENU = {"@jupyterlab/mainmenu-extension:plugin": {"menus": [MENU]}}
+AS_A_PAGE = {"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Markdown Preview"}}}
+# Part of a student's server's settings, which is run as the student: the file is there again at every start.
+WRITE_FIRST_STEPS = """from contextlib import suppress
+from pathlib import Path
+
+with suppress(OSError):  # a home without room left
+    Path.home().joinpath("First steps.md").write_text({text!r}, "utf-8")
+"""
 
 
 def write_settings() -> None:
@@ -35,13 +69,17 @@ def write_settings() -> None:
             # A kernel that has torch loaded takes as much memory as two servers.
             "MappingKernelManager": {"cull_idle_timeout": HOUR, "cull_interval": 300, "cull_connected": True},
         }
-        hidden = {"disabledExtensions": {} if is_teacher else dict.fromkeys(BROWSER_PARTS, True)}
+        hidden = {"disabledExtensions": dict.fromkeys(FRAMED if is_teacher else BROWSER_PARTS, True)}
+        lab = {**NO_NEWS, **(TEACHERS_MENU if is_teacher else AS_A_PAGE)}
         nbgrader = f"c.Exchange.root = {str(ROOT / 'exchange')!r}\nc.CourseDirectory.course_id = {COURSE_ID!r}\n"
         if is_teacher:
             nbgrader += f"c.CourseDirectory.root = {str(ROOT / 'course')!r}\n"
         (folder / "jupyter_server_config.json").write_text(json.dumps(server, indent=1))
         (folder / "labconfig" / "page_config.json").write_text(json.dumps(hidden, indent=1))
+        (folder / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(lab, indent=1))
         (folder / "nbgrader_config.py").write_text(f"c = get_config()\n{nbgrader}")
+        if not is_teacher:
+            (folder / "jupyter_server_config.py").write_text(WRITE_FIRST_STEPS.format(text=FIRST_STEPS))
 
 
 def is_teacher(spawner: object) -> bool:
@@ -75,6 +113,8 @@ def give_role(spawner: object) -> None:
     spawner.environment = {**spawner.environment, "JUPYTER_CONFIG_PATH": str(settings)}
     if role == "teachers":  # Formgrader wants the course below the folder that the server shows
         spawner.notebook_dir = str(ROOT)
+    else:
+        spawner.default_url = "/lab/tree/First%20steps.md"
 
 
 write_settings()

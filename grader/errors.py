@@ -12,6 +12,8 @@ from typing import IO, Any
 
 import click
 
+from grader.printable import say
+
 
 class CourseError(click.ClickException):
     """Something that the person at the command line, or the author of a lesson, has to fix."""
@@ -20,7 +22,7 @@ class CourseError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """The message alone: it says what is wrong and where, click's "Error:" would add nothing."""
-        click.echo(self.message, file=file, err=file is None)
+        say(self.message, file=file, err=file is None)
 
 
 class CommandFailed(CourseError):

@@ -66,6 +66,7 @@
 import math
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -93,8 +94,9 @@ print("plain average, for it:", (robot + crate) / 2)
 # themselves.
 #
 # So let each word say two things about itself in numbers. The noun says what it can be **found by**: how well
-# does "weak" go with it, and how well "heavy"? And "it", with the end of its sentence, says what it **looks
-# for**. Multiply entry by entry and add up: what fits gets the large weight.
+# does "weak" go with it, and how well "heavy"? And "it" says what it **looks for**. By itself it can't know that:
+# "it" is the same word in both sentences. Suppose for now that the end of its sentence has reached it. Multiply
+# entry by entry and add up: what fits gets the large weight.
 
 # %%
 # How well it goes with "weak", and with "heavy".
@@ -127,9 +129,10 @@ plt.show()
 # it hands over once it is found is its **value** (here: robot or crate). A query that fits a key well gives a
 # large weight, and the values are what is mixed (Vaswani et al. 2017).
 #
-# In a real model all three are computed from the token's vector, and **every** token has a query. So each
-# token has its own row of weights, and with T tokens the rows stack into a T × T table. One row of it, and
-# three values to mix:
+# In a real model all three are computed from the token's vector, and **every** token has a query. (In the first
+# layer the vector of "it" is the same in both sentences, so one layer alone can't tell them apart. It takes a second
+# one, whose "it" has already collected the end of its sentence.) So each token has its own row of weights, and
+# with T tokens the rows stack into a T × T table. One row of it, and three values to mix:
 
 # %%
 vectors = torch.tensor([[1.0, 2.0, 3.0], [2.0, 8.0, 0.0], [2.0, 6.0, 3.0]])
@@ -533,7 +536,7 @@ compare_guess("01_larger_divisor", "it shrinks" if by_100 < by_3 else "it grows"
 # above what softmax does with those: nearly all the weight on one key. Dividing by √d_k removes the dependence
 # on the width. The next cell measures it on ten random keys.
 
-# %%
+# %% claim="scaling_undoes_the_width"
 generator = torch.Generator().manual_seed(0)
 print(" d_k   spread of scores   largest weight: unscaled   scaled")
 for width in (4, 64, 1024):
@@ -749,30 +752,32 @@ print("sums of the rows", tutorial_weights.sum(dim=-1).round(decimals=4), sep="\
 # %%
 predict(
     "01_cat_scales",
-    "Which number, used as the scale, turns the scores into these weights?",
-    ["the root of 4, the width of a word", "some other number", "no number at all"],
+    "Multiply the scores by which number, and softmax gives these weights?",
+    ["0.5, which is 1 divided by the root of 4", "some other number", "no number at all"],
 )
 
 # %% [markdown]
-# Conversely, the **logarithm of the ratio of two weights, divided by the difference of their scores,** is the
-# scale. It must be the same number for every pair.
+# The **logarithm of the ratio of two weights, divided by the difference of their scores,** is the number that the
+# scores were multiplied by. It must be the same for every pair.
 
 # %% role="answer"
-scales = []
+factors = []
 for i, a, b in ((0, 0, 1), (0, 1, 2), (1, 1, 0), (1, 2, 0), (2, 2, 1), (2, 1, 0)):
     gap = tutorial_scores[i, a] - tutorial_scores[i, b]
     log_ratio = (tutorial_weights[i, a] / tutorial_weights[i, b]).log()
-    scale = log_ratio / gap
+    factor = log_ratio / gap
     pair = f"{words[a]} over {words[b]}"
-    scales.append(scale.item())
-    print(f"row {words[i]}, {pair}: score gap {gap:.1f}, log of ratio {log_ratio:.2f}, scale {scale:.2f}")
+    factors.append(factor.item())
+    print(
+        f"row {words[i]}, {pair}: score gap {gap:.1f}, log of ratio {log_ratio:.2f}, factor {factor:.2f}"
+    )
 
-same = max(scales) - min(scales) < 0.01
+same = max(factors) - min(factors) < 0.01
 compare_guess("01_cat_scales", "some other number" if same else "no number at all")
 
 # %% [markdown]
-# Six pairs, six scales. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight 0.20:
-# that would take a scale of zero. **No scaling of these scores gives these weights.**
+# Six pairs, six factors. In the row of "cat", "The" scores 1.5 and "sat" 2.1, yet both get the weight 0.20:
+# that would take a factor of zero. **No scaling of these scores gives these weights.**
 #
 # There is a second slip, one step earlier. Look at the rows of the input: from word to word each number grows
 # by 0.4. So "sat" is twice "cat" minus "The". Projections keep such a relation, whatever the matrices are,
@@ -818,7 +823,7 @@ print("2 · cat - The = sat:", torch.allclose(2 * cat_scores[1] - cat_scores[0],
 # The tutorial ends with a run at other sizes: T = 4 tokens, d_model = 8, d_k = d_v = 4, and weight matrices
 # of small random numbers (times 0.1). It sets no seed, so its numbers can't be repeated; ours can.
 
-# %%
+# %% claim="small_matrices_average"
 generator = torch.Generator().manual_seed(0)
 tokens = torch.randn(4, 8, generator=generator)
 v_query, v_key, v_value = (0.1 * torch.randn(8, 4, generator=generator) for _ in range(3))
@@ -831,6 +836,22 @@ print("output shape:", tuple(mixed.shape))
 print("attention weights shape:", tuple(untrained.shape))
 print("attention weights", untrained, sep="\n")
 
+# %% [markdown]
+# The tutorial writes all of it as one function in NumPy. It is the same line for line, and so are its numbers:
+
+
+# %%
+def in_numpy(x, w_q, w_k, w_v):
+    """Self-attention as the tutorial has it: x (T, d_model) to (T, d_v)."""
+    q, k, v = x @ w_q, x @ w_k, x @ w_v
+    scores = q @ k.T / np.sqrt(k.shape[-1])
+    exponentials = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return exponentials / np.sum(exponentials, axis=-1, keepdims=True) @ v
+
+
+from_numpy = in_numpy(tokens.numpy(), v_query.numpy(), v_key.numpy(), v_value.numpy())
+print(f"largest difference: {np.abs(from_numpy - mixed.numpy()).max():.4f}")
+
 # %% role="draw"
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 draw_weights(left, weights, ["token 0", "token 1", "token 2"], "Small example")
@@ -842,8 +863,8 @@ plt.show()
 # *The picture in words:* on the left the grid of the small example, with cells from almost black to yellow. On
 # the right a 4 × 4 grid in which every cell has almost the same dull blue, a quarter of the way up the scale.
 #
-# Small random matrices give scores near zero, and so nearly the same weight for every token. A new model
-# starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
+# Small random matrices give scores near zero, and so nearly the same weight for every token. (With 0.2 in place
+# of 0.1 the weights begin to differ.) A new model starts about here, with the plain average that failed in section 1: half robot, half crate. Training is what
 # turns it into attention. Lesson 02 begins there.
 
 # %% role="try"

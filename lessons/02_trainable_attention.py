@@ -186,7 +186,8 @@ print("shape of the attention weights:", tuple(attention_weights.shape))
 print("sums of the rows", attention_weights.sum(dim=1).round(decimals=4), sep="\n")
 
 # %% [markdown]
-# The mixture itself is called the **context vector** of "you": each word's vector times its weight, added up.
+# The mixture itself is called the **context vector** of "you": each word's vector times its weight, added up. (The
+# chapter prints five digits of such numbers. We print four: the fifth depends on the processor.)
 
 # %%
 x_2 = embedded_sentence[1]
@@ -194,7 +195,7 @@ context_vec_2 = torch.zeros(x_2.shape)
 for j in range(8):
     context_vec_2 += attention_weights[1, j] * embedded_sentence[j]
 
-torch.set_printoptions(precision=3, sci_mode=True)  # four digits: the fifth depends on the processor
+torch.set_printoptions(precision=3, sci_mode=True)
 print("context vector of you", context_vec_2, sep="\n")
 torch.set_printoptions(precision=4, sci_mode=False)
 
@@ -237,8 +238,8 @@ compare_guess("02_own_weight", round(100 * attention_weights.diagonal().mean().i
 # there is a yellow diagonal, every cell close to 1, and the rest is dark blue.
 #
 # So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
-# with itself, while two unrelated vectors have one near 0. After the exponential the diagonal takes nearly
-# everything: every word attends to itself.
+# with itself, while that of two unrelated vectors is anywhere around 0, four or so to either side (section 7 says
+# why). After the exponential the diagonal takes nearly everything: every word attends to itself.
 #
 # ### Exercise 2: `context_vectors`
 #
@@ -427,7 +428,7 @@ print("x @ U runs too, but is wrong:", torch.allclose(embedded_sentence @ U_key,
 #
 # It writes both comparisons of keys and values in one cell without `print`. A notebook shows only the last value
 # of a cell, so the first could have been `False` and nobody would have seen it. And it writes `.T` for a single
-# vector, `x_2.T`. A vector has one axis and nothing to transpose. PyTorch warns that this will be an error.
+# vector, `keys[2].T`. A vector has one axis and nothing to transpose. PyTorch warns that this will be an error.
 #
 # </details>
 #
@@ -647,7 +648,7 @@ for mine in zip(words, attention_entropy(attention_weights), attention_entropy(m
 # product adds up d_k of them, and variances of independent numbers add: it has **variance d_k**, so its
 # typical size is √d_k. Measured on 5000 random pairs:
 
-# %%
+# %% claim="variance_is_the_width"
 generator = torch.Generator().manual_seed(0)
 print(" d_k   variance of q·k   typical size   typical size of q·k / sqrt(d_k)")
 for width in (1, 4, 16, 64, 256, 1024):
@@ -663,7 +664,7 @@ for width in (1, 4, 16, 64, 256, 1024):
 # random keys. The entropy can be at most ln 10 = 2.30.
 
 
-# %%
+# %% claim="unscaled_rows_saturate"
 def random_rows(width, scale):
     """The attention weights of 2000 random queries on 10 random keys."""
     generator = torch.Generator().manual_seed(width)
@@ -750,7 +751,7 @@ plt.show()
 # change. Both runs start from the same matrices and learn with the same step size (`rate`).
 
 
-# %% role="train"
+# %% role="train" claim="unscaled_stops_learning"
 def train(scale, steps=200, rate=0.1, width=64, seed=7):
     """Learn to fetch the token before; returns the mean squared error at every step, and the last
     weights."""
@@ -804,18 +805,17 @@ predict(
     ],
 )
 
-# %% role="answer"
-best = []
+# %% role="answer" claim="no_step_size_is_enough"
+found_at = {1.0: [], 64**-0.5: []}  # by scale, one number for each step size
 print("tokens found of 8, mean of 4 seeds, after 600 steps")
 print("  rate   unscaled   scaled")
 for rate in (0.003, 0.01, 0.03, 0.1, 0.3):
-    found = []
-    for scale in (1.0, 64**-0.5):
+    for scale, found in found_at.items():
         last = [train(scale, 600, rate, seed=seed)[1] for seed in range(4)]
         found.append(sum((w.argmax(-1) == torch.arange(8).roll(1)).sum().item() for w in last) / 4)
-    best.append(found[0])
-    print(f"{rate:6.3f} {found[0]:10.2f} {found[1]:8.2f}")
+    print(f"{rate:6.3f} {found_at[1.0][-1]:10.2f} {found_at[64**-0.5][-1]:8.2f}")
 
+best = found_at[1.0]
 outcome = "yes, as the scaled run does" if max(best) == 8 else "no, the step size makes no difference"
 if 8 > max(best) > min(best) + 1:
     outcome = "no, but more than with the others"
@@ -823,7 +823,7 @@ compare_guess("02_step_sizes", outcome)
 
 # %% [markdown]
 # So a part of it *was* the step size: with smaller steps the unscaled run finds more. But at no step size does
-# it find all eight, while the scaled run does at almost every one, over a range of a hundred. That is what the
+# it find all eight, while the scaled run does at every one from 0.01 to 0.3, a range of thirty. That is what the
 # square root is for: training works, and without a search for the one step size that just works.
 #
 # ### What the argument does not say
@@ -833,7 +833,7 @@ compare_guess("02_step_sizes", outcome)
 # score add up and don't cancel. Its attention weights were sharp *although* the scores were scaled. Here are the
 # numbers, beside matrices with mean 0 and variance 1/16, which keep queries and keys at variance 1:
 
-# %%
+# %% claim="rand_is_sharp"
 generator = torch.Generator().manual_seed(0)
 fair_query, fair_key = torch.randn(2, 16, 16, generator=generator) / math.sqrt(16)
 for name, u_q, u_k in (("torch.rand", U_query, U_key), ("mean 0", fair_query, fair_key)):

@@ -76,8 +76,10 @@ rhyme = (
 )
 words = rhyme.split()
 vocabulary = sorted(set(words))
-windows = torch.tensor([vocabulary.index(word) for word in words]).unfold(0, 13, 1)
-read, wanted = windows[:, :12], windows[:, 1:]  # twelve words, and the word after each
+length = 12  # words that the model reads at once
+numbers = torch.tensor([vocabulary.index(word) for word in words])
+windows = numbers.unfold(0, length + 1, 1)
+read, wanted = windows[:, :-1], windows[:, 1:]  # twelve words, and the word after each
 
 
 class Writer(nn.Module):
@@ -85,7 +87,7 @@ class Writer(nn.Module):
 
     def __init__(self, width=32):
         super().__init__()
-        self.word, self.place = nn.Embedding(15, width), nn.Embedding(12, width)
+        self.word, self.place = nn.Embedding(15, width), nn.Embedding(length, width)
         self.to_qkv, self.answer = nn.Linear(width, 3 * width), nn.Linear(width, 15)
 
     def forward(self, ids, mask=None):
@@ -98,13 +100,13 @@ class Writer(nn.Module):
 
 
 # %% role="train"
-def learn(mask=None, steps=150):
+def learn(mask=None, steps=1000):
     """A model trained on the rhyme."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
     model = Writer()
     torch.set_default_dtype(torch.float32)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.003)
     for _ in range(steps):
         loss = F.cross_entropy(model(read, mask).flatten(0, 1), wanted.flatten())
         optimiser.zero_grad()
@@ -119,7 +121,7 @@ def share_right(model, mask=None):
 
 
 cheat = learn()
-print(f"right answers: {share_right(cheat):.0%}")
+print(f"right answers: {share_right(cheat):.1%}")
 
 # %% [markdown]
 # Now it writes. It gets a few words, says the next one, reads it too, and so on.
@@ -128,31 +130,36 @@ print(f"right answers: {share_right(cheat):.0%}")
 predict(
     "04_it_writes",
     "It gets 'the malt' and adds eight words. What do they look like?",
-    ["the rhyme", "the rhyme with one wrong word", "nonsense"],
+    ["the rhyme", "words of the rhyme, out of order", "one word, again and again"],
 )
 
 
-# %% role="answer"
+# %% role="answer" claim="cheating_is_perfect"
 def go_on(model, start, count=8):
-    """`start`, and the words that the model adds."""
+    """`start`, and the words that the model adds, each from those before it."""
     said = start.split()
     for _ in range(count):
-        scores = model(torch.tensor([vocabulary.index(word) for word in said]))
+        scores = model(torch.tensor([vocabulary.index(word) for word in said[-length:]]))
         said.append(vocabulary[scores[-1].argmax()])
     return " ".join(said)
 
 
 for start in ("the malt", "this is the"):
     print(go_on(cheat, start))
-only_past = share_right(cheat, torch.ones(12, 12).tril() > 0)
-print(f"right answers while the later words are hidden: {only_past:.0%}")
+only_past = share_right(cheat, torch.ones(length, length).tril() > 0)
+print(f"right answers while the later words are hidden: {only_past:.1%}")
 
-is_rhyme = go_on(cheat, "the malt") in rhyme
-compare_guess("04_it_writes", "the rhyme" if is_rhyme else "nonsense")
+added = go_on(cheat, "the malt")
+outcome = "words of the rhyme, out of order"
+if added in rhyme:
+    outcome = "the rhyme"
+elif len(set(added.split()[2:])) == 1:
+    outcome = "one word, again and again"
+compare_guess("04_it_writes", outcome)
 
 # %% [markdown]
 # In training the answer stood in the text, at the very next place. The model learnt to use what comes later, and
-# without it only half of its answers are right. When it writes, nothing comes later.
+# without it far fewer of its answers are right. When it writes, nothing comes later.
 #
 # ### Hide a score
 #
@@ -474,12 +481,17 @@ compare_guess("04_which_is_nan", "mask times −∞" if is_nan else "a negative 
 # For the same reason as in 2, it doesn't help to set the *vector* of a padding token to zeros: its scores are
 # then 0, and it still gets weight.
 #
-# One thing that looks wrong is right: hide after the softmax **and normalise again**, that is, divide each row
-# by its sum.
+# One thing that looks wrong is right on paper: hide after the softmax **and normalise again**, that is, divide each
+# row by its sum. In a computer it works until the hidden score is too large. Then hardly anything is left for the
+# visible keys to share, and in the end nothing: 0 divided by 0.
 
 # %%
 left = row.softmax(-1) * keep
-print("normalised again: ", left / left.sum())
+print("normalised again:          ", left / left.sum())
+for loud in (90.0, 104.0, 120.0):
+    left = torch.tensor([0.0, 1.0, loud]).softmax(-1) * keep
+    print(f"the hidden score is {loud:5.0f}: ", left / left.sum())
+print("hidden before the softmax: ", torch.tensor([0.0, 1.0, -math.inf]).softmax(-1))
 
 # %% [markdown]
 # ## 6 · The padding mask
@@ -1138,11 +1150,12 @@ predict(
     ["more", "as many", "fewer"],
 )
 
-# %% role="try"
+# %% role="try" claim="honest_answers_are_fewer"
 # Try it: the model of section 1 with your mask. Then it writes.
-honest = learn(causal_mask(12))
-mine, theirs = share_right(honest, causal_mask(12)), share_right(cheat)
-print(f"right answers: {mine:.0%}, and {theirs:.0%} without a mask")
+hide = causal_mask(length)
+honest = learn(hide)
+mine, theirs = share_right(honest, hide), share_right(cheat)
+print(f"right answers: {mine:.1%}, and {theirs:.1%} without a mask")
 for start in ("the malt", "this is the"):
     print(go_on(honest, start))
 

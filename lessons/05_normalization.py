@@ -16,11 +16,12 @@
 # %% [markdown]
 # # 05 · LayerNorm and BatchNorm
 #
-# *This is the cat that killed the rat that ate the malt.* A network reads four words of lesson 04's rhyme and has
-# to say the next one. It has twelve layers, and it hardly learns. Add one line to each layer, and a few seconds
-# later it knows the rhyme by heart. That line *normalises*: it brings numbers back to a common size, on their way
-# from layer to layer. It takes one decision: the mean **of what**? LayerNorm and BatchNorm answer differently, and
-# this lesson is about what follows from it.
+# *This is the cat that killed the rat that ate the malt.* A network of twenty-four layers reads four words of
+# lesson 04's rhyme and has to say the next one. Whether it ever can depends on a detail that few would even
+# mention: how large the random weights are that it starts from. Add one line to each layer, and the detail stops
+# mattering. Whatever it starts from, it knows the rhyme by heart a second or two later. That line *normalises*: it
+# brings numbers back to a common size on their way from layer to layer. It leaves one choice open: the mean **of
+# what**? LayerNorm and BatchNorm answer differently, and this lesson is about what follows from it.
 #
 # **You need** Python, PyTorch tensors with axes and broadcasting, and for one exercise `nn.Module`. Attention
 # itself isn't needed here; lesson 04's padding and its hidden future come back in section 9.
@@ -65,8 +66,10 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · Why normalise?
 #
-# Here is the network, trained once as it is and once with a norm before each layer. (It is a LayerNorm, which
-# section 4 explains.) Then the network goes on alone: it says a word, and reads that one next.
+# Here is the network. Each layer computes something from the vector that it is given, and adds it to that vector.
+# It is trained six times: from small, medium and large starting weights, once as it is and once with a norm in each
+# layer. (It is a LayerNorm, which section 4 explains.) A `size` of 1 is the start that He et al. (2015) worked out
+# for layers with a ReLU. Then two of the networks go on alone: they say a word, and read that one next.
 
 # %%
 rhyme = (
@@ -82,14 +85,26 @@ ids = torch.tensor([vocabulary.index(word) for word in words])
 read, wanted = ids.unfold(0, 5, 1).split([4, 1], dim=1)  # four words, and the one after them
 
 
-def deep(layer, depth=12, width=32):
+class Layer(nn.Module):
+    """x + ReLU(linear(norm(x))), with starting weights `size` times as large as He et al. have them."""
+
+    def __init__(self, norm, width, size):
+        super().__init__()
+        self.norm, self.linear = norm(width), nn.Linear(width, width)
+        nn.init.normal_(self.linear.weight, std=size * (2 / width) ** 0.5)
+
+    def forward(self, x):
+        return x + self.linear(self.norm(x)).relu()
+
+
+def deep(norm, depth=24, size=1.0, width=32):
     """Layers between an embedding of four words and a score for each of fifteen."""
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float64)  # so that every computer gets the same words
     try:
-        layers = [part for _ in range(depth) for part in layer(width)]
         words_in, scores_out = nn.Embedding(15, 8), nn.Linear(width, 15)
-        return nn.Sequential(words_in, nn.Flatten(), *layers, scores_out)
+        layers = [Layer(norm, width, size) for _ in range(depth)]
+        return nn.Sequential(words_in, nn.Flatten(), *layers, norm(width), scores_out)
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -114,16 +129,26 @@ def go_on(network, others=read[:0]):
     return " ".join(said)
 
 
-# %% role="train"
-without_norm = deep(lambda width: [nn.Linear(width, width), nn.ReLU()])
-with_norm = deep(lambda width: [nn.LayerNorm(width), nn.Linear(width, width), nn.ReLU()])
-for name, network in (("without a norm", without_norm), ("with a norm", with_norm)):
-    print(f"{name:14s} loss {learn(network):.1f}:", go_on(network))
+# %% role="train" claim="a_norm_frees_the_start"
+norms, sizes = {"without a norm": nn.Identity, "with a norm": nn.LayerNorm}, (0.5, 1, 2)
+networks = {(name, size): deep(norm, size=size) for name, norm in norms.items() for size in sizes}
+last_loss = {start: learn(network) for start, network in networks.items()}
+for name in norms:
+    print(
+        f"{name:14s} loss", *(f"{last_loss[name, size]:.1g} (size {size})" for size in sizes), sep="   "
+    )
+for name in norms:
+    print(f"{name:14s} size 1:", go_on(networks[name, 1]))
 
 # %% [markdown]
-# Without a norm it has learnt little. What goes wrong? Below are twenty untrained layers, each a random matrix and
-# a ReLU. The only difference between the lines is the size of the weights. The cell prints the root mean square of
-# the numbers after some layers: how large a typical one is.
+# Without a norm the network learns the rhyme from small weights. From the others its last loss is far above that of a
+# guess, ln 15 = 2.7. With a norm it learns the rhyme from all of them. (A network without a norm isn't lost: somebody
+# has to find the start that suits its depth. Try `depth=12` and `depth=48`, in both rows. With the norm nobody has to
+# look for anything.)
+#
+# What goes wrong? Below are twenty untrained layers without the sum, each a random matrix and a ReLU. The only
+# difference between the lines is the size of the weights. The cell prints the root mean square of the numbers after
+# some layers: how large a typical one is.
 
 # %%
 print("weights   layer 1   layer 5   layer 20   layer 20, normalised")
@@ -533,8 +558,9 @@ print(batch_norm(numbers, torch.ones(3), torch.zeros(3)))
 # In post-norm everything passes through the norm, the residual too. In pre-norm only the branch does: on the
 # straight line from x to y there is nothing but a sum.
 #
-# The formula of Vaswani et al. (2017) is post-norm, while several well-known programs that claim to follow it are
-# pre-norm. A third way, `x + norm(sublayer(x))`, is neither; Swin Transformer V2 and OLMo 2 use it on purpose.
+# The formula of Vaswani et al. (2017) is post-norm. The code of *The Annotated Transformer* (Rush et al. 2018), from
+# which many have learnt it, is pre-norm "for code simplicity". A third way, `x + norm(sublayer(x))`, is neither; Swin
+# Transformer V2 and OLMo 2 use it on purpose.
 # Here it is on one token, with a sub-layer that reverses the entries of a vector and adds one:
 
 # %%
@@ -640,9 +666,9 @@ print("neither  ", token + standardise(turn(token)))
 # ## 7 · Deep stacks: what reaches the first layer?
 #
 # Why did most of the field move the norm? Because of the gradient. On its way back through a **post-norm**
-# stack it passes every norm, and each multiplies it by about the same factor: after forty-eight layers, by its
-# forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum passes the
-# gradient on unchanged, whatever the branches do.
+# stack it passes every layer and its norm, and each pair multiplies it by about the same factor: after forty-eight
+# layers, by its forty-eighth power. In a **pre-norm** stack there is the straight line: the derivative of a sum
+# passes the gradient on unchanged, whatever the branches do.
 #
 # Take stacks of small random networks, before any training. How long is the gradient for the weights of each
 # layer? There are three kinds of branches:
@@ -652,7 +678,7 @@ print("neither  ", token + standardise(turn(token)))
 # - **strong tanh**: large weights into a tanh, which limits the numbers more than the gradient.
 
 
-# %% role="train"
+# %% role="train" claim="post_norm_multiplies"
 def gradient_norms(depth, pre, activation, gain, bias, seed=0, width=32):
     """The length of the gradient for the first weight matrix of every layer, for an untrained stack."""
     source = {"generator": torch.Generator().manual_seed(seed), "dtype": torch.float64}
@@ -674,14 +700,16 @@ branches = {
     "ReLU and a bias": (torch.relu, 2**0.5, 1),
     "strong tanh": (torch.tanh, 4, 0),
 }
+layers = 48
 lengths = {
-    (name, pre): gradient_norms(48, pre, *kind)
+    (name, pre): gradient_norms(layers, pre, *kind)
     for name, kind in branches.items()
     for pre in (False, True)
 }
-print("48 layers           first layer   middle    last")
+print(f"{layers} layers           first layer   middle    last")
 for (name, pre), found in lengths.items():
-    print(f"{'pre ' if pre else 'post'} {name:16s} {found[0]:10.1e} {found[24]:8.1e} {found[47]:7.1e}")
+    first, middle, last = found[0], found[layers // 2], found[-1]
+    print(f"{'pre ' if pre else 'post'} {name:16s} {first:10.1e} {middle:8.1e} {last:7.1e}")
 
 # %% role="draw"
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
@@ -691,8 +719,8 @@ for axes, pre, title in zip(panels, (False, True), ("post-norm", "pre-norm"), st
         ("ReLU", 0.55, "--"),
         ("ReLU and a bias", 0.85, "-."),
     ):
-        axes.semilogy(range(48), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
-    axes.set(title=f"{title}, 48 layers", xlabel="layer, 0 is the input's")
+        axes.semilogy(range(layers), lengths[name, pre], line, color=plt.cm.cividis(shade), label=name)
+    axes.set(title=f"{title}, {layers} layers", xlabel="layer, 0 is the input's")
 panels[0].set_ylabel("length of the gradient")
 panels[1].legend()
 plt.show()
@@ -713,7 +741,7 @@ plt.show()
 # norm). Each new layer is a smaller part of it, and the gradient of the last one shrinks as the stack gets deeper.
 # In a post-norm stack it doesn't. Here is the mean over eight stacks:
 
-# %% role="train"
+# %% role="train" claim="last_gradient_shrinks"
 for depth in (6, 12, 24, 48):
     runs = {
         pre: [gradient_norms(depth, pre, *branches["ReLU"], seed)[-1] for seed in range(8)]
@@ -734,7 +762,7 @@ print("pre-norm, spread of h after layer 1, 12, 48:", [round(spreads[i - 1], 1) 
 # %% [markdown]
 # In pre-norm, four times as many layers halve the last gradient. Xiong et al. (2020) derive this, and count it as
 # pre-norm's advantage: in post-norm the gradients near the output are large however deep the stack, and a full
-# step at the start throws these layers off. The usual cure is a **warm-up**: small steps at first, which grow
+# step at the start throws these layers off. A **warm-up**, small steps at first which grow, might prevent that
 # (lesson 08 has one).
 #
 # ### Does it train?
@@ -774,11 +802,17 @@ def learn_to_reverse(pre, warm_up, depth=6, steps=150, rate=0.01, width=32):
 predict(
     "05_who_learns",
     "Three runs: post-norm, post-norm with a warm-up, pre-norm without one. Which of them learn?",
-    ["all three", "the post-norm runs only", "all but post-norm without a warm-up", "pre-norm only"],
+    [
+        "all three",
+        "the post-norm runs only",
+        "all but post-norm without a warm-up",
+        "pre-norm only",
+        "others",
+    ],
 )
 
 
-# %% role="answer"
+# %% role="answer" timed=true claim="post_norm_needs_a_warm_up"
 attempts = {}
 for name, pre, warm_up in (
     ("post-norm", False, 1),
@@ -786,7 +820,7 @@ for name, pre, warm_up in (
     ("pre-norm", True, 1),
 ):
     attempts[name] = losses = learn_to_reverse(pre, warm_up)
-    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.0f}")
+    print(f"{name:18s} loss: first {losses[0]:.1f}, mean of the last ten {sum(losses[-10:]) / 10:.3f}")
 
 figure, axes = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 for (name, losses), shade, line in zip(
@@ -804,12 +838,14 @@ outcomes = {
     (False, True, True): "all but post-norm without a warm-up",
     (False, False, True): "pre-norm only",
 }
-compare_guess("05_who_learns", outcomes.get(learns, "none of these"))
+compare_guess("05_who_learns", outcomes.get(learns, "others"))
 
 # %% [markdown]
 # The same layers and the same step size. Without a warm-up the post-norm stack never gets better than a guess;
 # with one it learns. The pre-norm stack learns without any. (Run `learn_to_reverse(False, 1, rate=0.003)`: with
-# smaller steps six post-norm layers learn without a warm-up, too. With `depth=12` they don't.)
+# smaller steps six post-norm layers learn without a warm-up, too, and so do three layers at the full rate. With
+# `depth=12` they don't, and at the full rate a warm-up no longer helps twelve of them. Twelve pre-norm layers learn
+# as six do.)
 #
 # ## 8 · BatchNorm remembers
 #
@@ -1097,19 +1133,17 @@ predict(
     ["the rhyme", "something else", "nothing: it raises an error"],
 )
 
-# %% role="answer"
-with_batch_norm = deep(
-    lambda width: [nn.BatchNorm1d(width), nn.Linear(width, width), nn.ReLU()],
-    depth=6,
-)
+# %% role="answer" claim="company_decides"
+with_batch_norm = deep(nn.BatchNorm1d, depth=6)
 learn(with_batch_norm)
 company = read[:1].expand(32, 4)
 
 print("BatchNorm, eval mode, alone:      ", go_on(with_batch_norm.eval()))
-print("BatchNorm, eval mode, in company: ", go_on(with_batch_norm, company))
+evaluated = go_on(with_batch_norm, company)
+print("BatchNorm, eval mode, in company: ", evaluated)
 together = go_on(with_batch_norm.train(), company)
 print("BatchNorm, train mode, in company:", together)
-print("LayerNorm, train mode, in company:", go_on(with_norm.train(), company))
+print("LayerNorm, train mode, in company:", go_on(networks["with a norm", 1].train(), company))
 
 compare_guess("05_in_company", "the rhyme" if together in rhyme else "something else")
 
@@ -1119,7 +1153,7 @@ compare_guess("05_in_company", "the rhyme" if together in rhyme else "something 
 
 # %% role="try"
 # Try it: the same network with your BatchNorm. It should know the rhyme.
-mine = deep(lambda width: [BatchNorm(width), nn.Linear(width, width), nn.ReLU()], depth=6)
+mine = deep(BatchNorm, depth=6)
 learn(mine)
 print(go_on(mine.eval()))
 

@@ -813,8 +813,8 @@ for start in (0, 100):
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
 #
 # In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias. (The count H · (2m + 1)
-# holds if all layers share one table, as in T5. In T5, distances from 8 on also share numbers, the more the farther,
-# so that a few numbers reach far.)
+# holds if all layers share one table, as in T5. In T5's encoder, distances from 8 on also share numbers, in its decoder
+# those from 16 on, the more the farther, so that a few numbers reach far.)
 
 # %%
 print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "parameters")

@@ -111,7 +111,7 @@ predict(
     unit="nats",
 )
 
-# %% role="answer"
+# %% role="answer" claim="relu_is_needed"
 for described, between in (("with ReLU", nn.ReLU()), ("without", nn.Identity())):
     print(f"{described:10s} loss {trained_loss(between):.2f}")
 compare_guess("07_without_relu", round(trained_loss(nn.Identity()), 2))
@@ -1321,9 +1321,10 @@ print(f"parameters saved by tying:         {tied.numel():,d}")
 
 # %% [markdown]
 # The paper **ties** the last layer to the embedding: both use one table. As a last layer, a table of spread 1 gives
-# logits so far apart that softmax mostly picks one word. So the table starts with 1/√E, and where it embeds, its rows
-# are multiplied by **√E**, to be as large as the positions. Our model doesn't tie: its table starts with spread 1, and
-# needs no √E.
+# logits so far apart that softmax mostly picks one word. The paper says that where the table embeds, its rows are
+# multiplied by **√E**. It doesn't say what the table starts with. In the authors' code (tensor2tensor) the entries
+# start with standard deviation 1/√E, and the two together make a word as large as its position. Our model doesn't
+# tie: its table starts with spread 1, and needs no √E.
 #
 # ## The full size
 #

@@ -759,10 +759,10 @@ predict(
     ["nearly all", "about two thirds", "about one third", "hardly any"],
 )
 
-# %% role="train"
+# %% role="train" timed=true claim="loss_falls_first"
 go_on(first_run, until=40, monitor=monitor)
 album["during"] = look(first_run.model, album_pairs)
-print("loss below 1.5:", first_run.losses[39] < 1.5)
+print(f"loss after 40 steps: {first_run.losses[39]:.2f}")
 
 # %% role="answer"
 in_words = {0.1: "hardly any", 0.5: "about one third", 0.8: "about two thirds", 1.1: "nearly all"}
@@ -773,22 +773,22 @@ compare_guess("08_forty", next(words for most, words in in_words.items() if righ
 # The warm-up is over. The loss is a long way below 2.64 and many digits are right, but hardly any date is: all its
 # tokens must be right, eleven for most dates. Now the rest, five times as many steps. Watch the date in the monitor.
 
-# %% role="train"
+# %% role="train" timed=true claim="dates_are_learnt"
 go_on(first_run, until=STEPS, monitor=monitor)
 translator = first_run.model
 album["after"] = look(translator, album_pairs)
 share = share_right(translator, test_data)
-print(f"test dates exactly right: at least 99 %: {share >= 0.99}")
+leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
+print(f"all test dates:   {share:.1%} of {len(test_data[0]):,d} right")
+if leap_days:
+    leap_share = share_right(translator, tensors_of(leap_days))
+    print(f"only 29 February: {leap_share:.1%} of {len(leap_days)}")
 
 # %% [markdown]
-# Dates that it has never seen, and by which nothing was chosen. On your machine, in numbers:
+# At least 99 of 100 come out right: dates that it has never seen, and by which nothing was chosen. (Half the rate,
+# `PEAK = 0.002`, is a little too slow for 240 steps: it ends at 98.9 %.) Here is how it got there:
 
 # %% role="train" timed=true
-leap_days = [pair for pair in held_out if pair[1].endswith("-02-29")]
-print(f"all test dates:   {100 * share:.1f} % right")
-print(
-    f"only 29 February: {100 * share_right(translator, tensors_of(leap_days)):.1f} % of {len(leap_days)}"
-)
 monitor
 
 # %% [markdown]
@@ -803,13 +803,13 @@ monitor
 #
 # ### Was the warm-up needed?
 #
-# Two short runs tell, both at 0.02, five times our peak. One gets there over 60 steps, the other has it from the first
-# step on. Otherwise they are the same.
+# Two short runs of a model with one layer will tell us. Both train at 0.02, five times our peak, for 100 steps. One
+# gets there over 60 steps of warm-up, the other has that rate from its first step on. Both start from the same weights.
 
 # %%
 predict(
     "08_warm_up",
-    "Two runs of 60 steps at a rate of 0.02. Which one ends with the lower loss?",
+    "After 100 steps at the full rate of 0.02, which run has the lower loss?",
     ["the one with a warm-up", "the one without", "about the same"],
 )
 
@@ -821,24 +821,27 @@ def constant(warm_up, rate=0.02):
 
 
 short_runs = {
-    "with warm-up": Training(new_model(0), steps=60, rate=constant(60)),
-    "without": Training(new_model(0), steps=60, rate=constant(1)),
+    "with warm-up": Training(new_model(0, 1), steps=160, rate=constant(60)),
+    "without": Training(new_model(0, 1), steps=100, rate=constant(1)),
 }
 
-# %% role="train"
+# %% role="train" timed=true claim="warm_up_allows_a_high_rate"
 for run in short_runs.values():
-    if run.done < 60:
-        go_on(run, until=60)
+    if run.done < run.steps:
+        go_on(run, until=run.steps)
+ends = {name: sum(run.losses[-10:]) / 10 for name, run in short_runs.items()}
+print({name: round(end, 2) for name, end in ends.items()})
 
 # %% role="answer"
-ends = [sum(run.losses[-10:]) / 10 for run in short_runs.values()]
-ratio = ends[0] / ends[1]
+ratio = ends["with warm-up"] / ends["without"]
 in_words = {0.8: "the one with a warm-up", 1.25: "about the same", math.inf: "the one without"}
 compare_guess("08_warm_up", next(words for most, words in in_words.items() if ratio < most))
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 for (name, run), line in zip(short_runs.items(), ("-", ":"), strict=True):
-    left.plot([run.rate(step, 60) for step in range(1, 61)], line, color="#00204c", label=name)
+    left.plot(
+        [run.rate(step + 1, run.steps) for step in range(run.steps)], line, color="#00204c", label=name
+    )
     right.plot(run.losses, line, color="#00204c", label=name)
 left.set(title="Learning rate", xlabel="step")
 right.set(title="Loss", xlabel="step", ylim=(0, 3.5))
@@ -846,11 +849,14 @@ right.legend()
 plt.show()
 
 # %% [markdown]
-# *The picture in words:* on the left the two rates, one a line that rises to 0.02, the other level at 0.02. On the
-# right the losses: with the warm-up the loss falls below 0.5, without it jumps about and stays above 1.
+# *The picture in words:* on the left the two rates. One rises for 60 steps to 0.02 and stays there, the other is level
+# at 0.02. On the right the losses: with the warm-up the loss falls to about 0.2 and stays there at the full rate,
+# without it the loss stops falling near 1.
 #
-# A warm-up gives room for larger steps, and for deeper models, as in lesson 05. It is no law: put `rate=0.003` into
-# `constant` and run again. Two layers at small steps learn as well without one, and are ahead at first.
+# The rate of 0.02 isn't too high as such: the first run lives with it for 100 steps. It is too high for a model that
+# has learnt nothing yet. A warm-up gives room for larger steps, and for deeper models, as in lesson 05. It is no law.
+# At 0.01 (`rate=0.01` in `constant`) this model learns as well without one, and is ahead at first. And with two layers
+# (`new_model(0)`) even a warm-up won't always keep it at 0.02.
 #
 # ## 7 · Let it write
 #
@@ -955,7 +961,7 @@ predict(
     ["nearly all", "about half", "hardly any"],
 )
 
-# %% role="answer"
+# %% role="answer" claim="no_new_century"
 far_days = [datetime.date(2100, 1, 1) + datetime.timedelta(days=365 * n + n % 28) for n in range(100)]
 far_pairs = [(written(day, n % 5), day.isoformat()) for n, day in enumerate(far_days)]
 far_share = share_right(translator, tensors_of(far_pairs))
@@ -1167,10 +1173,10 @@ runs = {
 # This takes about as long as the first training. Stopped, it goes on where it was when you run the cell again.
 
 # %% role="train"
-for name, run in runs.items():
-    if run.done < BUG_STEPS:
-        go_on(run, until=BUG_STEPS, every=BUG_STEPS)
-    print(f"{name}: {run.done} steps")
+for name in runs:
+    if runs[name].done < BUG_STEPS:
+        go_on(runs[name], until=BUG_STEPS, every=BUG_STEPS)
+    print(f"{name}: {runs[name].done} steps")
 
 
 # %% [markdown]
@@ -1179,7 +1185,7 @@ for name, run in runs.items():
 # it writes it.
 
 
-# %% role="answer" timed=true
+# %% role="answer" timed=true claim="bugs_look_good"
 def really_right(model, some_pairs):
     right = sum("".join(write(model, text)) == f"<bos>{answer}<eos>" for text, answer in some_pairs)
     return right / len(some_pairs)

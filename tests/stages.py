@@ -33,8 +33,11 @@ SLOW = [
     *(f"tests/batch/test_{name}.py" for name in ("own_cells", "postgres", "shared")),
     "tests/batch/test_own_exercise.py::test_the_page_from_start_to_end",
     "tests/batch/test_run.py::test_command_line",
+    "tests/batch/test_watch.py::test_one_who_never_ends_holds_up_nobody",
     "tests/batch/test_regrade.py::test_learners_file_and_the_class_before_and_after_a_correction",
     *(f"tests/classroom/test_{name}.py" for name in ("forget", "not_activated", "sharing")),
+    "tests/classroom/test_nbgrader.py::test_without_a_sandbox_grading_refuses_unless_told_and_then_says_so",
+    "tests/judge/test_pipe.py::test_fault_that_reaches_the_judge_is_a_flagged_result_and_the_next_is_graded",
     *(f"tests/authoring/test_{name}.py" for name in ("mutants", "new")),
     "tests/lessons/test_interrupted.py",
 ]

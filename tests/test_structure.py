@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # The lowest first: a room imports those above it in this list, never those below.
 ORDER = (
+    "printable",
     "errors",
     "lesson_names",
     "atomic",

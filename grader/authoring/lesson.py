@@ -57,8 +57,8 @@ class LessonError(CourseError):
 
 @dataclass(frozen=True)
 class LessonCell:
-    """One cell as its author wrote it. `line` is its marker's, `first` that of its first line of source; `extra`
-    holds metadata that no role knows.
+    """One cell as its author wrote it. `line` is its marker's, `first` that of its first line of source; `claim` names
+    what its outcome shows (benchmarks/claims.py); `extra` holds metadata that no role knows.
     """
 
     kind: str
@@ -68,6 +68,7 @@ class LessonCell:
     role: str = ""
     exercise: str = ""
     timed: object = False
+    claim: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -219,8 +220,8 @@ def _cell(
     first = marker + 1
     while source.strip() and source.splitlines()[0].strip() and first < len(lines) and not lines[first].strip():
         first += 1  # jupytext drops blank lines between the marker and the source
-    fields = {key: metadata.pop(key) for key in ("role", "exercise", "timed") if key in metadata}
-    for key in ("role", "exercise"):
+    fields = {key: metadata.pop(key) for key in ("role", "exercise", "timed", "claim") if key in metadata}
+    for key in ("role", "exercise", "claim"):
         if not isinstance(fields.get(key, ""), str):
             wrong.append(f"{key} must be a string, not {fields.pop(key)!r}")
     return LessonCell(kind, source, marker + 1, first + 1, **fields, extra=metadata), wrong

@@ -22,13 +22,29 @@ QUIZ = re.compile(r"quiz_(?P<number>\d\d)")
 HELPERS = ("shared", "prelude")  # what several exercises of a lesson share
 EXERCISE_HEADING = re.compile(r"(?m)^# ### Exercise \d+: ")
 SECTION_HEADING = re.compile(r"(?m)^# ## (\d+) · ")
+# Fields of a template: the words of mistakes are in Markdown beside it, or inside a teacher's own file.
+WORDS_BESIDE = {
+    "imported": "",
+    "words": "from grader.spec.words import Words\n\nmistake = Words(__file__)\n",
+    "mistake": "mistake",
+    "texts": "",
+}
+WORDS_INSIDE = {
+    "imported": "Mistake, ",
+    "words": "",
+    "mistake": "Mistake",
+    "texts": """\
+            "TODO what happens, in one sentence.",
+            ("TODO a hint.", "TODO a hint that says more."),
+""",
+}
 
 
 def new_exercise(repository: Repository, wanted: str, name: str) -> list[Path]:
     """Write the files of a new exercise of a lesson (its name or number); the paths, new and changed.
 
-    A function has its specification, its sample submissions, its place in NAMES and its cells in the lesson; a name
-    such as quiz_03 makes a quiz.
+    A function has its specification, the words of its mistakes, its sample submissions, its place in NAMES and its
+    cells in the lesson; a name such as quiz_03 makes a quiz.
     """
     [lesson_name] = repository.choose([wanted])
     _check_name(repository, lesson_name, name)
@@ -81,7 +97,7 @@ def _check_name(repository: Repository, lesson: str, name: str) -> None:
 
 
 def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[Path, str]:
-    """The specification and the sample submissions, or the test of a quiz."""
+    """The specification, the words of its mistakes and the sample submissions, or the test of a quiz."""
     shared = repository.root / SPECIFICATIONS / f"lesson_{lesson.number}" / "shared.py"
     has_name = shared.exists() and re.search(r"(?m)^LESSON = ", shared.read_text("utf-8"))
     place = f"lesson_{lesson.number}"
@@ -90,11 +106,15 @@ def _exercise_files(repository: Repository, lesson: Lesson, name: str) -> dict[P
         "number": lesson.number,
         "shared": f"from grader.exercises.{place}.shared import LESSON\n" if has_name else "",
         "lesson": "LESSON" if has_name else f'"{lesson.name}"',
+        **WORDS_BESIDE,
     }
     kind = _kind(name)
-    samples = SAMPLES / place / f"{name}.py"
-    tests = {SAMPLES / f"test_{name}.py": "quiz_test"} if kind == "quiz" else {samples: f"{kind}_samples"}
-    templates = {SPECIFICATIONS / place / f"{name}.py": kind, **tests}
+    specification = SPECIFICATIONS / place / f"{name}.py"
+    if kind == "quiz":
+        templates = {specification: kind, SAMPLES / f"test_{name}.py": "quiz_test"}
+    else:
+        words, samples = specification.with_suffix(".md"), SAMPLES / place / f"{name}.py"
+        templates = {specification: kind, words: "words", samples: f"{kind}_samples"}
     return {path: filled(template, **fields) for path, template in templates.items()}
 
 

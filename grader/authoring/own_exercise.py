@@ -15,7 +15,7 @@ import nbformat
 
 from grader.atomic import write_atomically
 from grader.authoring import mutants
-from grader.authoring.new import FUNCTION, MODULE, filled
+from grader.authoring.new import FUNCTION, MODULE, WORDS_INSIDE, filled
 from grader.authoring.notebook import dumps, loads, nbgrader_metadata
 from grader.authoring.samples import UNLISTED, Submission, lacks, read
 from grader.authoring.unfinished import places
@@ -50,7 +50,7 @@ def write_skeleton(root: Path, name: str) -> list[str]:
     if is_taken(name):
         raise CourseError(f"The course has its own {name}. Give yours another name.")
     kind = "module" if MODULE.fullmatch(name) else "quiz" if name.startswith("quiz_") else "function"
-    fields = {"name": name, "shared": "", "lesson": '"own"'}
+    fields = {"name": name, "shared": "", "lesson": '"own"', **WORDS_INSIDE}
     files = {file_of(name): filled(kind, **fields), answers_of(name): filled(f"{kind}_samples", **fields)}
     files = {path: text for path, text in files.items() if not (root / path).exists()}
     for path, text in files.items():

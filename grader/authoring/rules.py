@@ -20,6 +20,7 @@ ROLES = ("solution", "check", "given", "try", "draw", "train", "answer")  # and 
 OF_AN_EXERCISE = ("solution", "check")
 MINUTES = re.compile(r"# (?:Difficulty \d of 5\b.*|\*\*Time:\*\*.*\d+ )minutes")
 CODE_WIDTH = 106  # characters that JupyterLab shows in a window of 1280 pixels, beside its file browser
+CLAIM = re.compile(r"[a-z][a-z0-9_]*")
 NUMBERED = re.compile(r"### Exercise (?P<number>\d+): `\w+`")
 
 
@@ -38,8 +39,8 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             if key == "points":
                 yield lesson.problem(cell, "points stand in the exercise's specification, not in the lesson")
             else:
-                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role and timed")
-        if not cell.is_code and (cell.kind != "markdown" or cell.role or cell.exercise or cell.timed):
+                yield lesson.problem(cell, f"unknown key `{key}`: a cell has exercise, role, timed and claim")
+        if not cell.is_code and (cell.kind != "markdown" or cell.role or cell.exercise or cell.timed or cell.claim):
             yield lesson.problem(cell, f"a cell marked [{cell.kind}] must be [markdown] without metadata")
         elif cell.role and cell.role not in ROLES:
             yield lesson.problem(cell, f'unknown role "{cell.role}": one of {", ".join(ROLES)}, or none')
@@ -49,6 +50,10 @@ def headers(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:
             yield lesson.problem(cell, 'exercise="..." needs role="solution" or role="check"')
         if cell.timed is not False and (cell.timed is not True or cell.role in OF_AN_EXERCISE):
             yield lesson.problem(cell, "timed=true is the only value, and not for a solution or a check")
+        if cell.claim and (not cell.is_code or cell.role in OF_AN_EXERCISE or not CLAIM.fullmatch(cell.claim)):
+            yield lesson.problem(
+                cell, 'claim="..." has small letters and underscores, in a cell that runs an experiment'
+            )
 
 
 def sources(lesson: Lesson, _exercises: Exercises) -> Iterator[Problem]:

@@ -17,16 +17,17 @@ SPECIFICATIONS = Path("grader/exercises")  # in the repository
 
 
 def todo(repository: Repository, lesson: str) -> list[Problem]:
-    """The places marked TODO in a lesson and in its specifications."""
+    """The places marked TODO in a lesson, in its specifications and their words."""
     folder = repository.root / SPECIFICATIONS / f"lesson_{lesson[:2]}"
-    paths = [repository.lessons / f"{lesson}.py", *sorted(folder.glob("*.py"))]
+    paths = [repository.lessons / f"{lesson}.py", *sorted([*folder.glob("*.py"), *folder.glob("*.md")])]
     return [problem for path in paths for problem in places(repository.root, path)]
 
 
 def todo_in_specification(exercise: Exercise, root: Path = ROOT) -> list[Problem]:
-    """The places marked TODO in one exercise's specification."""
+    """The places marked TODO in one exercise's specification and its words."""
     path = root / SPECIFICATIONS / f"lesson_{exercise.lesson[:2]}" / f"{exercise.name}.py"
-    return list(places(root, path))
+    paths = [path, path.with_suffix(".md")]
+    return [problem for path in paths if path.exists() for problem in places(root, path)]
 
 
 def missing_samples(repository: Repository, lesson: str) -> list[Problem]:

@@ -14,6 +14,7 @@ from grader.classroom import audit
 from grader.classroom.class_directory import ClassDirectory, course_layout
 from grader.classroom.gradebook import Unavailable, exercise_of
 from grader.classroom.regrade_book import RegradeBook
+from grader.classroom.roster import did_you_mean
 from grader.errors import CommandFailed, CourseError
 from grader.lesson_names import choose
 
@@ -66,8 +67,9 @@ def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:
     """The lesson in which an exercise, or a teacher's own cell, is."""
     layout = course_layout(root)
     with Gradebook(layout.db_url, layout.course_id) as book:
-        if student not in {one.id for one in book.students}:
-            raise CourseError(f"The gradebook knows no student {student!r}.")
+        people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
+        if student not in people:
+            raise CourseError(f"The gradebook knows no student {student!r}.{did_you_mean(student, people)}")
         cells = {
             lesson.name: {
                 exercise_of(cell.name) for one in lesson.notebooks for cell in (*one.grade_cells, *one.task_cells)

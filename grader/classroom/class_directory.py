@@ -120,12 +120,19 @@ class ClassDirectory:
             share(self.layout, _secret_file(self.config))
 
     def _lesson(self, wanted: str) -> str:
-        source = Path(self.layout.format_path(self.layout.source_directory, ".", "."))
-        names = sorted(path.name for path in source.glob("*") if (path / f"{path.name}.ipynb").is_file())
+        names = self.lessons()
         name = choose(wanted, names)
         if name is None:
-            raise CourseError(f"{wanted!r} is none of the lessons in {source}: {', '.join(names) or 'there are none'}.")
+            listed = ", ".join(names) or "there are none"
+            raise CourseError(f"{wanted!r} is none of the lessons in {self._source()}: {listed}.")
         return name
+
+    def _source(self) -> Path:
+        return Path(self.layout.format_path(self.layout.source_directory, ".", "."))
+
+    def lessons(self) -> list[str]:
+        """The full names of the course's lessons, in order."""
+        return sorted(path.name for path in self._source().glob("*") if (path / f"{path.name}.ipynb").is_file())
 
     def folder(self, step: str, student: str = ".") -> Path:
         """Where the files of a step of nbgrader's lie, for example "autograded"."""
@@ -148,9 +155,10 @@ class ClassDirectory:
         """What a submission may use."""
         return limits_of(self.config)
 
-    def instructor(self) -> bytes:
-        """The instructor's notebook."""
-        path = self.folder(self.layout.source_directory) / f"{self.lesson}.ipynb"
+    def instructor(self, lesson: str = "") -> bytes:
+        """The instructor's notebook of this lesson, or of another one of the course."""
+        lesson = lesson or self.lesson
+        path = Path(self.layout.format_path(self.layout.source_directory, ".", lesson)) / f"{lesson}.ipynb"
         data = path.read_bytes()
         try:
             json.loads(data)["cells"]

@@ -4,9 +4,11 @@ docs/grading.md has the table of the names."""
 from __future__ import annotations
 
 import contextlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+import os
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
@@ -17,12 +19,13 @@ from grader.classroom.earlier import BEST, keep, put
 from grader.classroom.exchange import CollectRegularFiles, foreign_owner
 from grader.classroom.files import UntrustedFolder
 from grader.classroom.given import given, utc
-from grader.classroom.hand_in import answers_in, lesson_of
+from grader.classroom.hand_in import answers_in, lesson_held, lesson_of
 from grader.classroom.lateness import due_dates_in, last_in_time, seconds_late
 from grader.classroom.results_log import folder_of, mode_in
-from grader.classroom.roster import Roster
-from grader.classroom.whose import EXCHANGE, METADATA, Whose, by_student, is_somebodys
+from grader.classroom.roster import Roster, did_you_mean
+from grader.classroom.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
 from grader.errors import CourseError
+from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
@@ -48,7 +51,8 @@ class Found:
 @dataclass
 class Collected:
     """What became of it all. Each list has students' ids, but for `unknown` and `odd`: names of files, with the reason.
-    `twice` has those of whom more than one is there, with the one that counts."""
+    `twice` has those of whom more than one is there, with the one that counts; `to_settle` those who may have handed in
+    something of which it isn't known whose it is: they aren't `missing`."""
 
     lesson: str
     taken: list[str] = field(default_factory=list)
@@ -57,16 +61,27 @@ class Collected:
     late: list[str] = field(default_factory=list)
     twice: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    to_settle: list[str] = field(default_factory=list)
     unknown: dict[str, str] = field(default_factory=dict)
     odd: dict[str, str] = field(default_factory=dict)
     passed_over: int = 0
 
 
-def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last") -> Collected:
+def collect(
+    course: ClassDirectory,
+    sources: Sequence[Path],
+    counts: str = "last",
+    *,
+    anyway: bool = False,
+    settled: Mapping[str, str] | None = None,
+) -> Collected:
     """Put the notebooks of `sources` in place under `submitted/`. An earlier one is kept under `.grader/earlier/`.
 
     `counts`: of several of one student, the "last" counts, the "last-in-time" (by the due date with the student's own
     extension, if there is one), the "first", or the "best", which is put in place when they are graded.
+
+    `CourseError`, and nothing is taken, where more students' work is of other lessons than of this one; `anyway` takes
+    it all the same. `settled` says whose a hand-in is, where the roster can't tell: by its `label`, a student's id.
     """
     roster = Roster.of(course.root)
     if not len(roster):
@@ -75,20 +90,100 @@ def collect(course: ClassDirectory, sources: Iterable[Path], counts: str = "last
         )
     outcome, due_of = Collected(course.lesson), due_dates_in(course.layout, course.lesson)
     theirs: defaultdict[str, list[Found]] = defaultdict(list)
+    said = _Settled(course, roster, settled or {})
     for source in sources:
-        for student, one in _notebooks(course, source, roster, outcome):
+        for student, one in _notebooks(course, source, roster, said, outcome):
             theirs[student].append(one)
+    said.require_used(outcome)
+    if not anyway:
+        _refuse_another_lesson(course, sources, theirs)
     for student, found in sorted(theirs.items()):
-        _take(course, student, found, due_of(student), counts, outcome)
+        due = due_of(student)
+        if due != due_of(""):  # a platform knows nothing of an extension that the gradebook has
+            found = [replace(one, late=False) for one in found]
+        _take(course, student, found, due, counts, outcome)
     handed_in = {submission.student for submission in course.submissions()[0]}
-    outcome.missing = sorted(set(roster.people) - handed_in)
+    outcome.to_settle = sorted(said.may_be - handed_in)
+    outcome.missing = sorted(set(roster.people) - handed_in - said.may_be)
     return outcome
+
+
+# --- which lesson it is -----------------------------------------------------------------------------------------------
+
+
+def _refuse_another_lesson(course: ClassDirectory, sources: Sequence[Path], theirs: Mapping[str, list[Found]]) -> None:
+    """A slip in the lesson's name would hand out a class of zeros."""
+    lessons = Counter(filter(None, (_lesson_held(course, student, found) for student, found in theirs.items())))
+    own = lessons.pop(course.lesson, 0)
+    if sum(lessons.values()) <= own:
+        return
+    (likely, _count), *_others = lessons.most_common()
+    told = ", ".join(f"{count} of {lesson}" for lesson, count in lessons.most_common())
+    typed = [os.path.relpath(course.root), likely, *map(str, sources)]
+    raise CourseError(
+        f"{', '.join(source.name for source in sources)}: nothing was taken. By the exercises in the notebooks, what "
+        f"students handed in is {told}, and {own} of {course.lesson}. You probably meant:\n"
+        f"  grader collect {shlex.join(typed)}\n"
+        f"If it is to be {course.lesson} all the same, add --anyway."
+    )
+
+
+def _lesson_held(course: ClassDirectory, student: str, found: list[Found]) -> str:
+    """The lesson of which one student's notebooks hold the most exercises, this one if they hold any of it; empty if
+    they hold no lesson's."""
+    room = MOST_ROOM * course.limits().notebook_bytes
+    return lesson_held(course, [one.data for one in _read(found, room, student, Collected(course.lesson))])
 
 
 # --- who wrote which file ---------------------------------------------------------------------------------------------
 
 
-def _notebooks(course: ClassDirectory, source: Path, roster: Roster, outcome: Collected) -> Iterator[tuple[str, Found]]:
+class _Settled:
+    """Whose a hand-in is where several people have its name: what the teacher says, and what was said before."""
+
+    def __init__(self, course: ClassDirectory, roster: Roster, told: Mapping[str, str]) -> None:
+        self._course, self._roster, self._told, self._used = course, roster, told, set[str]()
+        self.may_be: set[str] = set()  # whose it may be, of all that isn't settled
+        for called, student in told.items():
+            if student not in roster.people:
+                meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
+                raise CourseError(
+                    f"--is {shlex.quote(f'{called}={student}')}: {student!r} is no id in roster.csv.{meant}"
+                )
+
+    def ids(self, top: str, author: Author) -> list[str]:
+        """The ids of those who may have handed in what the platform called `top`."""
+        called = label(top)
+        if called in self._told:
+            self._used.add(called)
+            return [self._told[called]]
+        may_be = author.ids(self._roster)
+        if len(may_be) > 1 and MOODLE.fullmatch(top):  # its number is one person's, in this assignment
+            before = [who for who in may_be if label(came_from(self._course, who)) == called]
+            may_be = before if len(before) == 1 else may_be
+        return may_be
+
+    def why_not(self, top: str, author: Author, may_be: Sequence[str]) -> str:
+        """Why it isn't known whose it is, and what to do about it."""
+        if not may_be:
+            return author.why_not(self._roster)
+        self.may_be.update(may_be)
+        options = " or ".join(f"--is {shlex.quote(f'{label(top)}={who}')}" for who in may_be)
+        return f"{author.why_not(self._roster)}. Say which, with {options}"
+
+    def require_used(self, outcome: Collected) -> None:
+        """Whoever misspells a name in `--is` is told, before anything is taken."""
+        if unused := sorted(set(self._told) - self._used):
+            listed = "".join(f"\n  {path}: {why}" for path, why in sorted(outcome.unknown.items()))
+            raise CourseError(
+                f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: nothing that was given is called "
+                f"{unused[0]!r}, and nothing was taken. Of these it isn't known whose they are:{listed or ' none.'}"
+            )
+
+
+def _notebooks(
+    course: ClassDirectory, source: Path, roster: Roster, settled: _Settled, outcome: Collected
+) -> Iterator[tuple[str, Found]]:
     """The notebooks of one source, each with the id of who wrote it."""
     most = course.limits().notebook_bytes
     all_of_it = given(source, most, lambda name: is_somebodys(name, roster), outcome.odd)
@@ -101,11 +196,11 @@ def _notebooks(course: ClassDirectory, source: Path, roster: Roster, outcome: Co
         if not is_notebook and not (is_list and path.parts[1:]):
             continue
         author = whose.author(path)
-        who = author.ids(roster)
+        who = settled.ids(path.parts[0], author)
         shown = f"{source.name}: {entry.path}"
         if len(who) != 1:
             if is_notebook:
-                outcome.unknown[shown] = author.why_not(roster)
+                outcome.unknown[shown] = settled.why_not(path.parts[0], author, who)
             continue
         if claim := whose.claim(path, who[0]):
             claims[who[0]].append(claim)
@@ -233,15 +328,16 @@ def as_text(outcome: Collected) -> str:
         ("as before", outcome.unchanged),
         ("late", outcome.late),
         ("more than one; this counts", [f"{who}: {path}" for who, path in sorted(outcome.twice.items())]),
-        ("not handed in", outcome.missing),
+        ("to be settled, see below", outcome.to_settle),
         ("nobody's", [f"{path}: {why}" for path, why in sorted(outcome.unknown.items())]),
         ("odd", [f"{path}: {why}" for path, why in sorted(outcome.odd.items())]),
+        ("not handed in", outcome.missing),
     ]
     for title, listed in kinds:
         entries = list(listed)
         if entries:
             lines.append(f"{title + ':':28} {len(entries)}")
-            lines += [f"    {entry}" for entry in entries[:LISTED]]
+            lines += [f"    {printable(entry)}" for entry in entries[:LISTED]]
             lines += [f"    and {len(entries) - LISTED} more (--json has all)"] if entries[LISTED:] else []
     if outcome.passed_over:
         lines.append(f"{'no notebooks, left alone:':28} {outcome.passed_over}")

@@ -166,7 +166,7 @@ def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
     names = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row = {name: text and harmless(text) for name, text in names.items()}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
-    row |= {"student_id": student.id, "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
+    row |= {"student_id": harmless(student.id), "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

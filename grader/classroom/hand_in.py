@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from pathlib import PurePath
 
 import nbformat
 
-from grader.classroom.class_directory import Submission
+from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.classroom.preprocessors import ClearCourseSolutions
+from grader.errors import CourseError
 from grader.judge.clean_text import printable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, normal, outline_of
@@ -31,12 +33,13 @@ class Lesson:
     outline: Outline
     stubs: Mapping[str, str]
 
-    def answers(self, cells: Sequence[NotebookCell]) -> dict[str, bool]:
-        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer."""
+    def answers(self, cells: Sequence[NotebookCell], texts: Sequence[str] = ()) -> dict[str, bool]:
+        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer. `texts`
+        are the cells' normal texts, where they are known: to make one takes a while if it is long."""
         found: dict[str, bool] = {}
         others = []
-        for cell in cells:
-            place = self.outline.match(cell)
+        for cell, text in zip(cells, texts or [""] * len(cells), strict=True):
+            place = self.outline.match(cell, text)
             role = "" if place is None else self.outline.cells[place].role
             if place is not None and role in ("solution", OWN_ANSWER):
                 name = _name(self.outline.cells[place])
@@ -57,7 +60,7 @@ def _name(cell: NotebookCell) -> str:
     return cell.exercise or cell.grade_id
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)  # a course's lessons: collecting asks which one a notebook is of
 def lesson_of(instructor: bytes) -> Lesson:
     """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
     outline = outline_of(instructor)
@@ -154,3 +157,24 @@ def _listed(files: Sequence[PurePath]) -> str:
 
 def _shown(path: PurePath) -> str:
     return printable(str(path))[:120]
+
+
+def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
+    """The lesson of which these notebooks hold the most exercises, `course.lesson` if they hold any of that; empty if
+    they hold no lesson's. Each is read once, however many lessons there are."""
+    limits, readable = course.limits(), []
+    for data in works:
+        with contextlib.suppress(Unreadable):
+            cells = read(data, limits.notebook_bytes, limits.cells)
+            readable.append((cells, [normal(cell.source) for cell in cells]))
+    others = [name for name in course.lessons() if name != course.lesson]
+    best, most = "", 0
+    for name in (course.lesson, *others):
+        with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
+            lesson = lesson_of(course.instructor(name))
+            held = max((len(lesson.answers(*cells)) for cells in readable), default=0)
+            if held > most:
+                best, most = name, held
+        if best == course.lesson:
+            break
+    return best

@@ -6,6 +6,7 @@ calls them: collecting and exporting go by these.
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
 from collections import defaultdict
@@ -18,7 +19,7 @@ from nbgrader.api import Gradebook
 from grader.atomic import write_atomically
 from grader.classroom.class_directory import can_be_a_student
 from grader.classroom.settings import programs_on_path
-from grader.classroom.tables import as_csv, rows_of
+from grader.classroom.tables import FORMULA, as_csv, harmless, rows_of, without_mark
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 
@@ -50,6 +51,15 @@ class Person:
         return self.name or f"{self.first_name} {self.last_name}".strip()
 
 
+def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
+    """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
+    Empty if none is near."""
+    by_name = {name.lower(): one for one, name in names.items()}
+    near = difflib.get_close_matches(wanted, names, n=1)
+    near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
+    return f" Did you mean {near[0]} ({names[near[0]]})?" if near else ""
+
+
 COLUMNS = tuple(field.name for field in fields(Person))
 # The headings of the lists that are known, and what is read from each. The id is the first of `IDS` that is there.
 HEADINGS: dict[str, str] = {
@@ -65,6 +75,22 @@ HEADINGS: dict[str, str] = {
     "sis user id": "sis_user_id",
     "sis login id": "sis_login_id",
 }
+# Moodle's headings in other languages, by its language packs, and the English ones.
+TRANSLATED = {
+    # German
+    "vorname": "first name",
+    "nachname": "last name",
+    "anmeldename": "username",
+    "id-nummer": "id number",
+    "e-mail-adresse": "email address",
+    "e-mail": "email address",
+    # Korean. The pack calls Moodle's first name 성 and its last name 이름; which is the family's, the words say.
+    "성": "last name",
+    "이름": "first name",
+    "사용자 아이디": "username",
+    "id 번호": "id number",
+    "이메일 주소": "email address",
+}
 IDS = {
     "nbgrader": ("id",),
     "Moodle": ("username", "id number", "email address"),
@@ -78,10 +104,11 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
     """
     rows = rows_of(path)
-    heads = [head.strip().casefold() for head in rows[0]] if rows else []
+    given = [head.strip().casefold() for head in rows[0]] if rows else []
+    heads = [_in_english(head) for head in given]
     platform = _platform(heads)
-    wanted = {kind: heading.strip().casefold() for kind, heading in (columns or {}).items()}
-    _require_headings(path, heads, platform, wanted)
+    wanted = {kind: _in_english(heading.strip().casefold()) for kind, heading in (columns or {}).items()}
+    _require_headings(path, heads, platform, wanted, given)
     place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
     if platform == "Canvas":
         place["canvas_id"] = heads.index("id")
@@ -92,7 +119,7 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row) or (platform == "Canvas" and _is_no_person(row, place)):
             continue
-        person = _person({kind: row[at].strip() if at < len(row) else "" for kind, at in place.items()})
+        person = _person({kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()})
         if problem := _problem(person):
             problems.append(f"line {number}: {problem}")
         people.append(person)
@@ -101,13 +128,21 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     return people
 
 
+def _in_english(heading: str) -> str:
+    heading = unicodedata.normalize("NFC", heading)
+    return TRANSLATED.get(heading, heading)
+
+
 def _platform(heads: Sequence[str]) -> str:
     if "student" in heads and "id" in heads:
         return "Canvas"
     return "nbgrader" if "id" in heads else "Moodle"
 
 
-def _require_headings(path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str]) -> None:
+def _require_headings(
+    path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str], given: Sequence[str]
+) -> None:
+    """`given` are the headings as the file has them."""
     unknown = [kind for kind in wanted if kind not in COLUMNS]
     if unknown:
         raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; there are: {', '.join(COLUMNS)}.")
@@ -115,9 +150,9 @@ def _require_headings(path: Path, heads: Sequence[str], platform: str, wanted: M
     if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
         expected = f"a heading {missing[0]!r}" if missing else "a column that tells people apart"
         raise CourseError(
-            f"{path}: expected {expected}, got the headings {', '.join(heads) or '(none)'}. nbgrader's list has `id`, "
+            f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
             "Moodle's `Username`, `ID number` or `Email address`, Canvas's `Student` and `ID`. For other headings: "
-            "--column id=HEADING --column email=HEADING"
+            "--column id=HEADING --column first_name=HEADING --column last_name=HEADING --column email=HEADING"
         )
 
 
@@ -125,14 +160,15 @@ def _person(told: dict[str, str]) -> Person:
     """Canvas writes "Last, First"."""
     last, comma, first = told.get("name", "").partition(",")
     if comma:
-        told = {"first_name": first.strip(), "last_name": last.strip(), **{k: v for k, v in told.items() if v}}
+        known = {kind: value for kind, value in told.items() if value or kind == "id"}
+        told = {"first_name": first.strip(), "last_name": last.strip(), **known}
     return Person(**told)
 
 
 def _is_no_person(row: Sequence[str], place: Mapping[str, int]) -> bool:
-    """Canvas's row of points and its test student."""
-    name = row[place["name"]].strip() if place["name"] < len(row) else ""
-    return name.casefold() in ("points possible", "student, test", "test student")
+    """Canvas's rows of posting policies (without a name or a number) and of points, and its test student."""
+    name, number = (row[at].strip() if at < len(row) else "" for at in (place["name"], place["canvas_id"]))
+    return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
 
 
 def _problem(person: Person) -> str:
@@ -140,6 +176,11 @@ def _problem(person: Person) -> str:
         return f"no id for {person.full_name or person.email or 'somebody'}"
     if not can_be_a_student(person.id) or NOT_IN_AN_ID.search(person.id):
         return f"{person.id!r} can't be an id: it names a folder, so no '/' or '\\', no '.' or '-' in front"
+    if person.id.startswith(FORMULA):
+        return f"{person.id!r} can't be an id: a spreadsheet takes what begins with {person.id[0]!r} for a formula"
+    for heading, text in vars(person).items():
+        if any(unicodedata.category(sign) == "Cc" for sign in text):
+            return f"{heading} is {text!r}: there is a control character in it, such as the end of a line. Take it out"
     return ""
 
 
@@ -243,7 +284,10 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
 def save(course: Path, people: Collection[Person]) -> None:
     """Write `roster.csv` with these people in it; without any, there is none."""
     if people:
-        rows = [COLUMNS, *(astuple(person) for person in sorted(people, key=lambda person: person.id))]
+        rows = [
+            COLUMNS,
+            *([harmless(text) for text in astuple(person)] for person in sorted(people, key=lambda person: person.id)),
+        ]
         write_atomically(course / FILE, as_csv(rows), 0o600)
     else:
         (course / FILE).unlink(missing_ok=True)

@@ -38,9 +38,11 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as the text of a file."""
+    """Rows as the text of a file. A carriage return, which would end a row for whoever reads it, is a space."""
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows(
+        [cell.replace("\r", " ") if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
     return text.getvalue()
 
 
@@ -51,3 +53,12 @@ def harmless(text: str) -> str:
     ("'=1+1", 'Ann')
     """
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def without_mark(text: str) -> str:
+    """A text as it was before `harmless`.
+
+    >>> without_mark("'=1+1"), without_mark("'t Hart")
+    ('=1+1', "'t Hart")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text

@@ -61,6 +61,12 @@ class Author:
         return f"{called or 'the name of its folder'} is not in the roster"
 
 
+def label(top: str) -> str:
+    """By what a teacher says whose a hand-in is: what the platform gave, in Moodle the name and its number there."""
+    match = MOODLE.fullmatch(top)
+    return match["folder"].rpartition("_assignsubmission_")[0] if match else top
+
+
 def is_somebodys(name: str, roster: Roster) -> bool:
     """Whether a folder has a name that platforms give to one student's work."""
     patterns = (MOODLE, EXCHANGE, GRADESCOPE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -100,11 +101,26 @@ def regrade(
         raise SystemExit(1)
 
 
-@click.command()
+class Points(click.ParamType):
+    """A number that is written as Python reads it; how many an exercise has is known later."""
+
+    name = "points"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(value)
+        except ValueError:
+            pointed = value.replace(",", ".", 1)
+            meant = f" Write {pointed}, with a point." if re.fullmatch(r"-?\d*\.?\d+", pointed) else ""
+            self.fail(f"got {value!r}, expected a number such as 1.5.{meant}", param, ctx)
+
+
+# So that -1 is a number, and said to be too small, not an option that nobody knows.
+@click.command(context_settings={"ignore_unknown_options": True})
 @FOLDER
 @click.argument("student")
 @click.argument("exercise")
-@click.argument("points", type=float)
+@click.argument("points", type=Points())
 @click.option("--why", required=True, help="The reason: the student reads it in the feedback.")
 @click.option("--lesson", default="", help="Which lesson, where several have a cell of that name.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:

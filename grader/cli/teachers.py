@@ -189,6 +189,11 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
         change = update(folder, layout.db_url, layout.course_id, people)
     click.echo(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    if not any(person.full_name for person in people):
+        click.echo(
+            f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
+            "columns: --column first_name=HEADING --column last_name=HEADING"
+        )
     if change.not_listed:
         click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
 
@@ -202,21 +207,38 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     type=click.Choice(["last", "last-in-time", "first"]),
     help="Which of several counts.  [default: c.CourseCollect.counts, or the last; the best is a setting only]",
 )
+@click.option(
+    "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose a hand-in is that may be several people's."
+)
+@click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
-def collect(folder: Path, lesson: str, files: tuple[Path, ...], counts: str | None, as_document: bool) -> None:
+def collect(
+    folder: Path,
+    lesson: str,
+    files: tuple[Path, ...],
+    counts: str | None,
+    settled: tuple[str, ...],
+    anyway: bool,
+    as_document: bool,
+) -> None:
     """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
     nbgrader's exchange give them, or notebooks.
 
     Whose a file is, its name says and the course's roster. Nothing is overwritten: what doesn't count is kept in
-    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why.
+    DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why. Exit code 2, and nothing is
+    taken, if most of it is another lesson's.
     """
+    pairs = [one.rpartition("=") for one in settled]
+    if wrong := [one for one, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
+        raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
         from grader.classroom import collect as taking
         from grader.classroom.class_directory import ClassDirectory
         from grader.classroom.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
-        outcome = taking.collect(directory, files, counts or setting(directory))
+        whose = {name: student for name, _sign, student in pairs}
+        outcome = taking.collect(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
     click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
     if outcome.unknown or outcome.odd:
         raise SystemExit(1)

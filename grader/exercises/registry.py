@@ -7,15 +7,18 @@ import importlib
 import linecache
 import pkgutil
 import re
+import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 from grader import exercises as package
 from grader.errors import CourseError
 from grader.exercises.own import OwnFiles, file_of, refuse_taken
 from grader.spec.exercise import Exercise
+from grader.spec.words import Words
 
 
 def exercises(own: OwnFiles = ()) -> dict[str, Exercise]:
@@ -63,12 +66,12 @@ def _own_exercise(name: str, text: str) -> Exercise:
 
 
 def read_exercises(package: ModuleType) -> dict[str, Exercise]:
-    """The exercises of a package's lessons by name. ValueError where lists and files don't fit together."""
+    """The exercises of a package's lessons by name. ValueError where lists and files don't fit together, `CourseError`
+    where mistakes and their words don't."""
     registered: dict[str, Exercise] = {}
-    for folder in _names_in(package):
-        if not re.fullmatch(r"lesson_\d\d", folder):
-            continue
-        lesson = importlib.import_module(f"{package.__name__}.{folder}")
+    folders = [name for name in _names_in(package) if re.fullmatch(r"lesson_\d\d", name)]
+    lessons = [importlib.import_module(f"{package.__name__}.{folder}") for folder in folders]
+    for lesson in lessons:
         if not hasattr(lesson, "NAMES"):
             raise ValueError(f"{_path(lesson, '__init__')}: NAMES is missing, the lesson's exercises in order")
         _check_every_exercise_is_listed(lesson)
@@ -76,6 +79,9 @@ def read_exercises(package: ModuleType) -> dict[str, Exercise]:
             if name in registered:
                 raise ValueError(f"{_path(lesson, name)}: the exercise {name} is specified twice")
             registered[name] = _read_exercise(lesson, name)
+    unused = [problem for lesson in lessons for problem in _unused_words(lesson)]
+    if unused:
+        raise CourseError("\n".join(unused))
     return registered
 
 
@@ -98,11 +104,23 @@ def _check_every_exercise_is_listed(lesson: ModuleType) -> None:
             raise ValueError(f"{_path(lesson, name)}: binds EXERCISE, but NAMES in __init__.py doesn't list {name}")
 
 
+def _unused_words(lesson: ModuleType) -> Iterator[str]:
+    """The words of mistakes that no specification has, once all lessons are read: a later one may have them."""
+    for path in sorted(path for folder in lesson.__path__ for path in Path(folder).glob("*.md")):
+        if "." in path.stem:  # in another language: NAME.ko.md
+            continue
+        words = getattr(sys.modules.get(f"{lesson.__name__}.{path.stem}"), "mistake", None)
+        if isinstance(words, Words) and words.path == path:
+            yield from words.unused()
+        else:
+            yield f"{_path(lesson, path.name)}:1 {path.stem}: no {path.stem}.py reads it, mistake = Words(__file__)"
+
+
 def _names_in(package: ModuleType) -> list[str]:
     """The modules and packages in a package's folder, sorted."""
     return sorted(module.name for module in pkgutil.iter_modules(package.__path__))
 
 
 def _path(lesson: ModuleType, name: str) -> str:
-    """Where a lesson's module is, as messages write it."""
-    return f"{lesson.__name__.replace('.', '/')}/{name}.py"
+    """Where a lesson's module is, or a file with its ending, as messages write it."""
+    return f"{lesson.__name__.replace('.', '/')}/{name if '.' in name else f'{name}.py'}"

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import re
 
+from grader.printable import printable as printable
+
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
-
-
-def printable(text: str) -> str:
-    r"""`text` on one line for a terminal or a log: what is no letter, sign or space of its own is shown as an escape.
-
-    >>> print(printable("a\n\x1b[2J\udcff ü"))
-    a\n\x1b[2J\udcff ü
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def clean(text: str, limit: int) -> str:

@@ -121,8 +121,9 @@ def _add_files(digest: hashlib._Hash, paths: Iterable[Path]) -> None:
 def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
     """The files of this package that the marks of these exercises depend on.
 
-    These are the modules that specify the exercises and the modules that grade, with all that they import, and the data
-    beside them. What draws a report, other lessons' exercises and nbgrader's part are not among them.
+    These are the modules that specify the exercises and the modules that grade, with all that they import, the data
+    beside them, and the words of mistakes, which are in the results. What draws a report, other lessons' exercises and
+    nbgrader's part are not among them.
     """
     specified = [path for name in names for path in PACKAGE.glob(f"exercises/lesson_*/{name}.py")]
     waiting = [*GRADING, *(f"grader.exercises.{path.parent.name}.{path.stem}" for path in specified)]
@@ -133,7 +134,9 @@ def files_that_decide(names: Iterable[str], own: OwnFiles = ()) -> list[Path]:
         if source is not None and source not in sources:
             sources.add(source)
             waiting += _imports(source)
-    return sorted(sources | {data for source in sources for kind in DATA for data in source.parent.glob(kind)})
+    words = {source.with_suffix(".md") for source in sources}
+    data = {path for source in sources for kind in DATA for path in source.parent.glob(kind)}
+    return sorted(sources | data | {path for path in words if path.is_file()})
 
 
 def _source(module: str) -> Path | None:

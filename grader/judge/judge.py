@@ -13,6 +13,7 @@ from grader.judge.outline import outline_of
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
 from grader.learner.doctor import Observation
+from grader.learner.memory_limit import memory_limit, process_limit
 from grader.subject.time_limit import TimeLimit, limit_in_thread
 from grader.subject.zygote import ZygoteGone
 
@@ -83,8 +84,20 @@ def confinement_here() -> Iterator[Observation]:
     except SandboxUnavailable as error:
         yield Observation("A student's process", str(error), more)
         return
+    yield _limits_around()
     if why == NOT_INSTALLED:
         yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
     elif why:
         good = f"It would be a second wall: good to have, not needed. {more}"
         yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)
+
+
+def _limits_around() -> Observation:
+    """What would hold if the judge's own limits didn't: those of the control group that it runs in."""
+    memory, processes = memory_limit(), process_limit()
+    told = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
+    told += [f"{processes:,d} processes and threads"] if processes else []
+    if told:
+        return Observation("Limits around the judge", f"{' and '.join(told)}, for it and all that it starts")
+    advice = "Good to have, not needed. docs/grading.md says how to set limits."
+    return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import os
 import platform
 import shutil
@@ -18,6 +19,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import grader
@@ -64,7 +66,7 @@ class Sandbox(Zygote):
         self.no_bubblewrap = ""
         self.folder = _new_folder()
         try:
-            self._confinement = confinement(self.limits, "" if unsafe else self.folder).to_json()
+            self._confinement = confinement(self.limits, "" if unsafe else self.folder)
             self.confinement = UNSAFE if unsafe else self._started_in_bubblewrap()
             if self.confinement != IN_BUBBLEWRAP:
                 self._start_behind([])
@@ -106,8 +108,10 @@ class Sandbox(Zygote):
 
     def _start(self, descriptor: int) -> subprocess.Popen[bytes]:
         self._control.settimeout(START_SECONDS)
+        told = {"confinement": asdict(self._confinement), "packages": packages_folders()}
+        self._control.send(json.dumps(told).encode())
         return subprocess.Popen(
-            [*self._behind, *_python(), str(descriptor), self._confinement, *packages_folders()],
+            [*self._behind, *_python(), str(descriptor)],
             pass_fds=[descriptor],
             stdin=subprocess.DEVNULL,
             stdout=self._log,

@@ -97,7 +97,7 @@ def _item(finding: Observation) -> str:
 
 def doctor() -> Diagnosis:
     """Look at Python, the packages, torch, a check, JupyterLab's extensions, the kernel, the progress file and, where
-    there are such, a limit of memory, a full disk and nbgrader's exchange."""
+    there are such, a limit of memory, a full disk, nbgrader's exchange and, for a teacher on a hub, Formgrader."""
     looks: list[Callable[[], Iterator[Observation]]] = [
         _python,
         _packages,
@@ -109,6 +109,7 @@ def doctor() -> Diagnosis:
         _memory,
         _disk,
         _exchange,
+        _formgrader,
     ]
     findings: list[Observation] = []
     for look in looks:
@@ -272,6 +273,17 @@ def _exchange() -> Iterator[Observation]:
             yield Observation("Exchange", detail, f"Whoever looks after the exchange runs: `{command}`.")
         if not wrong:
             yield Observation("Exchange", f"{found} is open as it should be")
+
+
+def _formgrader() -> Iterator[Observation]:
+    """A hub forbids the frame in which nbgrader's own menu shows Formgrader to whoever has the course."""
+    from grader.nbgrader_settings import settings
+
+    server = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
+    course = Path(settings([os.getcwd()]).CourseDirectory.get("root", "") or os.getcwd())
+    if server and (course / "source").is_dir():
+        said = f"opens in a browser tab of its own on a hub, at {server}formgrader"
+        yield Observation("Formgrader", f"{said}; inside JupyterLab it would be a grey page")
 
 
 def _home(path: str | Path) -> str:

@@ -1,8 +1,10 @@
-"""How much memory a kernel may take where that is limited, and whether it was reached. Docker, Kubernetes and systemd
-keep such limits in control groups, and end a process that wants more."""
+"""How much memory and how many processes a server may take where that is limited, and whether the memory was reached.
+Docker, Kubernetes and systemd keep such limits in control groups. Who wants more memory is ended, who wants another
+process is refused it."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +25,22 @@ class MemoryLimit:
 
 def memory_limit() -> MemoryLimit | None:
     """The tightest limit of this process's control groups; None if there is none."""
-    found = [limit for folder, version in _folders() if (limit := _limit(folder, *FILES[version]))]
+    found = [limit for folder, version in _folders("memory") if (limit := _limit(folder, *FILES[version]))]
     return min(found, key=lambda limit: limit.size, default=None)
 
 
-def _folders() -> list[tuple[Path, str]]:
-    """The folders of this process's groups, each with the version of its files, from the innermost outwards."""
+def process_limit() -> int | None:
+    """How many processes and threads this process's control groups may have together; None if there is no limit."""
+    found = []
+    for folder, _version in _folders("pids"):
+        with contextlib.suppress(OSError, ValueError):  # "max" is no number
+            found.append(int((folder / "pids.max").read_text(encoding="utf-8")))
+    return min(found, default=None)
+
+
+def _folders(kind: str) -> list[tuple[Path, str]]:
+    """The folders of this process's groups that may limit this, each with the version of its files, from the innermost
+    outwards."""
     try:
         lines = OWN_GROUPS.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -36,7 +48,7 @@ def _folders() -> list[tuple[Path, str]]:
     folders = []
     for line in lines:
         _number, kinds, path = line.split(":", 2)
-        if kinds not in ("", "memory"):
+        if kinds not in ("", kind):
             continue
         top = GROUPS / kinds
         own = top / path.lstrip("/")  # a container may not see its own: then the top is its own

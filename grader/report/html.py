@@ -23,8 +23,9 @@ KEEP = 'data-lm-suppress-shortcuts="true"'
 
 
 def as_html(report: Report, file: bytes = b"") -> str:
-    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other. `file` is
-    what a learner can save who thinks that the report is wrong."""
+    """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other, and only
+    then the numbers, which a screen reader reads one by one. `file` is what a learner can save who thinks that the
+    report is wrong."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
@@ -33,7 +34,7 @@ def as_html(report: Report, file: bytes = b"") -> str:
     elif report.unwritten is not None:
         parts.append(f"<p>{inline(report.unwritten.message)}</p>")
     else:
-        parts += [_results(report), _mistake(report), _hints(report.hints, 1), _printed(report)]
+        parts += [_results(report), _mistake(report), _hints(report.hints, 1), _numbers(report), _printed(report)]
         parts += [_appeal(report, file)] if file else []
     return "".join([*parts, "</section>"])
 
@@ -58,7 +59,7 @@ def _head(report: Report, state: str) -> str:
 
 
 def _results(report: Report) -> str:
-    failure, with_message = report.first_failure, explained(report)
+    with_message = explained(report)
     rows = []
     for group in grouped(report.results):
         result, names = group[0], "; ".join(part.name for part in group)
@@ -66,10 +67,8 @@ def _results(report: Report) -> str:
         message = f"<p>{inline(result.message)}</p>" if result in with_message and result.message else ""
         if result.state == NOT_JUDGED:
             message = f" ({inline(waits_for(result))})"
-        picture = _pair(result) if result is failure else ""
         rows.append(
-            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}'
-            f"{message}{picture}</li>"
+            f'<li class="grader-{kind}"><span class="grader-word">{result.state}</span> {inline(names)}{message}</li>'
         )
     return f'<ul class="grader-results">{"".join(rows)}</ul>'
 
@@ -111,6 +110,12 @@ def _appeal(report: Report, file: bytes) -> str:
         "<span>saves a file for your teacher: your code of this exercise, this report and the versions, but not your "
         "name. If no file comes: <code>report = check(...)</code>, then <code>report.save()</code>.</span></p>"
     )
+
+
+def _numbers(report: Report) -> str:
+    """What the first part that failed got and expected."""
+    failure = report.first_failure
+    return _pair(failure) if failure is not None else ""
 
 
 def _pair(result: PartReport) -> str:

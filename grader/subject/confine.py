@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import json
 import os
 import resource
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.subject import landlock, seccomp
@@ -42,13 +41,6 @@ class Confinement:
     hidden: Sequence[str] = ()
     abi: int = 1
     modules: Sequence[str] = ()
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Confinement:
-        return cls(**json.loads(text))
 
 
 class Confiner:

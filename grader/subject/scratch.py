@@ -8,6 +8,8 @@ import itertools
 import os
 import secrets
 import stat
+from collections.abc import Sequence
+from pathlib import Path
 
 from grader.subject.confine import Confinement
 
@@ -15,10 +17,16 @@ from grader.subject.confine import Confinement
 def overdrawn(pid: int, limits: Confinement) -> bool:
     """Whether a child has more threads, files or bytes in files than it may."""
     try:
-        if os.stat(f"/proc/{pid}/task").st_nlink - 2 > limits.threads:
+        threads = os.stat(f"/proc/{pid}/task").st_nlink - 2
+        if threads > limits.threads:
             return True
         files, used = _used(limits.scratch, limits.scratch_files)
-        return files > limits.scratch_files or used + _unnamed(pid) > limits.scratch_bytes
+        if os.stat(limits.scratch).st_mtime:  # something was made in it: see `empty`
+            descriptors = os.listdir(f"/proc/{pid}/fd")
+            if not descriptors:  # its first thread has ended, and what the others have open can't be seen
+                return threads > 1
+            used += _removed(pid, descriptors) + _mapped(pid, limits)
+        return files > limits.scratch_files or used > limits.scratch_bytes
     except FileNotFoundError:  # the child has ended
         return False
     except OSError:  # folders closed to all, or nested beyond the longest path: nobody makes such by accident
@@ -47,10 +55,10 @@ def _bytes_of(path: str) -> int:
         return 0
 
 
-def _unnamed(pid: int) -> int:
+def _removed(pid: int, descriptors: Sequence[str]) -> int:
     """Bytes in files that a process holds open and has removed already."""
     used = 0
-    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+    for descriptor in descriptors:
         with contextlib.suppress(OSError):  # closed meanwhile
             found = os.stat(f"/proc/{pid}/fd/{descriptor}")
             if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
@@ -58,9 +66,21 @@ def _unnamed(pid: int) -> int:
     return used
 
 
+def _mapped(pid: int, limits: Confinement) -> int:
+    """Bytes in files that a process has mapped, closed and removed. How large one is can't be seen: each counts as much
+    as it may have."""
+    ours, removed = os.fsencode(limits.scratch).replace(b"\n", b"\\012") + b"/", set()
+    for line in Path(f"/proc/{pid}/maps").read_bytes().split(b"\n"):
+        if line.endswith(b" (deleted)"):
+            _addresses, _mode, _offset, device, inode, name = line.split(maxsplit=5)
+            if name.startswith(ours):
+                removed.add((device, inode))
+    return len(removed) * limits.file_bytes
+
+
 def empty(folder: str) -> None:
     """Remove all that is in there, however deep: what lies in a folder is moved up before that is removed, so no path
-    gets too long. Nothing of it may still be in use."""
+    gets too long. Nothing of it may still be in use. The folder's time is the epoch until something is made in it."""
     name, moved = secrets.token_hex(16), 0  # nobody can have taken it
     while entries := list(os.scandir(folder)):
         for entry in entries:
@@ -74,3 +94,4 @@ def empty(folder: str) -> None:
                 moved += 1
                 os.rename(inner.path, f"{folder}/{name}-{moved}")
             os.rmdir(entry.path)
+    os.utime(folder, (0, 0))

@@ -3,7 +3,7 @@
 It speaks on one socket with whoever started it, one message per packet: "fork N", with the child's own end of a pipe,
 is answered, and the child has N bytes of memory less than others; "kill N" ends the Nth child that was forked and is
 not answered. A child confines itself, says on its pipe that it is ready, and runs an `Executor` until the pipe is
-closed. Run as `python -m grader.subject.zygote_process FD [CONFINEMENT]` (see `grader.subject.confine`). Confined
+closed. Run as `python -m grader.subject.zygote_process FD`; `grader/judge/inside/start.py` starts a confined one, whose
 children come one after the other: they share the scratch folder, which is emptied between them, and while one lives,
 what it uses is looked at many times a second.
 """
@@ -64,10 +64,8 @@ print(attend(torch.randn(2, 3), torch.randn(4, 3))[0])
 """
 
 
-def main() -> None:
+def main(control: socket.socket, limits: Confinement | None) -> None:
     """Fork on request until the other end of the socket is closed."""
-    control = socket.socket(fileno=int(sys.argv[1]))
-    limits = Confinement.from_json(sys.argv[2]) if len(sys.argv) > 2 else None
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Where memory runs out, the kernel shall take a submission, not the judge.
     with contextlib.suppress(OSError):
@@ -262,4 +260,4 @@ def serve(channel: Channel, refused: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(socket.socket(fileno=int(sys.argv[1])), None)

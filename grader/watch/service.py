@@ -31,6 +31,7 @@ from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.classroom.exchange import attempts_allowed
 from grader.classroom.fresh_feedback import Made, make
+from grader.classroom.hand_in import hand_in, lesson_held, lesson_of
 from grader.classroom.results_log import LoggedResult, ResultsLog, mode_in
 from grader.classroom.settings import programs_on_path
 from grader.errors import CommandFailed, CourseError
@@ -55,6 +56,10 @@ NO_ROSTER = (
 NOBODYS = (
     "{0} folders in the exchange are of nobody in the roster, or don't belong to the student whose name they have. "
     "They are left alone, and nobody waits for them; `nbgrader collect` says why."
+)
+ANOTHER = (
+    "Not graded: the notebook holds the exercises of {0} and none of {1}. Ask for the right one. If this one is to be "
+    "graded all the same, `grader autograde`, `grader feedback` and `nbgrader release_feedback` do it."
 )
 Who = tuple[str, str]  # lesson and student
 
@@ -267,7 +272,8 @@ class Watch:
         if any(turn.entries for turn in chosen.values()):
             lanes.drop(lesson, students, waiting=True)
         collected = collect(course, students)
-        outcome = self._graded(lanes, course, students)
+        held = self._of_another_lesson(course, students)
+        outcome = self._graded(lanes, course, students - held.keys())
         marked = sorted(students & outcome.marks.keys())
         made = make(course, marked) if marked else Made(lesson)
         left, unreleased = release(course, [*made.made, *made.unchanged])
@@ -277,6 +283,7 @@ class Watch:
         log = self.logs[lesson]
         open_ = {who for who, record in outcome.records.items() if log.stored.get(who) != record.key}
         again = collected.failed | left | (open_ & students) | (set(marked) - {*made.made, *made.unchanged})
+        outcome.problems |= {student: ANOTHER.format(other, lesson) for student, other in held.items()}
         self._note(course, students, collected, outcome, [*collected.problems, *made.problems, *unreleased])
         for student, turn in chosen.items():
             if student in again:
@@ -288,6 +295,17 @@ class Watch:
                 self._note_release(course, outcome.records[student])
         lanes.drop(lesson, students, waiting=False)
         self.fault = ""
+
+    @staticmethod
+    def _of_another_lesson(course: ClassDirectory, students: Collection[str]) -> dict[str, str]:
+        """Whose hand-in holds another lesson's exercises and none of this one's, with that lesson. It would earn 0."""
+        held, limits = {}, course.limits()
+        for submission in course.submissions()[0]:
+            if submission.student in students:
+                found = hand_in(submission, lesson_of(course.instructor()), limits)
+                if (other := lesson_held(course, [found.data])) not in ("", course.lesson):
+                    held[submission.student] = other
+        return held
 
     def _graded(self, lanes: Lanes, course: ClassDirectory, students: frozenset[str]) -> ClassOutcome:
         """What `grader autograde` makes of these students' work."""

@@ -45,9 +45,10 @@ def written(paths: list[Path]) -> list[str]:
     return [path.as_posix() for path in paths]
 
 
-def test_an_exercise_touches_four_files(repository: Repository):
+def test_an_exercise_touches_five_files(repository: Repository):
     assert written(new_exercise(repository, "3", "rotate_heads")) == [
         "grader/exercises/lesson_03/rotate_heads.py",
+        "grader/exercises/lesson_03/rotate_heads.md",
         "tests/exercises/lesson_03/rotate_heads.py",
         "grader/exercises/lesson_03/__init__.py",
         "lessons/03_multi_head_attention.py",
@@ -104,7 +105,37 @@ def test_the_build_names_every_place_to_fill_in_and_every_sample_that_is_missing
     assert any(
         re.fullmatch(r"grader/exercises/lesson_03/rotate_heads.py:\d+ rotate_heads: TODO .*", line) for line in lines
     )
+    assert "grader/exercises/lesson_03/rotate_heads.md:7 rotate_heads: TODO a hint." in lines
     assert any(re.fullmatch(r"lessons/03_multi_head_attention.py:\d+: TODO the model solution", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("## heads-last", "## heads-first", r"split_heads.py:\d+ split_heads: the mistake heads-last has no words\."),
+        (
+            "\n2. `transpose`",
+            " `transpose`",
+            r"split_heads.md:\d+ split_heads: the mistake .* has 1 of at least 2 hints",
+        ),
+        ("tokens and features", "{what}", r"split_heads.md:\d+ split_heads: nothing fills \{what\} of the mistake"),
+        (
+            "# split_heads",
+            "# split_heads\n\n## old\n\nSo.\n\n1. A.\n2. B.",
+            r"split_heads.md:3 split_heads: no specification has the mistake old",
+        ),
+    ],
+    ids=["no words", "one hint", "nothing fills it", "no mistake"],
+)
+def test_a_lesson_is_not_built_where_a_mistake_and_its_words_do_not_fit(repository: Repository, before, after, message):
+    path = repository.root / "grader/exercises/lesson_03/split_heads.md"
+    assert path.read_text().count(before) == 1
+    path.write_text(path.read_text().replace(before, after))
+    code = "from grader.cli.main import main; main(['build', '--check', '3'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=repository.root, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.match(f"grader/exercises/lesson_03/{message}", done.stderr)
+    assert "Traceback" not in done.stderr
 
 
 def test_an_unfinished_exercise_is_no_matter_of_other_lessons(repository: Repository):

@@ -193,7 +193,8 @@ def test_override_is_in_the_mark_the_comment_and_the_log(graded):
     (entry,) = audit.entries(graded.root, LESSON)
     assert (entry.action, entry.students["bo"].why) == ("override", "The drawing was right.")
     for words, said in (
-        (("nobody", "first_steps", 1, "x"), "knows no student"),
+        (("nobody", "first_steps", 1, "x"), r"knows no student 'nobody'\.$"),
+        (("boo", "first_steps", 1, "x"), r"knows no student 'boo'\. Did you mean bo \("),
         (("bo", "first_step", 1, "x"), "Did you mean first_steps"),
         (("bo", "first_steps", 2, "x"), "got 2 points, expected 0 to 1"),
         (("bo", "first_steps", float("nan"), "x"), "got nan points"),
@@ -201,6 +202,14 @@ def test_override_is_in_the_mark_the_comment_and_the_log(graded):
     ):
         with pytest.raises(CourseError, match=said):
             override(graded.root, *words)
+    for typed, said in (
+        ("-1", "got -1 points, expected 0 to 1"),
+        ("1,5", "Write 1.5, with a point."),
+        ("much", "got 'much', expected a number such as 1.5."),
+    ):
+        done = CliRunner().invoke(main, ["override", str(graded.root), "bo", "first_steps", typed, "--why", "x"])
+        assert done.exit_code == 2, done.output
+        assert said in " ".join(done.output.split())
     undo(graded.root, "00")
     assert graded.book() == before
 

@@ -262,6 +262,29 @@ def test_folders_in_a_students_name_that_are_not_theirs(watched):
     assert "Not collected: 1950 more" in said
 
 
+def test_a_hand_in_of_another_lesson_is_held_for_the_teacher(watched):
+    """It would earn 0, and the page with it would be released within seconds."""
+    other = "01_self_attention"
+    (watched.root / "source" / other).mkdir()
+    shutil.copy(ROOT / "solutions" / f"{other}.ipynb", watched.root / "source" / other)
+    feedback = watched.hand_in("ann", RIGHT)
+    wrong = next(watched.inbound.glob("ann+*")) / f"{LESSON}.ipynb"
+    wrong.write_bytes((ROOT / "solutions" / f"{other}.ipynb").read_bytes())
+    fine = watched.hand_in("bo", RIGHT)
+    watch = watched.watch()
+    with running(watch) as rounds:
+        rounds()
+        assert watched.ready() == [fine.name]
+        assert f"the notebook holds the exercises of {other} and none of {LESSON}" in watched.page
+        assert not feedback.exists()
+        assert "ann" not in watched.room.marks()
+        again = watched.hand_in("ann", RIGHT)
+        rounds()
+        assert again.exists()
+        assert "holds the exercises of" not in watched.page
+    assert watched.room.marks()["ann"] == 1
+
+
 def test_folders_of_no_lesson_are_one_line_a_student(watched):
     for number in range(200):
         (watched.inbound / f"ann+other{number}+2026-11-20 10:00:00 UTC+x").mkdir(mode=0o777)

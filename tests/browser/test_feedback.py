@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from grader.classroom.class_directory import code_of
 from grader.classroom.feedback_page import Feedback
@@ -79,7 +80,8 @@ def test_page_is_read_by_everybody_and_asks_for_nothing(browser, feedback, width
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"feedback-{scheme}-{width}.png", full_page=True)
+    with suppress(Error):  # for people to look at: on a busy machine Chromium may have no picture of a whole page
+        page.screenshot(path=SCREENSHOTS / f"feedback-{scheme}-{width}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == ("rgb(22, 22, 22)" if scheme == "dark" else "rgb(255, 255, 255)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import zipfile
 from datetime import UTC, datetime
@@ -14,14 +15,15 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.classroom import earlier as earlier_ones
-from grader.classroom import given
+from grader.classroom import given, hand_in
 from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.collect import collect
+from grader.classroom.collect import Collected, as_text, collect
 from grader.classroom.create import create
 from grader.classroom.exchange import CollectRegularFiles
 from grader.classroom.roster import Person, update
 from grader.cli.main import main
 from grader.errors import CourseError
+from grader.judge.reader import read
 from tests.classroom.conftest import LESSON, SOLVED, solved
 
 PEOPLE = (
@@ -102,6 +104,30 @@ def test_canvas_names(course, tmp_path):
     files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_LATE_502_9002_{LESSON}.ipynb": book("b")}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert (outcome.taken, outcome.late) == (["ann", "bo"], ["bo"])
+
+
+def test_which_lesson_a_notebook_is_of_takes_one_reading(monkeypatch, course):
+    """Not one for each lesson: a large notebook that holds no lesson's exercises would cost twelve times as much."""
+    reads = []
+    monkeypatch.setattr(hand_in, "read", lambda *what: reads.append(what) or read(*what))
+    for other in ("01_self_attention", "02_trainable_attention"):
+        folder = course.root / "source" / other
+        folder.mkdir(exist_ok=True)
+        shutil.copy(SOLVED.with_name(f"{other}.ipynb"), folder)
+    works = [SOLVED.with_name(f"{name}.ipynb").read_bytes() for name in ("02_trainable_attention", "11_small_gpt")]
+    assert hand_in.lesson_held(course, works) == "02_trainable_attention"
+    assert len(reads) == len(works)
+
+
+@pytest.mark.parametrize(("days", "late"), [(0, ["bo"]), (40, [])])
+def test_canvas_late_is_not_said_of_whoever_has_an_extension(course, tmp_path, days, late):
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=datetime(2026, 11, 10, 12, 0))
+        gradebook.update_or_create_student("bo")
+        gradebook.add_submission(LESSON, "bo")
+        gradebook.grant_extension(LESSON, "bo", days=days)
+    files = {f"oneilbo_LATE_502_9002_{LESSON}.ipynb": (book("b"), (2026, 11, 9 + days // 10, 12, 0, 0))}
+    assert collect(course, [zipped(tmp_path, files)]).late == late
 
 
 def test_gradescopes_list(course, tmp_path):
@@ -342,7 +368,8 @@ def test_whom_nobody_knows_is_listed_and_not_made_up(course, tmp_path):
     assert outcome.unknown == {
         f"moodle.zip: Eve Doe_1_assignsubmission_file_/{LESSON}.ipynb": "'Eve Doe' is not in the roster",
         f"moodle.zip: Di Roe_2_assignsubmission_file_/{LESSON}.ipynb": (
-            "it may be di1 or di2: the roster has that name more than once"
+            "it may be di1 or di2: the roster has that name more than once. "
+            "Say which, with --is 'Di Roe_2=di1' or --is 'Di Roe_2=di2'"
         ),
     }
     assert not (course.root / "submitted").exists()
@@ -443,6 +470,88 @@ def test_another_lessons_notebook_beside_this_ones(course, tmp_path):
     assert outcome.odd == {f"moodle.zip: ann/{LESSON}.ipynb": said}
 
 
+def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, tmp_path):
+    files = {f"Di Roe_{number}_assignsubmission_file_/{LESSON}.ipynb": book(f"{number}") for number in (505, 506)}
+    path = zipped(tmp_path, files)
+    command = ["collect", str(course.root), "0", str(path)]
+    first = CliRunner().invoke(main, command)
+    assert first.exit_code == 1
+    assert "--is 'Di Roe_505=di1' or --is 'Di Roe_505=di2'" in first.output
+    told = json.loads(CliRunner().invoke(main, [*command, "--json"]).output)
+    assert (told["to_settle"], told["missing"]) == (["di1", "di2"], ["ann", "bo", "cy"])
+
+    settled = CliRunner().invoke(main, [*command, "--is", "Di Roe_505=di2", "--is", "Di Roe_506=di1"])
+    assert settled.output.startswith(f"{LESSON}: 2 taken"), settled.output
+    assert (handed_in(course, "di2"), handed_in(course, "di1")) == (book("505"), book("506"))
+    assert (course.root / "submitted" / "di2" / LESSON / "timestamp.txt").read_text() == utc(NOON)
+
+    again = {name: (book("new"), ONE) if "505" in name else data for name, data in files.items()}
+    outcome = collect(course, [zipped(tmp_path, again, "again.zip")])
+    assert (outcome.taken, outcome.unchanged, outcome.unknown) == (["di2"], ["di1"], {})
+    assert handed_in(course, "di2") == book("new")
+    other = {f"Di Roe_707_assignsubmission_file_/{LESSON}.ipynb": book("c")}
+    assert len(collect(course, [zipped(tmp_path, other, "other.zip")]).unknown) == 1
+
+
+@pytest.mark.parametrize(
+    ("settled", "said"),
+    [
+        ("Di Roe_505=di3", "'di3' is no id in roster.csv. Did you mean di2 (Di Roe)?"),
+        ("Di Roe_55=di2", "nothing that was given is called 'Di Roe_55', and nothing was taken"),
+        ("Di Roe_505", "expected NAME=ID"),
+    ],
+)
+def test_a_wrong_settling_takes_nothing(course, tmp_path, settled, said):
+    files = {f"Di Roe_505_assignsubmission_file_/{LESSON}.ipynb": book("d"), "ann.ipynb": book("a")}
+    path = zipped(tmp_path, files)
+    done = CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--is", settled])
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert not (course.root / "submitted").is_dir() or not any((course.root / "submitted").iterdir())
+
+
+@pytest.fixture
+def two_lessons(course):
+    """The course with lesson 01 beside lesson 00."""
+    other = SOLVED.with_name("01_self_attention.ipynb")
+    (course.root / "source" / other.stem).mkdir()
+    shutil.copy(other, course.root / "source" / other.stem)
+    return course
+
+
+def everything_in(root) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def test_a_zip_of_another_lesson_is_refused_with_the_command_that_was_meant(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    files = {
+        f"{MOODLE}/01_self_attention.ipynb": other,
+        f"Bo O'Neil_12346_assignsubmission_file_/{LESSON}.ipynb": other,  # what it is called says nothing
+        f"Cy Ng_12347_assignsubmission_file_/{LESSON}.ipynb": book("c"),
+    }
+    path, before = zipped(tmp_path, files, "my moodle.zip"), everything_in(two_lessons.root)
+    done = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path)])
+    assert done.exit_code == 2, done.output
+    assert f"what students handed in is 2 of 01_self_attention, and 1 of {LESSON}" in done.output
+    assert f"01_self_attention '{path}'\n" in done.output
+    assert everything_in(two_lessons.root) == before
+    meant = next(line for line in done.output.splitlines() if line.startswith("  grader collect "))
+    again = CliRunner().invoke(main, shlex.split(meant)[1:])
+    assert again.output.startswith("01_self_attention: 3 taken"), again.output
+    anyway = CliRunner().invoke(main, ["collect", str(two_lessons.root), "0", str(path), "--anyway"])
+    assert anyway.output.startswith(f"{LESSON}: 3 taken"), anyway.output
+
+
+def test_one_of_another_lesson_among_this_lessons_stops_nobody(two_lessons, tmp_path):
+    other = SOLVED.with_name("01_self_attention.ipynb").read_bytes()
+    broken = two_lessons.root / "source" / "02_broken"
+    broken.mkdir()
+    (broken / "02_broken.ipynb").write_bytes(b"{")
+    files = {"ann.ipynb": other, "bo.ipynb": book("b"), "cy.ipynb": b"no notebook at all"}
+    assert collect(two_lessons, [zipped(tmp_path, files)]).taken == ["ann", "bo", "cy"]
+
+
 def test_an_untouched_notebook_takes_no_answers_place(course, tmp_path):
     untouched = (SOLVED.parents[1] / "notebooks" / SOLVED.name).read_bytes()
     path = f"{MOODLE}/{LESSON}.ipynb"
@@ -516,10 +625,10 @@ def test_the_command_prints_who_and_what_and_ends_with_1(course, tmp_path):
     assert done.exit_code == 1
     assert done.output.splitlines() == [
         f"{LESSON}: 1 taken",
-        "not handed in:               4",
-        *("    bo", "    cy", "    di1", "    di2"),
         "nobody's:                    1",
         f"    moodle.zip: Eve_1_assignsubmission_file_/{LESSON}.ipynb: 'Eve' is not in the roster",
+        "not handed in:               4",
+        *("    bo", "    cy", "    di1", "    di2"),
     ]
     document = json.loads(CliRunner().invoke(main, ["collect", str(course.root), "0", str(path), "--json"]).output)
     assert document["unchanged"] == ["ann"]
@@ -562,3 +671,11 @@ def test_where_the_best_counts_a_new_one_waits_for_its_mark(course, tmp_path):
     assert (handed_in(course, "ann"), earlier(course, "ann")) == (book("one"), [book("two")])
     again = collect(course, [zipped(tmp_path, {path: (book("two"), ONE)})], "best")
     assert (again.taken, again.unchanged) == ([], ["ann"])
+
+
+def test_what_a_student_named_is_shown_as_an_escape():
+    name = "\x1b]0;mine\x07\r.ipynb"
+    outcome = Collected(LESSON, unknown={name: "no one's"}, odd={name: "odd"}, twice={"ann": name})
+    printed = as_text(outcome)
+    assert printed.count(r"\x1b]0;mine\x07\r.ipynb") == 3
+    assert printed.replace("\n", "").isprintable()

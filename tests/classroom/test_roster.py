@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from grader.classroom.roster import FILE, Roster, read_list
+from grader.classroom.roster import FILE, Person, Roster, read_list, save
+from grader.classroom.tables import as_csv, rows_of
 from grader.cli.main import main
 from grader.errors import CourseError
 
@@ -55,6 +56,32 @@ def test_canvas_list_without_its_rows_that_are_no_people(tmp_path):
     assert (ann.id, ann.canvas_id, ann.sis_user_id, ann.first_name, ann.last_name) == ("ann", "501", "S1", "Ann", "Lee")
 
 
+def test_canvas_row_of_posting_policies_is_no_person(tmp_path):
+    """As Canvas writes it where an assignment is posted by hand: the first row, its first columns empty."""
+    head, rest = CANVAS.split("\n", 1)
+    for policy in ("Manual Posting", "Manual Posting (scores hidden from instructors)"):
+        (ann,) = read_list(listed(tmp_path, f"{head}\n,,,,,{policy}\n{rest}"))
+        assert ann.id == "ann"
+    with pytest.raises(CourseError, match="line 3: no id for Ng, Cy"):
+        read_list(listed(tmp_path, 'Student,ID\n"Lee, Ann",501\n"Ng, Cy",\n'))
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("Vorname,Nachname,ID-Nummer,E-Mail-Adresse\nJörg,Groß,1007,j@example.org\n", "Jörg", "Groß"),
+        ("성,이름,id 번호,이메일 주소\n홍,길동,1007,j@example.org\n", "길동", "홍"),
+    ],
+)
+def test_moodles_headings_in_german_and_korean(tmp_path, text, first, last):
+    (one,) = read_list(listed(tmp_path, text))
+    assert (one.id, one.moodle, one.email) == ("1007", "1007", "j@example.org")
+    assert (one.first_name, one.last_name) == (first, last)
+    heading = text.split(",")[3].split("\n")[0]
+    (by_address,) = read_list(listed(tmp_path, text), {"id": heading})
+    assert (by_address.id, by_address.first_name) == ("j@example.org", first)
+
+
 def test_headings_in_another_language(tmp_path):
     path = listed(tmp_path, "Matrikel;Vorname;Nachname\n12;Jörg;Groß\n")
     (joerg,) = read_list(path, {"id": "Matrikel", "first_name": "vorname", "last_name": "Nachname"})
@@ -73,11 +100,31 @@ def test_headings_in_another_language(tmp_path):
         ("id,first_name\n", "there is nobody in it"),
         ("", r"got the headings \(none\)"),
         ('id,first_name\n"ann,A\n', "this is no CSV file"),
+        (
+            'id,first_name\nann,"A\rmallory,M"\n',
+            r"line 2: first_name is 'A\\rmallory,M': there is a control character",
+        ),
+        ("id,first_name\nann,\x1b[2JA\n", "line 2: first_name is .*there is a control character"),
+        *((f"id\n{sign}x\n", f"line 2: '[{sign}]x' can't be an id") for sign in "=+@-"),
     ],
 )
 def test_a_list_that_does_not_fit_is_refused_whole(tmp_path, text, said):
     with pytest.raises(CourseError, match=said):
         read_list(listed(tmp_path, text))
+
+
+def test_a_name_that_begins_like_a_formula_is_escaped_in_the_file_and_read_as_it_was(tmp_path):
+    people = [Person("ann", first_name="=HYPERLINK(1)", last_name="-", moodle="+49"), Person("bo", last_name="'t Hart")]
+    save(tmp_path, people)
+    assert "ann,'=HYPERLINK(1),'-," in (tmp_path / FILE).read_text()
+    assert read_list(tmp_path / FILE) == people
+
+
+def test_a_carriage_return_makes_no_row_of_its_own(tmp_path):
+    assert rows_of(listed(tmp_path, as_csv([["ann", "A\rmallory,M"], ["bo", "B"]]))) == [
+        ["ann", "A mallory,M"],
+        ["bo", "B"],
+    ]
 
 
 def test_a_person_is_found_by_number_address_or_name(tmp_path):
@@ -105,3 +152,11 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
     with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
         ann = book.find_student("ann")
         assert (ann.first_name, ann.email, ann.lms_user_id) == ("Ann", "ann@example.org", "7")
+
+
+def test_a_list_read_without_names_is_told(classroom, tmp_path):
+    path = listed(tmp_path, "Matricule,Prénom,Nom\nann,Ann,Lee\n")
+    command = ["roster", str(classroom.course), str(path), "--column", "id=Matricule"]
+    assert "no names were read" in CliRunner().invoke(main, command).output
+    named = CliRunner().invoke(main, [*command, "--column", "first_name=Prénom", "--column", "last_name=Nom"])
+    assert "no names" not in named.output

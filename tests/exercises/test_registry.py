@@ -12,6 +12,7 @@ import pytest
 
 import grader.exercises
 from grader.authoring.samples import FOLDER as SUBMISSIONS
+from grader.errors import CourseError
 from grader.exercises.registry import exercises, read_exercises
 
 EXERCISE = "from grader.spec.exercise import Exercise\nEXERCISE = Exercise({name!r}, 'lesson', 1, ())\n"
@@ -21,7 +22,7 @@ SPECIFICATIONS = Path(grader.exercises.__path__[0])
 
 @pytest.fixture
 def package_of(tmp_path, monkeypatch):
-    """Makes a package of lessons: `{"lesson_00": {"__init__": source, module: source}}`."""
+    """Makes a package of lessons: `{"lesson_00": {"__init__": source, module: source, "alpha.md": text}}`."""
     monkeypatch.syspath_prepend(tmp_path)
     name = f"course_{next(COUNTER)}"
 
@@ -30,7 +31,7 @@ def package_of(tmp_path, monkeypatch):
             folder = tmp_path / name / lesson
             folder.mkdir(parents=True)
             for module, source in files.items():
-                (folder / f"{module}.py").write_text(source)
+                (folder / (module if "." in module else f"{module}.py")).write_text(source)
         (tmp_path / name / "__init__.py").touch()
         importlib.invalidate_caches()
         return importlib.import_module(name)
@@ -96,6 +97,29 @@ def test_exercises_come_lesson_by_lesson_in_the_order_of_names(package_of):
 def test_a_lesson_that_does_not_fit_is_an_error_with_the_file(package_of, files, message):
     with pytest.raises(ValueError, match=message):
         read_exercises(package_of({"lesson_00": files}))
+
+
+def test_words_that_no_specification_has_are_an_error_with_file_and_line(package_of):
+    reads = "from grader.spec.words import Words\nmistake = Words(__file__)\n"
+    files = {
+        "__init__": "NAMES = ('alpha',)",
+        "alpha": exercise("alpha") + reads + "mistake('used')\n",
+        "alpha.md": "# alpha\n\n## used\n\nSo.\n\n1. A.\n2. B.\n\n## left\n\nSo.\n\n1. A.\n2. B.\n",
+        "alpha.ko.md": "# a translation\n",
+        "shared": reads,
+        "shared.md": "## later\n\nSo.\n\n1. A.\n2. B.\n",
+        "beta.md": "## used\n\nSo.\n\n1. A.\n2. B.\n",
+    }
+    later = exercise("gamma") + "from ..lesson_00.shared import mistake\nmistake('later')\n"
+    course = package_of(
+        {"lesson_00": files, "lesson_01": {"__init__": "NAMES = ('gamma',)", "gamma": later, "gamma.md": ""}}
+    )
+    with pytest.raises(CourseError) as raised:
+        read_exercises(course)
+    left, unread, imported = str(raised.value).splitlines()
+    assert left.endswith("lesson_00/alpha.md:10 alpha: no specification has the mistake left")
+    assert unread.endswith("lesson_00/beta.md:1 beta: no beta.py reads it, mistake = Words(__file__)")
+    assert imported.endswith("lesson_01/gamma.md:1 gamma: no gamma.py reads it, mistake = Words(__file__)")
 
 
 def test_an_exercise_in_two_lessons_is_an_error_with_the_second_file(package_of):

@@ -44,9 +44,15 @@ def has_command(page: Page, name: str) -> bool:
     return page.evaluate("name => window.jupyterapp.commands.hasCommand(name)", name)
 
 
+def choose(page: Page, entry: str) -> None:
+    """Choose an entry of the menu Nbgrader."""
+    page.locator(".lm-MenuBar-itemLabel", has_text=re.compile("^Nbgrader$")).click()
+    page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{entry}$")).click()
+
+
 def assignments(page: Page):
     """nbgrader's Assignment List, as it is now."""
-    page.evaluate("window.jupyterapp.commands.execute('nbgrader:open-assignment-list')")
+    choose(page, "Assignment List")
     found = page.locator("#nbgrader-assignment-list, .nbgrader-assignment-list, #assignments").last
     found.wait_for()
     return found
@@ -70,10 +76,22 @@ def test_a_student_has_no_formgrader(hub, ann):
     assert status_of(ann, f"{hub.url}/user/{ANN}/formgrader") == 404
 
 
-def test_a_teacher_has_it(hub, teacher):
-    assert has_command(teacher, "nbgrader:open-formgrader")
+def test_a_teachers_menu_opens_formgrader_in_a_tab_of_its_own(hub, teacher):
+    """In a frame of JupyterLab, where nbgrader's own entry shows it, a hub forbids it."""
     assert has_command(teacher, "nbgrader:open-create-assignment")
-    assert status_of(teacher, f"{hub.url}/user/{TEACHER}/formgrader") == 200
+    with teacher.context.expect_page() as opened:
+        choose(teacher, "Formgrader")
+    formgrader = opened.value
+    formgrader.set_default_timeout(PATIENCE)
+    formgrader.wait_for_url(f"{hub.url}/user/{TEACHER}/formgrader**")
+    expect(formgrader.locator("table")).to_contain_text(LESSON)
+    formgrader.close()
+
+
+def test_a_student_begins_with_the_first_steps(hub, ann):
+    steps = ann.locator(".jp-MarkdownViewer")
+    expect(steps).to_contain_text("In the menu at the top, choose Nbgrader, then Assignment List")
+    assert ann.get_by_text("Would you like to get notified about official Jupyter news?").count() == 0
 
 
 def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
@@ -141,10 +159,10 @@ def test_the_student_fetches_feedback_and_reads_it(hub, ann):
     assignments(ann)
     in_list(ann, "submitted").get_by_role("button", name="Fetch Feedback").click()
     in_list(ann, "submitted").get_by_text("(view feedback)").first.wait_for()
-    place = homes(hub, ANN) / LESSON / "feedback"
-    (page,) = place.rglob("*.html")
-    ann.goto(f"{hub.url}/user/{ANN}/files/{page.relative_to(homes(hub, ANN))}")
-    expect(ann.locator("body")).to_contain_text("first_steps 1 of 1 points")
+    in_list(ann, "submitted").get_by_text("(view feedback)").first.click()
+    ann.locator(".jp-DirListing-item", has_text=f"{LESSON}.html").dblclick()
+    page = ann.frame_locator(".jp-HTMLViewer iframe").locator("body")
+    expect(page).to_contain_text("first_steps 1 of 1 points", timeout=PATIENCE)
 
 
 def test_another_student_sees_neither_solutions_nor_submissions(hub, browser):

@@ -35,6 +35,8 @@ def copy(tmp_path, monkeypatch) -> Path:
         ("subject/wire.py", True, True),
         ("judge/inside/grader_stub.py", True, True),
         ("exercises/lesson_01/self_attention.py", True, False),
+        ("exercises/lesson_01/shared.md", True, False),
+        ("exercises/lesson_01/self_attention.md", True, False),
         ("exercises/lesson_10/quiz_10.py", False, True),
         ("models/attentions.py", False, True),
         ("report/heat.py", False, False),

@@ -20,6 +20,7 @@ from grader.cli.main import main
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.judge.sandbox import Sandbox, SandboxUnavailable
+from grader.learner import memory_limit
 from grader.subject import Request, landlock, seccomp
 from grader.subject.forked import ForkedSubject
 from grader.subject.zygote import ZygoteGone
@@ -153,6 +154,17 @@ def test_environment_of_the_judge_stays_outside(sandbox, monkeypatch):
     assert "HOME" in names
 
 
+def test_the_command_tells_no_folder(sandbox):
+    """What the confinement hides stood in it, and with it the name of whoever grades."""
+    assert said(sandbox, "import sys\nprint(sys.argv, sys.orig_argv)") == "[''] ['']"
+    command = Path(f"/proc/{sandbox.pid}/cmdline").read_bytes().split(b"\0")
+    own = command[command.index(b"--") + 1 :] if b"--" in command else command
+    assert [word for word in own if b"/" in word] == [
+        os.path.realpath(sys.executable).encode(),
+        str(sandbox_module.START).encode(),
+    ]
+
+
 def test_what_was_in_the_folder_is_removed_with_the_sandbox(sandbox):
     with started(sandbox.confinement) as place:
         run(place, "import os\nos.makedirs('a/b/c')\nos.mkdir('closed', 0)")
@@ -209,3 +221,22 @@ def test_doctor_says_what_stands_in_bubblewraps_way(monkeypatch, tmp_path):
     done = told()
     assert done.exit_code == 1
     assert "fix   A student's process: Grading runs students' code and has to confine it" in done.output
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "note  Limits around the judge: none but the judge's own"),
+        (
+            {"memory.max": "8000000000", "memory.events": "oom_kill 0", "pids.max": "2000"},
+            "ok    Limits around the judge: 8.0 GB of memory and 2,000 processes and threads, for it and all that it starts",
+        ),
+    ],
+)
+def test_doctor_says_which_limits_of_a_control_group_hold(monkeypatch, tmp_path, files, said):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "own").write_text("0::/\n")
+    monkeypatch.setattr(memory_limit, "GROUPS", tmp_path)
+    monkeypatch.setattr(memory_limit, "OWN_GROUPS", tmp_path / "own")
+    assert said in CliRunner().invoke(main, ["doctor", "--judge"]).output

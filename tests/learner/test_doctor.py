@@ -215,8 +215,33 @@ def test_an_exchange_that_is_not_there_is_told(shared_folder):
     assert "isn't there" in titled("Exchange")[0].detail
 
 
+def test_a_teacher_on_a_hub_is_told_where_formgrader_opens(shared_folder, tmp_path, monkeypatch):
+    with (tmp_path / "nbgrader_config.py").open("a") as file:
+        file.write(f"c.CourseDirectory.root = {str(tmp_path)!r}\n")
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
+    assert titled("Formgrader") == []
+    (tmp_path / "source").mkdir()
+    assert "tab of its own on a hub, at /user/ann/formgrader" in titled("Formgrader")[0].detail
+    monkeypatch.delenv("JUPYTERHUB_SERVICE_PREFIX")
+    assert titled("Formgrader") == []
+
+
 def test_another_systems_exchange_is_not_looked_at(shared_folder, tmp_path):
     shared_folder.chmod(0o700)
     with (tmp_path / "nbgrader_config.py").open("a") as file:
         file.write("c.ExchangeFactory.submit = 'ngshare_exchange.submit.ExchangeSubmit'\n")
     assert [finding.word for finding in titled("Exchange")] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("own", "files", "most"),
+    [
+        ("0::/a/b\n", {"a/pids.max": "300\n", "a/b/pids.max": "max\n"}, 300),
+        ("8:pids:/hub\n0::/\n", {"pids/hub/pids.max": "70\n", "pids.max": "max\n"}, 70),
+        ("0::/\n", {"pids.max": "max\n"}, None),
+    ],
+    ids=["the group around it", "version 1", "none"],
+)
+def test_a_limit_of_processes_is_found(tmp_path, monkeypatch, own, files, most):
+    limited(tmp_path, monkeypatch, own, files)
+    assert memory_limit.process_limit() == most

@@ -34,9 +34,10 @@ LINES = [
     "2 · 4 = 8\n2 · 4 = 8\n2 · 0 = 0\nscore of token 1 for token 1:  tensor(16.)",
     "[10, 1, 1]  -> 0.99975, 0.00012, 0.00012",
     "[100, 1, 1] -> 1, 1e-43, 1e-43",
-    "row cat, sat over The: score gap 0.6, log of ratio 0.00, scale 0.00",
+    "row cat, sat over The: score gap 0.6, log of ratio 0.00, factor 0.00",
     "rank of the input             2\nrank of the tutorial's scores 3",
     "rank of the scores 2",
+    "largest difference: 0.0000",  # from the tutorial's function in NumPy
     "input shape: (4, 8)\noutput shape: (4, 4)\nattention weights shape: (4, 4)",
     "NaN              sum   nan   a row does not sum to one",
     "infinity         sum   inf   a row does not sum to one",

@@ -39,8 +39,8 @@ LINES = [
     "eval mode, alone: tensor([1.0755])",
     "LayerNorm: the first token moves by 0.0000",
     "RMSNorm                tensor([0.4629, 0.9258, 1.3887])",
-    "without a norm loss 1.4: this is the cat that jack built . this house built lay that",
-    "with a norm    loss 0.1: this is the cat that killed the rat that ate the malt that",
+    "without a norm loss   0.09 (size 0.5)   9e+01 (size 1)   2e+06 (size 2)",
+    "with a norm    size 1: this is the cat that killed the rat that ate the malt that",
     "BatchNorm, eval mode, in company:  this is the cat that killed the rat that ate the malt that",
     "LayerNorm, train mode, in company: this is the cat that killed the rat that ate the malt that",
 ]

@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from grader import __version__
+from grader.authoring.release import SHARED_FILES
 from grader.cli.main import main
 from grader.exercises.registry import exercises
 
@@ -94,7 +95,7 @@ def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     wheels = {name for name in names if name.endswith(".whl")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert len(wheels) == 1
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock"} | notebooks | wheels
+    assert names == {"README.md", "environment.yml", *SHARED_FILES} | notebooks | wheels
 
 
 def test_its_name_has_the_version(package):
@@ -136,6 +137,13 @@ def test_the_wheel_brings_styles_scripts_and_original_cells(unpacked):
     assert set(filled_in()) <= set(starters)
     for source in starters.values():
         ast.parse(source)
+
+
+def test_the_wheel_brings_the_words_of_mistakes(unpacked):
+    packed = {name for name, _text in texts(unpacked)}
+    words = {path.relative_to(ROOT).as_posix() for path in (ROOT / "grader" / "exercises").glob("lesson_*/*.md")}
+    assert words
+    assert words <= packed
 
 
 def first_cells(folder: Path) -> set[str]:

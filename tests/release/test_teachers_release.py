@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader import __version__
-from grader.authoring.release import TEACHERS_PAGES
+from grader.authoring.release import SHARED_FILES, TEACHERS_PAGES
 from tests.release.test_release import ROOT, bases, released
 
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -48,7 +48,7 @@ def programs(unpacked) -> Path:
 def test_it_holds_the_wheel_and_what_installs_it(unpacked):
     names = {path.name for path in unpacked.iterdir() if path.name != ".venv"}
     (wheel,) = unpacked.glob("*.whl")
-    assert names == {"README.md", "environment.yml", "LICENSE", "requirements.lock", *TEACHERS_PAGES, wheel.name}
+    assert names == {"README.md", "environment.yml", *SHARED_FILES, *TEACHERS_PAGES, wheel.name}
     assert "teacher" in wheel.name  # the student's wheel has the same version
     assert f"pip install './{wheel.name}[teacher]' -c requirements.lock" in (unpacked / "README.md").read_text()
     assert f"- ./{wheel.name}[teacher]" in (unpacked / "environment.yml").read_text()

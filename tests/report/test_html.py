@@ -97,6 +97,13 @@ def test_matrices_of_different_shapes_are_drawn_unmarked():
     assert "grader-off" not in as_html(failed(torch.ones(2, 2), torch.ones(2, 3))).split("</style>")[1]
 
 
+def test_the_mistake_and_the_hints_are_read_before_the_numbers():
+    mistake = {"diagnosis": "no-scaling", "symptom": "the scale is missing.", "hints": ("first",)}
+    text = read(failed(torch.tensor([1.0]), torch.tensor([0.5]), output="seen", **mistake)).text
+    order = ["failed scores one sequence", "no-scaling", "Hint 1 of 1", "got", "expected", "What your code printed"]
+    assert sorted(order, key=text.index) == order
+
+
 def test_each_hint_holds_the_next():
     page = read(failed(hints=("first", "second", "third")))
     assert page.depth == 3

@@ -17,6 +17,9 @@ from grader.exercises.lesson_01.scaled_dot_product_attention import (
 )
 from grader.exercises.lesson_01.shared import BATCH_ONLY, LESSON, OVERFLOW, TWO_AXES_ONLY, Pair, Triple, usual
 from grader.spec.exercise import Exercise, Mistake, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def attention_of(x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor) -> Pair:
@@ -56,14 +59,8 @@ def _in_order(*order: int) -> Callable[..., Pair]:
 
 
 # Query and key exchanged give the transposed scores, which have a name already.
-ROLES_SWAPPED = Mistake(
-    "roles-swapped",
-    "query, key and value are all made, but not each of them is used in its own role.",
-    (
-        "Look at each line: do the name on the left and the weight on the right belong together?",
-        "In which order does each function that you call return its results, and take its arguments?",
-    ),
-    tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0))),
+ROLES_SWAPPED = mistake(
+    "roles-swapped", tuple(_in_order(*order) for order in ((0, 2, 1), (1, 2, 0), (2, 0, 1), (2, 1, 0)))
 )
 
 EXERCISE = Exercise(
@@ -76,37 +73,13 @@ EXERCISE = Exercise(
     reference=attention_of,
     parts=usual("attends in one sequence", 4, leading=1.5),
     mistakes=(
-        Mistake(
-            "no-value-projection",
-            "the weights are multiplied with x itself: the values are never made.",
-            (
-                "What does the attention take its average of?",
-                "Which of the three weight matrices is never used?",
-            ),
-            (_no_value_projection,),
-        ),
+        mistake("no-value-projection", (_no_value_projection,)),
         *_wrapped(PROJECTION_MISTAKES[:3], _after),
         *_wrapped(ATTENTION_MISTAKES, _inside),
-        Mistake(
-            "scaled-by-d_model",
-            "the scores are divided by the square root of d_model, the width of x, not by that of d_k.",
-            (
-                "Which vectors enter the dot products: the tokens, or what the projections made of them?",
-                "Print the shapes of x and of your queries. Which of the two widths is in the formula?",
-            ),
-            (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1])),
-        ),
+        mistake("scaled-by-d_model", (_divided_by(lambda x: x.shape[-1]), _divided_by(lambda x: x.shape[1]))),
         *_wrapped((*MORE_ATTENTION_MISTAKES, SWAPPED), _inside),
         ROLES_SWAPPED,
-        Mistake(
-            "not-projected",
-            "x itself serves as query, key and value: no projection is used.",
-            (
-                "Which of the three weight matrices appear in your code?",
-                "What does `project_qkv` do to x before the attention?",
-            ),
-            (lambda x, *w: attention(x, x, x),),
-        ),
+        mistake("not-projected", (lambda x, *w: attention(x, x, x),)),
         OVERFLOW,
         TWO_AXES_ONLY,
         BATCH_ONLY,

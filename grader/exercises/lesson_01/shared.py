@@ -7,10 +7,13 @@ from torch import Tensor
 from grader.spec import compare, parts
 from grader.spec.cases import Axes, Make, normal_entries, primitive_axes, standard, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Mistake, Part
+from grader.spec.exercise import Case, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 LESSON = "01_self_attention"
 OTHER_SIZES = "one sequence of other sizes"
@@ -67,30 +70,9 @@ def _batch_only(session: Session) -> bool:
     return _right(session, batches) and not _right(session, _alone(session)[:1]) and not _unpacked(session)
 
 
-TWO_AXES_ONLY = Mistake(
-    "two-axes-only",
-    "it is right for one sequence, but not for leading axes such as a batch.",
-    (
-        "Call it with a batch of your own, `torch.randn(2, 5, 4)` in place of `torch.randn(5, 4)`. Which step fails, "
-        "or is the first to give a shape that you did not expect?",
-        "`.T`, `.t()`, `torch.mm`, `transpose(0, 1)`, a fixed number of letters in `einsum` and a `for` over a tensor "
-        "all count axes from the front. `@`, `.mT`, axes counted from the end and `...` in `einsum` take any number "
-        "of leading axes.",
-    ),
-    recognise=_two_axes_only,
-)
+TWO_AXES_ONLY = mistake("two-axes-only", recognise=_two_axes_only)
 
-BATCH_ONLY = Mistake(
-    "batch-only",
-    "it is right for a batch, but not for one sequence without a batch.",
-    (
-        "Call it with one sequence, a tensor without a batch axis. Which step fails, or is the first to give a shape "
-        "that you did not expect?",
-        "`torch.bmm`, `transpose(1, 2)`, `unsqueeze(1)` and a fixed number of letters in `einsum` count axes from the "
-        "front. Axes counted from the end stay the same with and without a batch.",
-    ),
-    recognise=_batch_only,
-)
+BATCH_ONLY = mistake("batch-only", recognise=_batch_only)
 
 
 def _overflows(session: Session) -> bool:
@@ -102,12 +84,4 @@ def _overflows(session: Session) -> bool:
     return any(compare.not_finite(tensor, None, "", "") is not None for tensor in tensors_in(value))
 
 
-OVERFLOW = Mistake(
-    "overflow",
-    "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
-    (
-        "Do you take `exp` of the scores as they are? Try `torch.exp(torch.tensor(100.0))`.",
-        "Look at what `stable_softmax` does before it takes `exp`.",
-    ),
-    recognise=_overflows,
-)
+OVERFLOW = mistake("overflow", recognise=_overflows)

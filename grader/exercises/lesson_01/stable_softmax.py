@@ -13,9 +13,12 @@ from grader.spec import parts
 from grader.spec.cases import Make, equal_sizes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import SOFTMAX_FAMILY
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import COARSE, FLOAT32
+
+mistake = Words(__file__)
 
 SCORES = {"scores": "... Tq Tk"}
 FAR_APART = "rows far apart"
@@ -158,23 +161,9 @@ def _pair_of_max(session: Session) -> bool:
 
 
 MISTAKES = (
-    Mistake(
-        "softmax-over-queries",
-        "the softmax runs over the wrong axis: a row does not sum to one.",
-        (
-            "Sum your result over the last axis. What should every row give?",
-            "Count the axis from the end: -1 is the last one, whatever comes before.",
-        ),
-        tuple(lambda scores, d=d: torch.softmax(scores, d) for d in (-2, 0, 1)),
-    ),
-    Mistake(
+    mistake("softmax-over-queries", tuple(lambda scores, d=d: torch.softmax(scores, d) for d in (-2, 0, 1))),
+    mistake(
         "softmax-over-all",
-        "several rows together sum to one; every single row should.",
-        (
-            "What does your `sum` add up? Without an axis it adds up all entries.",
-            "Each row has a sum of its own. Look up `dim` and `keepdim` of `Tensor.sum`. And a `for` over a batch "
-            "walks over its matrices, not over rows.",
-        ),
         (
             _over_all,
             _over_matrix,
@@ -183,32 +172,10 @@ MISTAKES = (
             lambda scores: _raised(scores) / _raised(scores).sum((-2, -1), keepdim=True),
         ),
     ),
-    Mistake(
-        "overflow",
-        "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
-        (
-            "Try `torch.exp(torch.tensor(100.0))`. What comes out?",
-            "Softmax stays the same if the same number is subtracted from a whole row. With which number can `exp` not "
-            "overflow? And do both `exp`, above and below the fraction line, get the shifted scores?",
-        ),
-        recognise=_overflows,
-    ),
-    Mistake(
-        "scores-cut-off",
-        "scores are cut off at a limit, so all scores above it count as equal.",
-        (
-            "Give it the row [1000, 1001]. Which of the two weights should be larger, and by which factor?",
-            "A limit forgets how far apart two large scores are. Which change of a row leaves these distances alone?",
-        ),
-        recognise=_cut_off,
-    ),
-    Mistake(
+    mistake("overflow", recognise=_overflows),
+    mistake("scores-cut-off", recognise=_cut_off),
+    mistake(
         "not-exponentiated",
-        "the scores are divided by their sum as they are; the exponential is missing.",
-        (
-            "A weight may not be negative. Can yours be?",
-            "Compare with the formula: what is done to every score before anything is added up?",
-        ),
         (
             _shared,
             lambda scores: scores.abs() / scores.abs().sum(-1, keepdim=True),
@@ -218,65 +185,19 @@ MISTAKES = (
             lambda scores: _shared(scores.relu()),
         ),
     ),
-    Mistake(
-        "global-max-underflow",
-        "several rows share one maximum, so rows far below it underflow: every exponential in them is 0.",
-        (
-            "Think of two rows, one near 0 and one near 1000. What happens to the first if you subtract 1000?",
-            "Rows don't share their weights. Should they share a maximum? Without an axis `max` takes it of "
-            "everything, and in a batch `scores[..., i, :]` holds row i of every matrix.",
-        ),
-        recognise=_underflows,
-    ),
-    Mistake(
+    mistake("global-max-underflow", recognise=_underflows),
+    mistake(
         "keepdim-forgotten",
-        "a maximum or a sum over an axis removes that axis, and the wrong axes then meet.",
-        (
-            "Print the shapes of your scores and of what you subtract or divide by.",
-            "Look up `keepdim` of `Tensor.sum` and `Tensor.amax`.",
-        ),
         (
             lambda scores: _raised(scores) / _raised(scores).sum(-1),
             lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1, keepdim=True),
             lambda scores: _max_without_keepdim(scores) / _max_without_keepdim(scores).sum(-1),
         ),
     ),
-    Mistake(
-        "not-divided",
-        "the exponentials come back as they are; nothing makes a row sum to one.",
-        (
-            "Add up one row of your result. What should it give?",
-            "A weight is a share of its row. What is each exponential divided by?",
-        ),
-        (_raised, torch.exp),
-    ),
-    Mistake(
-        "max-is-a-pair",
-        "`max` with an axis returns two things, the values and where they are; you subtract the pair.",
-        (
-            "Print `scores.max(dim=-1)`. What is in it?",
-            "Take the values out of the pair, or look up `amax`.",
-        ),
-        recognise=_pair_of_max,
-    ),
-    Mistake(
-        "sign-flipped",
-        "the sign of the scores is wrong: the smallest score gets the largest weight.",
-        (
-            "Which entry of a row has the largest weight in your result? Which should have it?",
-            "Look at your subtraction: what is subtracted from what?",
-        ),
-        (lambda scores: torch.softmax(-scores, -1),),
-    ),
-    Mistake(
-        "log-softmax",
-        "the logarithm of the softmax comes back: all your numbers are negative.",
-        (
-            "A weight may not be negative. Are yours?",
-            "Scores minus the logarithm of a sum is the logarithm of the weights. Which function undoes a logarithm?",
-        ),
-        (lambda scores: torch.log_softmax(scores, -1),),
-    ),
+    mistake("not-divided", (_raised, torch.exp)),
+    mistake("max-is-a-pair", recognise=_pair_of_max),
+    mistake("sign-flipped", (lambda scores: torch.softmax(-scores, -1),)),
+    mistake("log-softmax", (lambda scores: torch.log_softmax(scores, -1),)),
     TWO_AXES_ONLY,
     BATCH_ONLY,
 )

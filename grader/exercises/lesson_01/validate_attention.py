@@ -10,9 +10,12 @@ from torch import Tensor
 from grader.exercises.lesson_01.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Outcome
+
+mistake = Words(__file__)
 
 # --- the matrices: sound ones, and ones that break a rule -------------------------------------------------------------
 
@@ -349,161 +352,23 @@ def _too_tight(session: Session) -> bool:
 
 
 MISTAKES = (
-    Mistake(
-        "returned-not-raised",
-        "where a rule is broken something is returned; a ValueError should be raised.",
-        (
-            "What happens to a value that is returned if nobody looks at it? And to an exception?",
-            "Which statement of Python stops a function with an error?",
-        ),
-        recognise=_returns,
-    ),
-    Mistake(
-        "printed-not-raised",
-        "where a rule is broken something is printed; a ValueError should be raised.",
-        (
-            "What does a program that calls your function learn from what is printed? It goes on either way.",
-            "Which statement of Python stops a function with an error, and takes the text as its message?",
-        ),
-        recognise=_prints,
-    ),
-    Mistake(
-        "rule-not-named",
-        "broken weights are rejected, but the message doesn't hold the word for the rule.",
-        (
-            "Which three words does the exercise list? Read one of your messages: which of them is in it?",
-            "`raise ValueError(...)` takes the message. Which rule has been broken in that line of your code?",
-        ),
-        recognise=_rule_unnamed,
-    ),
-    Mistake(
-        "all-instead-of-any",
-        "a rule counts as broken only where every entry (or row) breaks it; one is enough.",
-        (
-            "Try it on a matrix in which a single entry is wrong. What does your condition say?",
-            "Go through your conditions: must all entries be wrong, or any of them?",
-        ),
-        recognise=_all_instead_of_any,
-    ),
-    Mistake(
-        "columns-instead-of-rows",
-        "the columns are added up; it is the rows that should sum to one.",
-        (
-            "Along which axis does your `sum` go? Try it on a matrix with 2 rows and 3 columns.",
-            "One row belongs to one query. Its weights lie along the last axis, and they sum to one.",
-        ),
-        recognise=_columns,
-    ),
-    Mistake(
-        "total-instead-of-rows",
-        "all weights are added up at once; each row should sum to one by itself.",
-        (
-            "How many sums should there be for a matrix with 2 rows and 3 columns?",
-            "Which axis does your `sum` add up? Without an axis it adds up everything.",
-        ),
-        recognise=_total_instead_of_rows,
-    ),
-    Mistake(
-        "first-row-only",
-        "only the first row's sum is tested; every row should sum to one.",
-        (
-            "Break a row that is not the first one. What happens?",
-            "How many sums do you compare with one? How many rows are there?",
-        ),
-        recognise=_first_row_only,
-    ),
-    Mistake(
-        "two-axes-only",
-        "it is right for one matrix, but not for leading axes such as a batch and heads.",
-        (
-            "Try it on `torch.softmax(torch.randn(2, 4, 3), -1)`. What happens, and in which line?",
-            "An axis counted from the front is another one as soon as a batch comes before it, and a `for` over a "
-            "batch walks over matrices, not over rows. Which axis is always the last?",
-        ),
-        recognise=_two_axes_only,
-    ),
-    Mistake(
-        "nan-passes",
-        "a NaN gets past the test for finite numbers.",
-        (
-            "What does Python answer to `float('nan') < 0`? And to `float('nan') > 1`?",
-            "A comparison with NaN is always False, so none finds it. torch has a function that asks for finiteness.",
-        ),
-        recognise=_nan_passes,
-    ),
-    Mistake(
-        "infinity-passes",
-        "the first rule finds NaN, but not infinity.",
-        (
-            "What does your first test say of infinity?",
-            "Finite means neither NaN nor infinite. Is there a function that asks for both at once?",
-        ),
-        recognise=_infinity_passes,
-    ),
-    Mistake(
-        "finite-tested-too-late",
-        "another rule is tested before finiteness, so its message comes first.",
-        (
-            "Which of your tests comes first? Does it come first for every entry of the matrix?",
-            "A row with NaN in it never sums to one, and infinity is larger than 1. Which of your tests sees them "
-            "first?",
-        ),
-        recognise=_finite_too_late,
-    ),
-    Mistake(
-        "sum-before-within",
-        "the sum is tested before the range, so weights that break both rules get the wrong message.",
-        (
-            "A weight of 1.5 breaks two rules. Which one comes first in the exercise?",
-            "In which order do your tests stand?",
-        ),
-        recognise=_sum_before_within,
-    ),
-    Mistake(
-        "negative-passes",
-        "a negative weight is accepted when its row sums to one.",
-        (
-            "The sum can be right although an entry is not: try a row with 0.75, 0.5 and -0.25.",
-            "Which two bounds does every weight have? Is it enough to break one of them?",
-        ),
-        recognise=_negative_passes,
-    ),
-    Mistake(
-        "above-one-passes",
-        "the rule of the range finds negative weights, but not those above one.",
-        (
-            "Try a matrix with a weight of 1.5. Which message comes?",
-            "Which two bounds does every weight have?",
-        ),
-        recognise=_above_one_passes,
-    ),
-    Mistake(
-        "small-sum-passes",
-        "a row that sums to more than one is rejected, a row that sums to less is not.",
-        (
-            "Try a row that sums to 0.9. What is 0.9 - 1, and is it larger than the tolerance?",
-            "Ask how far the sum is from one, in either direction.",
-        ),
-        recognise=_too_small_sum_passes,
-    ),
-    Mistake(
-        "exact-equality",
-        "sums (or bounds) are compared exactly, so weights that are off by a rounding error are rejected.",
-        (
-            "Print the row sums of a softmax with `.tolist()`. Are they all exactly 1.0?",
-            "Ask how far a number is from where it should be, and whether that is more than the tolerance.",
-        ),
-        recognise=_exact,
-    ),
-    Mistake(
-        "tolerance-too-tight",
-        "there is a tolerance, but a smaller one than the exercise asks for.",
-        (
-            "Which tolerance does the exercise ask for? Which one do you use?",
-            "If you use `torch.allclose` or `torch.isclose`: which tolerances do they have when you give none?",
-        ),
-        recognise=_too_tight,
-    ),
+    mistake("returned-not-raised", recognise=_returns),
+    mistake("printed-not-raised", recognise=_prints),
+    mistake("rule-not-named", recognise=_rule_unnamed),
+    mistake("all-instead-of-any", recognise=_all_instead_of_any),
+    mistake("columns-instead-of-rows", recognise=_columns),
+    mistake("total-instead-of-rows", recognise=_total_instead_of_rows),
+    mistake("first-row-only", recognise=_first_row_only),
+    mistake("two-axes-only", recognise=_two_axes_only),
+    mistake("nan-passes", recognise=_nan_passes),
+    mistake("infinity-passes", recognise=_infinity_passes),
+    mistake("finite-tested-too-late", recognise=_finite_too_late),
+    mistake("sum-before-within", recognise=_sum_before_within),
+    mistake("negative-passes", recognise=_negative_passes),
+    mistake("above-one-passes", recognise=_above_one_passes),
+    mistake("small-sum-passes", recognise=_too_small_sum_passes),
+    mistake("exact-equality", recognise=_exact),
+    mistake("tolerance-too-tight", recognise=_too_tight),
 )
 
 EXERCISE = Exercise(

@@ -12,9 +12,12 @@ from grader.exercises.lesson_01.shared import BATCH_ONLY, OTHER_SIZES, TWO_AXES_
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32, Tolerance
+
+mistake = Words(__file__)
 
 WEIGHTS = {"weights": "... Tq Tk"}
 ZEROS = "rows with zeros"
@@ -150,54 +153,22 @@ EXERCISE = Exercise(
         Part("lets gradients flow", 1.5, _gradients),  # where no weight is 0: there the slope is infinite
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "bits-instead-of-nats",
-            "the logarithm has another base than e: with base 2 the entropy is in bits.",
-            (
-                "What do you get for two weights of 0.5 each? In nats it is 0.6931.",
-                "Which base does your logarithm have? Which function of torch has base e?",
-            ),
             (*_both(lambda terms: terms.sum(-1) / math.log(2)), *_both(lambda terms: terms.sum(-1) / math.log(10))),
         ),
-        Mistake(
-            "sign-flipped",
-            "the sign is wrong: your entropies are negative.",
-            (
-                "The logarithm of a number below 1 is negative. Can an entropy be negative?",
-                "Compare with the formula: what comes before the sum?",
-            ),
-            _both(lambda terms: -terms.sum(-1)),
-        ),
-        Mistake(
-            "averaged-not-summed",
-            "the terms of a row are averaged; they should be added up.",
-            (
-                "For four equal weights the entropy is ln 4 = 1.3863. What do you get, and what is the factor?",
-                "The logarithms are already weighted: their weights sum to one. What would a mean divide by once more?",
-            ),
-            _both(lambda terms: terms.mean(-1)),
-        ),
-        Mistake(
+        mistake("sign-flipped", _both(lambda terms: -terms.sum(-1))),
+        mistake("averaged-not-summed", _both(lambda terms: terms.mean(-1))),
+        mistake(
             "summed-over-queries",
-            "the terms are added up along the wrong axis: a row of weights belongs to one query.",
-            (
-                "How many entropies should come out for 3 queries and 5 keys?",
-                "The keys are the last axis, whatever axes come before.",
-            ),
             (
                 *_both(lambda terms: terms.sum(-2)),
                 *_both(lambda terms: terms.sum(0)),
                 *_both(lambda terms: terms.sum(1)),
             ),
         ),
-        Mistake(
+        mistake(
             "one-number-for-all",
-            "one number comes back for many rows; every query has an entropy of its own.",
-            (
-                "How many entropies should come out for 3 queries and 5 keys?",
-                "Which axes does your `sum` or `mean` add up? And if you pick some weights by a mask first, such as "
-                "those above 0: are the rows still apart?",
-            ),
             (
                 *_both(lambda terms: terms.sum()),
                 *_both(lambda terms: terms.sum(-1).mean()),
@@ -206,68 +177,14 @@ EXERCISE = Exercise(
                 *_both(lambda terms: terms.sum(-1).mean(-1)),
             ),
         ),
-        Mistake(
-            "log-of-zero",
-            "a weight of exactly 0 gives NaN: its logarithm is -inf, and 0 times -inf is not a number.",
-            (
-                "What does `torch.tensor(0.0) * torch.tensor(0.0).log()` give? And what should such a weight add?",
-                "As w goes to 0, w · ln w goes to 0 too. Keep the logarithm away from zero, or put the 0 in yourself.",
-            ),
-            recognise=_log_of_zero,
-        ),
-        Mistake(
-            "not-summed",
-            "one number comes back for every weight: the terms of a row are not added up.",
-            (
-                "How many entropies should come out for 3 queries and 5 keys?",
-                "Compare with the formula: what is done with the terms of a row?",
-            ),
-            _both(lambda terms: terms),
-        ),
-        Mistake(
-            "axis-kept",
-            "the numbers are right, but an axis of length 1 is left at the end.",
-            (
-                "Compare the shape that you got with the one expected.",
-                "Does your `sum` keep the axis that it adds up? It is needed for a division, not here.",
-            ),
-            _both(lambda terms: terms.sum(-1, keepdim=True)),
-        ),
-        Mistake(
-            "weights-forgotten",
-            "the bare logarithms are added up; each of them should be multiplied by its weight first.",
-            (
-                "Compare with the formula: what comes before the logarithm in each term?",
-                "A key with a tiny weight has a huge logarithm. What makes its term small?",
-            ),
-            (lambda w: -w.log().sum(-1), lambda w: -w.clamp(min=1e-30).log().sum(-1)),
-        ),
-        Mistake(
-            "softmax-again",
-            "a softmax is applied to the weights, which are the result of one already.",
-            (
-                "What do the rows of `weights` sum to when your function gets them?",
-                "The formula has a logarithm and a sum, and nothing else.",
-            ),
-            (lambda w: torch.special.entr(torch.softmax(w, -1)).sum(-1),),
-        ),
-        Mistake(
-            "exponentiated",
-            "the exponential of the entropy comes back: to about how many keys a row attends.",
-            (
-                "What do you get for two weights of 0.5 each? In nats it is 0.6931.",
-                "The table before the exercise has both columns. Which one is the entropy?",
-            ),
-            _both(lambda terms: terms.sum(-1).exp()),
-        ),
-        Mistake(
+        mistake("log-of-zero", recognise=_log_of_zero),
+        mistake("not-summed", _both(lambda terms: terms)),
+        mistake("axis-kept", _both(lambda terms: terms.sum(-1, keepdim=True))),
+        mistake("weights-forgotten", (lambda w: -w.log().sum(-1), lambda w: -w.clamp(min=1e-30).log().sum(-1))),
+        mistake("softmax-again", (lambda w: torch.special.entr(torch.softmax(w, -1)).sum(-1),)),
+        mistake("exponentiated", _both(lambda terms: terms.sum(-1).exp())),
+        mistake(
             "epsilon-too-large",
-            "a small number in the logarithm changes the result: it is not small enough.",
-            (
-                "Compare your numbers with the expected ones: how far are they apart?",
-                "How large is your small number beside the smallest weights? Or choose: leave weights above 0 as "
-                "they are.",
-            ),
             tuple(lambda w, e=e: -(w * (w + e).log()).sum(-1) for e in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)),
         ),
         TWO_AXES_ONLY,

@@ -14,9 +14,12 @@ from grader.exercises.lesson_02.shared import LESSON, X
 from grader.spec import parts
 from grader.spec.cases import equal_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Exercise, Mistake, Output
+from grader.spec.exercise import Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 
 def contexts(x: Tensor) -> Tensor:
@@ -82,14 +85,8 @@ EXERCISE = Exercise(
     reference=contexts,
     parts=usual("mixes the tokens of one sequence", 4, leading=1.5),
     mistakes=(
-        Mistake(
+        mistake(
             "scaled-anyway",
-            "something is divided by a number made from a size; this version takes the dot products as they are.",
-            (
-                "Read the steps of the exercise once more: dot products, softmax, mixture. Which step of yours is "
-                "not among them?",
-                "If you call a ready-made attention: it scales by itself, unless it is told a scale.",
-            ),
             (
                 _context(lambda x: x.shape[-1] ** -0.5),
                 _context(lambda x: 1 / x.shape[-1]),
@@ -97,99 +94,32 @@ EXERCISE = Exercise(
                 _context(after=lambda x: x.shape[-1] ** -0.5),
             ),
         ),
-        Mistake(
-            "softmax-over-queries",
-            "the weights that mix one output don't sum to one: the softmax runs over the wrong axis, or the weights "
-            "are transposed.",
-            (
-                "Print the sums of your weights over the last axis. Every one should be 1, in a batch too.",
-                "This table of dot products is symmetric, so its picture doesn't tell rows from columns; the sums do. "
-                "Name the axis of the softmax, and count it from the end. If you divide by a sum of your own: does "
-                "it keep its axis?",
-            ),
-            (*(_context(dim=dim) for dim in (-2, 0, 1)), *MORE_WRONG_AXES),
-        ),
-        Mistake(
-            "softmax-over-all",
-            "the whole table sums to one; every single row should.",
-            (
-                "What do the weights of one token sum to?",
-                "Each token has a row of its own: the softmax needs to be told the axis.",
-            ),
-            (_over_matrix, _over_everything),
-        ),
-        Mistake(
-            "no-softmax",
-            "the dot products (or their shares of the sum) serve as weights; no softmax makes them positive.",
-            (
-                "Are your weights all positive, and does each row sum to one?",
-                "Between the dot products and the mixture there is one more step.",
-            ),
-            (lambda x: pairwise(x) @ x, lambda x: _shared(pairwise(x)) @ x),
-        ),
-        Mistake(
-            "not-divided",
-            "the exponentials serve as weights; nothing makes a row sum to one.",
-            (
-                "Add up one row of the weights that you mix with. What should it give?",
-                "A weight is a share of its row. What is each exponential divided by?",
-            ),
-            (lambda x: _raised(x) @ x, lambda x: pairwise(x).exp() @ x),
-        ),
-        Mistake(
+        mistake("softmax-over-queries", (*(_context(dim=dim) for dim in (-2, 0, 1)), *MORE_WRONG_AXES)),
+        mistake("softmax-over-all", (_over_matrix, _over_everything)),
+        mistake("no-softmax", (lambda x: pairwise(x) @ x, lambda x: _shared(pairwise(x)) @ x)),
+        mistake("not-divided", (lambda x: _raised(x) @ x, lambda x: pairwise(x).exp() @ x)),
+        mistake(
             "softmax-in-wrong-place",
-            "the softmax is taken of the tokens or of the mixtures; it belongs between the dot products and the "
-            "mixture.",
-            (
-                "Which table should have rows that sum to one: the tokens, the dot products or the mixtures?",
-                "Three steps, in this order: dot products, softmax, mixture.",
-            ),
             (
                 lambda x: torch.softmax(pairwise(x) @ x, -1),
                 lambda x: pairwise(x) @ torch.softmax(x, -1),
                 lambda x: torch.softmax(pairwise(x), -1) @ torch.softmax(x, -1),
             ),
         ),
-        Mistake(
+        mistake(
             "x-before-weights",
-            "the factors of the last product are in the wrong order: x comes before the weights.",
-            (
-                "Write the shapes under your last product: which axes meet, and which are left?",
-                "One row of weights mixes the rows of x. The rows of a product come from its left factor.",
-            ),
             (
                 lambda x: x @ torch.softmax(pairwise(x), -1),
                 lambda x: x.mT @ torch.softmax(pairwise(x), -1),
                 lambda x: x.mT @ torch.softmax(pairwise(x), -1).mT,
             ),
         ),
-        Mistake(
-            "cosine-instead",
-            "the weights are made from cosines: the vectors' lengths are divided away.",
-            (
-                "Are all your scores between -1 and 1? Dot products need not be.",
-                "Use the bare dot products of the exercise before.",
-            ),
-            (_context(scores=cosine(-1)), _context(scores=cosine(1))),
-        ),
-        Mistake(
+        mistake("cosine-instead", (_context(scores=cosine(-1)), _context(scores=cosine(1)))),
+        mistake(
             "weights-instead-of-vectors",
-            "the table of weights comes back; the mixtures that it describes are asked for.",
-            (
-                "What should the shape be for 8 tokens of 16 numbers?",
-                "The weights say how much of each token to take. Which step is left?",
-            ),
             (lambda x: torch.softmax(pairwise(x), -1), lambda x: torch.softmax(pairwise(x), -2)),
         ),
-        Mistake(
-            "overflow",
-            "large dot products overflow: `exp` of them is inf, and inf divided by inf is NaN.",
-            (
-                "Try `torch.exp(torch.tensor(100.0))`. What comes out?",
-                "Lesson 01's softmax first subtracts something from every row. What is it?",
-            ),
-            recognise=_overflows,
-        ),
+        mistake("overflow", recognise=_overflows),
         TWO_AXES_ONLY,
         BATCH_ONLY,
     ),

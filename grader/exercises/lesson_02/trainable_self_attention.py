@@ -26,6 +26,9 @@ from grader.spec.diagnose import right
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 XU = {**X, "u_query": "d_k E", "u_key": "d_k E", "u_value": "d_v E"}
 
@@ -78,34 +81,14 @@ def _tokens_mixed(x: Tensor, u_query: Tensor, u_key: Tensor, _u_value: Tensor) -
     return weights @ x, weights
 
 
-NOT_TRANSPOSED = Mistake(
-    "weights-not-transposed",
-    "a weight matrix is used as it is, `x @ u`, though it is stored as (d_out, d_in).",
-    (
-        "Write the two shapes beside each other: which axes meet in the product?",
-        "`nn.Linear` stores its weight the same way. What does its formula do with it?",
-    ),
-    tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n)),
+NOT_TRANSPOSED = mistake(
+    "weights-not-transposed", tuple(_as_they_lie(*which) for n in (3, 2, 1) for which in combinations(range(3), n))
 )
 
-WEIGHTS_RESHAPED = Mistake(
-    "weights-reshaped",
-    "a weight matrix gets its new shape by `view` or `reshape`, which leaves the numbers in their order and transposes "
-    "nothing.",
-    (
-        "Print a small matrix before and after. Does each row become a column?",
-        "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
-    ),
-    (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),),
-)
+WEIGHTS_RESHAPED = mistake("weights-reshaped", (lambda x, *u: attention(*(x @ key_reshaped(weight) for weight in u)),))
 
-BY_D_MODEL = Mistake(
+BY_D_MODEL = mistake(
     "scaled-by-d_model",
-    "the scores are divided by the square root of d_model, the width of x, not by that of d_k, the width of a query.",
-    (
-        "Which vectors enter the dot product: the tokens, or what the projections made of them? How wide are those?",
-        "In the worked example both widths are 16. Take the size from the queries or keys.",
-    ),
     (
         _divided(lambda x: math.sqrt(x.shape[-1])),
         _divided(lambda x: x.shape[-1]),
@@ -113,35 +96,11 @@ BY_D_MODEL = Mistake(
     ),
 )
 
-IN_COLUMNS = Mistake(
-    "tokens-in-columns",
-    "the projections come out with one column for every token, and the attention then runs over features.",
-    (
-        "Print the shape of your queries: is the token axis still the last but one?",
-        "`u @ x.mT` puts the tokens on the last axis. On which axis does the attention expect them?",
-    ),
-    (_in_columns(-2), _in_columns(-1)),
-)
+IN_COLUMNS = mistake("tokens-in-columns", (_in_columns(-2), _in_columns(-1)))
 
-FACTORS_SWAPPED = Mistake(
-    "factors-swapped",
-    "the factors of the projections are in the wrong order: the weight matrix comes before x.",
-    (
-        "Write the two shapes beside each other, in the order of your product: which axes meet?",
-        "For one token, `u @ x` is right: x is a column there. With many tokens each of them is a row of x.",
-    ),
-    (lambda x, *u: attention(*(weight @ x for weight in u)),),
-)
+FACTORS_SWAPPED = mistake("factors-swapped", (lambda x, *u: attention(*(weight @ x for weight in u)),))
 
-NO_VALUES = Mistake(
-    "no-value-projection",
-    "the weights are multiplied with x itself: the values are never made.",
-    (
-        "What are the weights multiplied with?",
-        "The weights mix the values. Which argument makes them from x?",
-    ),
-    (_tokens_mixed,),
-)
+NO_VALUES = mistake("no-value-projection", (_tokens_mixed,))
 
 
 def _unused(session: Session) -> bool:
@@ -153,15 +112,7 @@ def _unused(session: Session) -> bool:
     return all(outcome.gradients.get(str(place)) is None for place in (1, 2, 3))
 
 
-WEIGHTS_UNUSED = Mistake(
-    "weights-unused",
-    "the result doesn't depend on u_query, u_key and u_value: other numbers take their place.",
-    (
-        "Call it twice with the same arguments. Are the results equal? Should they be?",
-        "A new `nn.Linear` or `torch.randn` draws numbers of its own. Which numbers should x be multiplied with?",
-    ),
-    recognise=_unused,
-)
+WEIGHTS_UNUSED = mistake("weights-unused", recognise=_unused)
 
 
 def _inherited(mistakes: tuple[Mistake, ...], wrap: Callable[..., Callable[..., Pair]]) -> tuple[Mistake, ...]:

@@ -35,11 +35,14 @@ from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
 from grader.spec.exclusions import MULTIHEAD_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, shape_of
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.subject.values import same
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 INPUTS = {"query": "B Tq E", "key": "B Tk E", "value": "B Tk E"}
@@ -221,52 +224,26 @@ def _one_length(session: Session) -> bool:
 
 
 ARGUMENT_MISTAKES = (
-    Mistake(
+    mistake(
         "key-used-as-value",
-        "the values are made from the key: its argument, its projection or both are used in place of the value's.",
-        (
-            "The weights are right, the output isn't. What are the weights multiplied with?",
-            "Two things make the values: an argument and a projection. Follow `value` through your code.",
-        ),
         tuple(of_module(core(), value=source) for source in ((1, "v_proj"), (2, "k_proj"), (1, "k_proj"))),
     ),
-    Mistake(
+    mistake(
         "query-used-as-key",
-        "the keys are made from the query: its argument, its projection or both are used in place of the key's.",
-        (
-            "Is one of your three lines a copy that was only half changed?",
-            "Two things make the keys: an argument and a projection. Look at both in that line.",
-        ),
         tuple(of_module(core(), key=source) for source in ((0, "k_proj"), (1, "q_proj"), (0, "q_proj"))),
     ),
 )
 
 INPUTS_MIXED_UP = (
-    Mistake(
-        "self-attention-only",
-        "query, key and value are all made from one argument; the three may be different sequences.",
-        (
-            "In cross-attention the keys and values come from another sequence. Which arguments does your code use?",
-            "Look at the three lines with the projections: what is in the brackets of each?",
-        ),
-        tuple(of_module(core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2)),
+    mistake(
+        "self-attention-only", tuple(of_module(core(), (i, "q_proj"), (i, "k_proj"), (i, "v_proj")) for i in (0, 1, 2))
     ),
-    Mistake(
+    mistake(
         "value-used-as-key",
-        "the keys are made from the value: its argument, its projection or both are used in place of the key's.",
-        (
-            "Is one of your three lines a copy that was only half changed?",
-            "Two things make the keys: an argument and a projection. Look at both in that line.",
-        ),
         tuple(of_module(core(), key=source) for source in ((2, "k_proj"), (1, "v_proj"), (2, "v_proj"))),
     ),
-    Mistake(
+    mistake(
         "arguments-in-another-order",
-        "query, key and value are all used, but in another order; `forward` takes query, key, value, mask.",
-        (
-            "Look at the line with `def forward`: which argument comes first?",
-            "Look at the three lines with the projections: what is in the brackets of each?",
-        ),
         tuple(
             of_module(core(), (q, "q_proj"), (k, "k_proj"), (v, "v_proj"))
             for q, k, v in ((2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1))
@@ -275,118 +252,45 @@ INPUTS_MIXED_UP = (
 )
 
 MASK_MISTAKES = (
-    Mistake(
+    mistake(
         "mask-inverted",
-        "the mask is read the wrong way round: what it allows is hidden, what it forbids is seen.",
-        (
-            "True means: may attend. Where are your weights zero, at the mask's True or at its False?",
-            "`masked_fill` fills where *its* argument is True. Where does something have to be filled here?",
-        ),
         tuple(
             of_module(core(hide=lambda scores, mask, fill=fill: scores.masked_fill(mask, fill)))  # type: ignore[misc]
             for fill in (-math.inf, -1e9)
         ),
     ),
-    Mistake(
-        "mask-ignored",
-        "the mask makes no difference: hidden keys get weight.",
-        (
-            "Call it twice, with a mask and without. Do the weights differ?",
-            "The mask belongs between the scores and the softmax. And `masked_fill` returns a new tensor: is it kept?",
-        ),
-        (of_module(core(hide=_unmasked)),),
-    ),
+    mistake("mask-ignored", (of_module(core(hide=_unmasked)),)),
 )
 
 FURTHER_MASK_MISTAKES = (
-    Mistake(
+    mistake(
         "mask-after-softmax",
-        "the keys are hidden after the softmax, so a row no longer sums to one.",
-        (
-            "Add up a row of your weights where the mask hides something.",
-            "What gives a row its sum of one? What has to be hidden before that step?",
-        ),
         tuple(of_module(core(hide=_unmasked, after=late)) for late in (_struck_out, _minus_infinity_late)),
     ),
-    Mistake(
+    mistake(
         "zero-instead-of-minus-infinity",
-        "hidden scores are set to 0, and exp(0) is 1: hidden keys still get weight.",
-        (
-            "Which score gives the weight 0? Try some in `torch.exp`.",
-            "0 is a score like any other. It takes a score far below every other one.",
-        ),
         (
             of_module(core(hide=_multiplied)),
             of_module(core(hide=lambda scores, mask: scores.masked_fill(mask, 0.0))),
         ),
     ),
-    Mistake(
+    mistake(
         "mask-added",
-        "the mask is added to the scores as 0 and 1, which changes them only a little.",
-        (
-            "A hidden key's score gets 0 added. What is its weight then?",
-            "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
-        ),
         (
             of_module(core(hide=_added)),
             of_module(core(hide=lambda scores, mask: scores - mask.logical_not().to(scores))),
         ),
     ),
-    Mistake(
-        "zero-times-infinity",
-        "there is NaN wherever a key is visible: minus infinity is multiplied by the mask's zeros, and 0 · inf is NaN.",
-        (
-            "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
-            "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
-        ),
-        (of_module(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),),
-    ),
-    Mistake(
-        "small-negative-fill",
-        "the number that marks hidden scores is not negative enough: hidden keys get weight.",
-        (
-            "Look at the weights of the hidden keys: they are small, but are they zero?",
-            "There is a score below every other one, whatever they are.",
-        ),
-        recognise=_leaks,
-    ),
-    Mistake(
-        "mask-as-condition",
-        "the mask is used as the condition of an `if`, which needs one True or False; the mask is a table of them.",
-        (
-            "What do you want to know there: what is in the mask, or whether there is one?",
-            "Without a mask the argument is None. How do you ask for that?",
-        ),
-        recognise=_mask_as_condition,
-    ),
-    Mistake(
-        "mask-always-expected",
-        "it needs a mask; where none is given it should be None, and nothing be hidden.",
-        (
-            "Call it with query, key and value only. Which line fails?",
-            "What should happen to the scores where no mask is given?",
-        ),
-        recognise=_mask_expected,
-    ),
-    Mistake(
-        "mask-reshaped",
-        "it takes masks of some shapes only; a mask (Tq, Tk) for all sequences and heads fails.",
-        (
-            "Which line changes the mask's shape, or relies on it?",
-            "A mask is broadcastable to the scores as it comes. What does broadcasting do by itself?",
-        ),
-        recognise=_mask_reshaped,
-    ),
+    mistake("zero-times-infinity", (of_module(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),)),
+    mistake("small-negative-fill", recognise=_leaks),
+    mistake("mask-as-condition", recognise=_mask_as_condition),
+    mistake("mask-always-expected", recognise=_mask_expected),
+    mistake("mask-reshaped", recognise=_mask_reshaped),
 )
 
 
-BIASES_FORGOTTEN = Mistake(
+BIASES_FORGOTTEN = mistake(
     "biases-forgotten",
-    "a projection is applied without its bias.",
-    (
-        "What does a linear layer do besides multiplying with its weight?",
-        "Call the layers themselves, instead of taking their weights out.",
-    ),
     tuple(of_module(core(), without_bias=names) for names in (PROJECTIONS, PROJECTIONS[:3], PROJECTIONS[3:])),
 )
 
@@ -401,25 +305,9 @@ def _one_layer(session: Session) -> bool:
     return any(isinstance(a, Tensor) and same(a, b) for a, b in itertools.combinations(held, 2))
 
 
-ONE_LAYER = Mistake(
-    "one-layer-for-all",
-    "several of the four projections are one and the same layer, so they share their numbers.",
-    (
-        "How many names does `dict(MultiHeadAttention(6, 2).named_parameters())` have? How many should it?",
-        "Two names for one `nn.Linear(...)` are still one layer. How often is a layer made in your `__init__`?",
-    ),
-    recognise=_one_layer,
-)
+ONE_LAYER = mistake("one-layer-for-all", recognise=_one_layer)
 
-ONE_LENGTH_ONLY = Mistake(
-    "one-length-only",
-    "it is right only where there are as many keys as queries.",
-    (
-        "Call it with 3 queries and 5 keys. Which line fails?",
-        "Follow that line's sizes back: are lengths taken from one argument and used for another?",
-    ),
-    recognise=_one_length,
-)
+ONE_LENGTH_ONLY = mistake("one-length-only", recognise=_one_length)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------

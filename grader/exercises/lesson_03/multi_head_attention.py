@@ -30,8 +30,11 @@ from grader.exercises.lesson_03.shared import (
     wrapped,
 )
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def reference(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, num_heads: int) -> Pair:
@@ -70,42 +73,15 @@ def _values_are_x(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor,
 
 
 PROJECTION_MISTAKES = (
-    Mistake(
+    mistake(
         "weights-transposed",
-        "a weight matrix is transposed, as in `x @ w.T`. All are square here, so nothing raises an error.",
-        (
-            "How does the docstring say that the weight matrices are applied?",
-            "`nn.Linear` and `F.linear` transpose their weight. Should that happen here?",
-        ),
         tuple(_from_weights(0, 1, 2, 3, turned=turned) for turned in ((0, 1, 2, 3), (0, 1, 2), (3,), (0,), (1,), (2,))),
     ),
-    Mistake(
-        "value-from-key",
-        "the values are made with the key's weights.",
-        (
-            "Is one of the three lines a copy that was only half changed?",
-            "Look at the line for the values: which weight matrix does it use, and are the values used at the end?",
-        ),
-        (_from_weights(0, 1, 1, 3),),
+    mistake("value-from-key", (_from_weights(0, 1, 1, 3),)),
+    mistake(
+        "same-projection", tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0)))
     ),
-    Mistake(
-        "same-projection",
-        "the same weight matrix makes more than one of query, key and value.",
-        (
-            "Each of the three has a weight matrix of its own. Is every argument used?",
-            "Look at each line: do the name on the left and the weight on the right belong together?",
-        ),
-        tuple(_from_weights(*order, 3) for order in ((0, 0, 0), (0, 0, 2), (1, 1, 2), (0, 1, 0))),
-    ),
-    Mistake(
-        "no-value-projection",
-        "the weights are multiplied with x itself: the values are never made.",
-        (
-            "Which of the four weight matrices is never used?",
-            "The weights mix the values. Which argument makes them from x?",
-        ),
-        (_values_are_x,),
-    ),
+    mistake("no-value-projection", (_values_are_x,)),
 )
 
 
@@ -119,15 +95,7 @@ def _split_first(session: Session) -> bool:
     return raised is not None and re.search(meet, raised.message) is not None
 
 
-SPLIT_FIRST = Mistake(
-    "split-before-projection",
-    "x is split into heads before it is projected: a piece of head_dim numbers meets a weight of d_model rows.",
-    (
-        "How wide is what you multiply with `w_q`? How many rows has `w_q`?",
-        "Every head should get its share of all projected numbers. Which comes first, then: to project or to split?",
-    ),
-    recognise=_split_first,
-)
+SPLIT_FIRST = mistake("split-before-projection", recognise=_split_first)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------

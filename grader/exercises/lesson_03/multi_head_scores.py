@@ -13,7 +13,10 @@ from grader.exercises.lesson_03.shared import LESSON
 from grader.spec import parts
 from grader.spec.cases import equal_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 QK = {"query": "T H D", "key": "S H D"}
 
@@ -84,22 +87,9 @@ EXERCISE = Exercise(
         parts.gradients(),
     ),
     mistakes=(
-        Mistake(
-            "scores-transposed",
-            "rows and columns are swapped: in each head your rows belong to the keys.",
-            (
-                "How many rows should a head's table have for 3 queries and 5 keys?",
-                "In an einsum the letters after the arrow give the order of the axes. Which is the query's token?",
-            ),
-            (_mixed("thd,shd->hst"),),
-        ),
-        Mistake(
+        mistake("scores-transposed", (_mixed("thd,shd->hst"),)),
+        mistake(
             "heads-mixed",
-            "numbers of different heads are added up; each head should have a table of its own.",
-            (
-                "In an einsum a letter that is missing after the arrow is summed over. Which letters may be missing?",
-                "Only D is summed over. The head has the same letter in both inputs. Is it in the output too?",
-            ),
             (
                 _mixed("thd,shd->ts"),
                 lambda query, key: torch.einsum("thd,shd->ts", query, key)[None],
@@ -111,14 +101,8 @@ EXERCISE = Exercise(
                 lambda query, key: torch.einsum("thd,shd->ts", query, key) / query.shape[1],
             ),
         ),
-        Mistake(
+        mistake(
             "diagonal-only",
-            "query t meets only key t; it should meet every key.",
-            (
-                "How many scores should one head have for 3 queries and 5 keys?",
-                "How many letters for tokens does your einsum have? With the same letter, query and key move on "
-                "together.",
-            ),
             (
                 lambda query, key: _same_position(query, key).T,
                 _same_position,
@@ -128,31 +112,10 @@ EXERCISE = Exercise(
                 lambda query, key: F.pad(torch.diag_embed(_same_position(query, key).T), (0, len(key) - len(query))),
             ),
         ),
-        Mistake(
-            "tokens-as-batch",
-            "`@` took the tokens as its leading axis, so heads met heads at the same token.",
-            (
-                "`@` works on the last two axes and takes the others along. Which two should be last?",
-                "The axis in front should be the one along which query and key walk together. Which is it?",
-            ),
-            (lambda query, key: query @ key.mT,),
-        ),
-        Mistake(
-            "transpose-forgotten",
-            "the heads are in front, but the queries are multiplied with the keys as they are.",
-            (
-                "In a matrix product the inner axes meet: (T, D) and what?",
-                "Each key is a row. The product needs it as a column.",
-            ),
-            (lambda query, key: query.transpose(0, 1) @ key.transpose(0, 1),),
-        ),
-        Mistake(
+        mistake("tokens-as-batch", (lambda query, key: query @ key.mT,)),
+        mistake("transpose-forgotten", (lambda query, key: query.transpose(0, 1) @ key.transpose(0, 1),)),
+        mistake(
             "scaled-too-early",
-            "the scores are already divided; here the bare dot products are asked for.",
-            (
-                "Your numbers are right up to one factor. Where does it come from?",
-                "The scale has its place in `multi_head_attention`, not here.",
-            ),
             (
                 lambda query, key: reference(query, key) / query.shape[-1] ** 0.5,
                 lambda query, key: reference(query, key) / query.shape[-1],
@@ -160,38 +123,22 @@ EXERCISE = Exercise(
                 lambda query, key: reference(query, key) / query.shape[-1] / 2,  # `/ d ** 1 / 2`
             ),
         ),
-        Mistake(
+        mistake(
             "softmax-too-early",
-            "the softmax is already applied; here the bare dot products are asked for.",
-            (
-                "Add up a row of your result. Should a row of scores sum to one?",
-                "Scores may be negative and need not sum to one: the softmax comes later.",
-            ),
             (
                 lambda query, key: torch.softmax(reference(query, key), -1),
                 lambda query, key: torch.softmax(reference(query, key) / query.shape[-1] ** 0.5, -1),
             ),
         ),
-        Mistake(
+        mistake(
             "axes-in-another-order",
-            "the numbers are right, but the heads are not the first axis.",
-            (
-                "Compare the shape that you got with the one expected: which axis is where?",
-                "In an einsum the letters after the arrow give the order of the axes; `torch.stack` takes a `dim`.",
-            ),
             (
                 lambda query, key: reference(query, key).transpose(0, 1),
                 lambda query, key: reference(query, key).permute(1, 2, 0),
             ),
         ),
-        Mistake(
+        mistake(
             "view-instead-of-transpose",
-            "an axis was brought to its place by `view` or `reshape`, which leaves the numbers in their order and "
-            "swaps nothing.",
-            (
-                "Print a small numbered tensor before and after. Does head 0 hold what it should?",
-                "`view` and `reshape` only say anew where lines end. Which operation swaps two axes?",
-            ),
             (
                 lambda query, key: query.transpose(0, 1) @ key_reshaped(key.transpose(0, 1)),
                 lambda query, key: query.transpose(0, 1) @ key.reshape(key.shape[1], key.shape[2], len(key)),

@@ -11,13 +11,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_01.attention_scores import TRANSPOSE_FORGOTTEN, VIEW_INSTEAD_OF_TRANSPOSE, key_reshaped
+from grader.exercises.lesson_01.attention_scores import key_reshaped
+from grader.exercises.lesson_01.shared import mistake as shared_mistake
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, Axes, Make, length_one, normal_entries, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Mistake, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 LESSON = "03_multi_head_attention"
 TWO_LEADING = "two leading axes"
@@ -240,193 +244,39 @@ ONE_HEAD = tuple(
 )
 
 # The function and the module share these. Their variants are cores, which `of_function` or `of_module` wraps.
-SCALED_BY_D_MODEL = Mistake(
-    "scaled-by-d_model",
-    "the scores are divided by the square root of d_model; each head's vectors are only head_dim wide.",
-    (
-        "How wide are the vectors whose dot product you take inside one head?",
-        "Print the shape of your query after the split. Over which axis does the dot product sum?",
-    ),
-    (core(divisor=lambda head_dim, heads: math.sqrt(head_dim * heads)),),
-)
+SCALED_BY_D_MODEL = mistake("scaled-by-d_model", (core(divisor=lambda head_dim, heads: math.sqrt(head_dim * heads)),))
 
-NO_SCALING = Mistake(
-    "no-scaling",
-    "the scores go into the softmax without being divided by the square root of head_dim.",
-    (
-        "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
-        "Dot products grow with the width of the vectors; the division by sqrt(head_dim) undoes that.",
-    ),
-    (core(divisor=lambda head_dim, heads: 1.0),),
-)
+NO_SCALING = mistake("no-scaling", (core(divisor=lambda head_dim, heads: 1.0),))
 
-NO_OUTPUT_PROJECTION = Mistake(
-    "no-output-projection",
-    "the merged heads are returned as they are: the last projection is missing.",
-    (
-        "There are four weight matrices. Is every one of them used?",
-        "Up to the merge no head knows of the others. What lets them mix?",
-    ),
-    (core(project=False),),
-)
+NO_OUTPUT_PROJECTION = mistake("no-output-projection", (core(project=False),))
 
-VIEW_WITHOUT_TRANSPOSE = Mistake(
-    "view-without-transpose",
-    "the heads were made by `view` alone, so each holds pieces of several tokens.",
-    (
-        "Try your split on a numbered tensor: does row t of every head come from token t?",
-        "`view` may only cut the last axis into heads. Which step brings the heads in front of the tokens?",
-    ),
-    (core(split_by_view), core(split_by_view, merge_by_view)),
-)
+VIEW_WITHOUT_TRANSPOSE = mistake("view-without-transpose", (core(split_by_view), core(split_by_view, merge_by_view)))
 
-MERGE_WITHOUT_TRANSPOSE = Mistake(
-    "merge-without-transpose",
-    "the heads were joined while they were in front of the tokens, so a token's row holds pieces of several tokens.",
-    (
-        "The weights are right, the output isn't: look at what happens between the two.",
-        "Only neighbouring axes can be joined. Which axis must be next to head_dim before you join?",
-    ),
-    (core(merge=merge_by_view),),
-)
+MERGE_WITHOUT_TRANSPOSE = mistake("merge-without-transpose", (core(merge=merge_by_view),))
 
-ONE_HEAD_ONLY = Mistake(
-    "one-head-only",
-    "the whole width is treated as one head: num_heads changes nothing.",
-    (
-        "Where in your code does num_heads matter?",
-        "Print the shape of your scores: is there an axis for the heads?",
-    ),
-    ONE_HEAD,
-)
+ONE_HEAD_ONLY = mistake("one-head-only", ONE_HEAD)
 
 FURTHER = (
-    Mistake(
-        "heads-last",
-        "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
-        (
-            "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
-            "Head 0 owns neighbouring features. In which order must the two new axes come?",
-        ),
-        (core(split_heads_last), core(split_heads_last, merge_interleaved)),
-    ),
-    Mistake(
-        "heads-interleaved",
-        "the heads are merged number by number; each should stay in one piece.",
-        (
-            "The weights are right, the output isn't. Look at what happens between the two.",
-            "Does your merge undo your split, on a numbered tensor?",
-        ),
-        (core(merge=merge_interleaved),),
-    ),
-    Mistake(
-        "scale-multiplied",
-        "the scores are multiplied by the square root of head_dim; they should be divided.",
-        (
-            "Your weights are far too sharp. In which direction does your scale work?",
-            "Watch the sign of an exponent: `x / d ** -0.5` makes x larger.",
-        ),
-        (core(divisor=lambda head_dim, heads: head_dim**-0.5),),
-    ),
-    Mistake(
+    mistake("heads-last", (core(split_heads_last), core(split_heads_last, merge_interleaved))),
+    mistake("heads-interleaved", (core(merge=merge_interleaved),)),
+    mistake("scale-multiplied", (core(divisor=lambda head_dim, heads: head_dim**-0.5),)),
+    mistake(
         "scaled-by-head_dim",
-        "the scores are divided by head_dim itself, or by twice or half of it, not by its square root.",
-        (
-            "Print your divisor, or follow it: is it the square root of head_dim? And is there only one division?",
-            "A square root is missing, or the division happens twice: once before the product, once after it. And "
-            "Python takes powers before it divides: what is `9 ** 1/2`?",
-        ),
         tuple(core(divisor=lambda head_dim, heads, n=n: n * head_dim) for n in (1, 2, 0.5)),  # type: ignore[misc]
     ),
-    Mistake(
-        "scaled-by-num_heads",
-        "the scores are divided by the square root of num_heads; it is the width of a head that counts.",
-        (
-            "Why are scores divided at all? Which number makes dot products grow?",
-            "Over how many products does one dot product inside a head sum?",
-        ),
-        (core(divisor=lambda head_dim, heads: math.sqrt(heads)),),
-    ),
-    Mistake(
-        "scaled-after-softmax",
-        "the division by the square root of head_dim comes after the softmax, where it spoils the sums.",
-        (
-            "Add up one row of the weights that you multiply with the values. What should the sum be?",
-            "The softmax makes every row sum to one. Which of your steps after it changes that sum?",
-        ),
-        (_scaled_late, _output_scaled),
-    ),
-    Mistake(
-        "softmax-over-queries",
-        "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
-        (
-            "Sum your weights over the last axis. What should each row give?",
-            "With heads there is one axis more. Counted from the end, which one is always the keys'?",
-        ),
-        (_over(-2), _over(-3), _over(1), _over(0)),
-    ),
-    Mistake(
-        "attention-transposed",
-        "the transposed weights are multiplied with the values.",
-        (
-            "Write the shapes under that product: which axis is summed over? It should be the keys'.",
-            "Row i of the weights belongs to query i and has an entry for every key. What do the rows of the values "
-            "belong to?",
-        ),
-        (core(mix=lambda weights, value: weights.mT @ value),),
-    ),
-    Mistake(
-        "scores-transposed",
-        "rows and columns of the scores are swapped: in each head a row belongs to a key.",
-        (
-            "With 3 queries and 5 keys, how many rows should a head's scores have?",
-            "Which factor gives a product its rows? And if you call a function of your own: in which order does it "
-            "take query and key?",
-        ),
-        (core(score=lambda query, key: key @ query.mT),),
-    ),
-    Mistake(*TRANSPOSE_FORGOTTEN, (core(score=lambda query, key: query @ key),)),
-    Mistake(*VIEW_INSTEAD_OF_TRANSPOSE, (core(score=lambda query, key: query @ key_reshaped(key)),)),
-    Mistake(
-        "scores-returned",
-        "the output is right, but the second result holds the scores, not the weights.",
-        (
-            "What does a row of your second result sum to? What should it?",
-            "Look at your `return` line: which of your variables holds what the softmax gave?",
-        ),
-        (lambda *args: (core()(*args)[0], core(weigh=lambda scores: scores)(*args)[1]),),
-    ),
-    Mistake(
-        "no-softmax",
-        "the scores are used as weights: no softmax acts between them and the values.",
-        (
-            "What do the rows that you multiply with the values sum to? Is every entry positive?",
-            "Which step of lesson 01 turns scores into weights?",
-        ),
-        (core(weigh=lambda scores: scores),),
-    ),
-    Mistake(
-        "value-before-weights",
-        "in each head the values come before the weights in the product.",
-        (
-            "Write the shapes under that product: which axes meet, and which are left?",
-            "One row of weights mixes the rows of the values. The rows of a product come from its left factor.",
-        ),
-        (core(mix=lambda weights, value: value @ weights),),
-    ),
-    Mistake(
-        "output-and-weights-swapped",
-        "both results are right, but in the wrong order.",
-        ("In which order does the docstring list the two results?", "Look at your `return` line: what comes first?"),
-        (lambda *args: core()(*args)[::-1],),
-    ),
-    Mistake(
+    mistake("scaled-by-num_heads", (core(divisor=lambda head_dim, heads: math.sqrt(heads)),)),
+    mistake("scaled-after-softmax", (_scaled_late, _output_scaled)),
+    mistake("softmax-over-queries", (_over(-2), _over(-3), _over(1), _over(0))),
+    mistake("attention-transposed", (core(mix=lambda weights, value: weights.mT @ value),)),
+    mistake("scores-transposed", (core(score=lambda query, key: key @ query.mT),)),
+    shared_mistake("transpose-forgotten", (core(score=lambda query, key: query @ key),)),
+    shared_mistake("view-instead-of-transpose", (core(score=lambda query, key: query @ key_reshaped(key)),)),
+    mistake("scores-returned", (lambda *args: (core()(*args)[0], core(weigh=lambda scores: scores)(*args)[1]),)),
+    mistake("no-softmax", (core(weigh=lambda scores: scores),)),
+    mistake("value-before-weights", (core(mix=lambda weights, value: value @ weights),)),
+    mistake("output-and-weights-swapped", (lambda *args: core()(*args)[::-1],)),
+    mistake(
         "weights-averaged",
-        "the weights are averaged over the heads; here each head's own table is asked for.",
-        (
-            "The output is right. Which axis is missing in the weights?",
-            "`nn.MultiheadAttention` averages by default, too. Here every head's table is asked for.",
-        ),
         (
             core(shown=lambda weights, heads: weights.mean(-3)),
             core(shown=lambda weights, heads: weights.mean(-3, keepdim=True)),
@@ -434,15 +284,7 @@ FURTHER = (
     ),
 )
 
-VIEW_WITHOUT_CONTIGUOUS = Mistake(
-    "view-without-contiguous",
-    "`view` can't run right after a transpose: the numbers in memory are not in the order of the axes.",
-    (
-        "The transpose is right, so keep it. It is the `view` that needs something first.",
-        "Section 3 of lesson 03 shows two ways: one copies the numbers before the `view`, one replaces the `view`.",
-    ),
-    recognise=view_refused,
-)
+VIEW_WITHOUT_CONTIGUOUS = mistake("view-without-contiguous", recognise=view_refused)
 
 
 def wrapped(wrap: Callable[[Core], Callable[..., Any]], *mistakes: Mistake) -> tuple[Mistake, ...]:

@@ -9,9 +9,12 @@ from grader.exercises.lesson_01.shared import BATCH_ONLY, TWO_AXES_ONLY
 from grader.exercises.lesson_03.shared import LESSON, numbered, split_by_view, two_head_sizes, usual, with_leading_axes
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
+
+mistake = Words(__file__)
 
 
 def reference(x: Tensor, num_heads: int) -> Tensor:
@@ -59,25 +62,9 @@ EXERCISE = Exercise(
         ),
     ),
     mistakes=(
-        Mistake(
-            "view-without-transpose",
-            "the shape is right, but each head holds pieces of several tokens: `view` went straight to (H, T, D) and "
-            "moved nothing.",
-            (
-                "`view` never moves a number; it only cuts the same row of numbers elsewhere. Compare got and "
-                "expected: which token do the first rows of head 0 come from?",
-                "`view` may only cut the last axis into heads, and the token axis stays where it is. What is left to "
-                "do?",
-            ),
-            (split_by_view,),
-        ),
-        Mistake(
+        mistake("view-without-transpose", (split_by_view,)),
+        mistake(
             "heads-last",
-            "the last axis is cut as (head_dim, num_heads), so each head takes every num_heads-th feature.",
-            (
-                "Which features should head 0 have: 0, 1, 2, … or every second or third one?",
-                "Head 0 owns the first D features, next to each other. In which order must the two new axes come?",
-            ),
             (
                 lambda x, n: _heads_last(x, n).movedim(-1, -3),
                 _heads_last,
@@ -87,24 +74,8 @@ EXERCISE = Exercise(
                 lambda x, n: _heads_last(x, n).mT,
             ),
         ),
-        Mistake(
-            "head-dim-first",
-            "tokens and features are swapped inside each head: its axes are (D, T).",
-            (
-                "Each head is a little sequence of its own: a row for every token.",
-                "Only one pair of axes has to change places, and D stays last.",
-            ),
-            (lambda x, n: reference(x, n).mT,),
-        ),
-        Mistake(
-            "transpose-forgotten",
-            "the features are cut into heads, but the heads still come after the tokens: (T, H, D).",
-            (
-                "Compare the shape you got with the one expected: which two axes should change places?",
-                "`transpose` swaps two axes. Count them from the end, and leading axes won't matter.",
-            ),
-            (lambda x, n: reference(x, n).transpose(-3, -2),),
-        ),
+        mistake("head-dim-first", (lambda x, n: reference(x, n).mT,)),
+        mistake("transpose-forgotten", (lambda x, n: reference(x, n).transpose(-3, -2),)),
         TWO_AXES_ONLY,
         BATCH_ONLY,
     ),

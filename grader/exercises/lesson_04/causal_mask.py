@@ -5,19 +5,19 @@ from __future__ import annotations
 import torch
 
 from grader.exercises.lesson_04.shared import (
-    DIAGONAL_HIDDEN,
-    INVERTED,
     LESSON,
-    LOOKS_AHEAD,
     NOT_BOOL,
-    ONE_FUTURE,
     causal,
     is_bool,
     triangle,
 )
+from grader.exercises.lesson_04.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def _lengths(draw: Draw) -> list[Case]:
@@ -45,27 +45,11 @@ EXERCISE = Exercise(
         is_bool("one length"),
     ),
     mistakes=(
-        Mistake("mask-inverted", LOOKS_AHEAD, INVERTED, tuple(triangle(d, upper=True) for d in (1, 0, 2))),
-        Mistake(*DIAGONAL_HIDDEN, (triangle(-1),)),
-        Mistake(*ONE_FUTURE, (triangle(1),)),
+        shared_mistake("mask-inverted", tuple(triangle(d, upper=True) for d in (1, 0, 2))),
+        shared_mistake("diagonal-hidden", (triangle(-1),)),
+        shared_mistake("one-future-token-visible", (triangle(1),)),
         NOT_BOOL,
-        Mistake(
-            "everything-visible",
-            "nothing is hidden: every token may attend to every token.",
-            (
-                "Look at the first row of your mask: how many True does it hold? How many should it?",
-                "Which part of the square is the future? Where does your code leave it out?",
-            ),
-            (lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),),
-        ),
-        Mistake(
-            "only-itself",
-            "every token sees only itself; it may see what came before it as well.",
-            (
-                "Look at the last row of your mask: how many True does it hold? How many should it?",
-                "The diagonal is there. What about the cells below it?",
-            ),
-            (lambda seq_len: torch.eye(seq_len, dtype=torch.bool),),
-        ),
+        mistake("everything-visible", (lambda seq_len: torch.ones(seq_len, seq_len, dtype=torch.bool),)),
+        mistake("only-itself", (lambda seq_len: torch.eye(seq_len, dtype=torch.bool),)),
     ),
 )

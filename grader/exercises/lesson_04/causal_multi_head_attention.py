@@ -32,10 +32,14 @@ from grader.exercises.lesson_03.shared import (
     with_leading_axes,
     wrapped,
 )
-from grader.exercises.lesson_04.shared import DIAGONAL_HIDDEN, INVERTED, LESSON, LOOKS_AHEAD, ONE_FUTURE, triangle
+from grader.exercises.lesson_04.shared import LESSON, triangle
+from grader.exercises.lesson_04.shared import mistake as shared_mistake
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Exercise, Mistake, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 Variant = Callable[..., Pair]
 RIGHT_MASK = triangle(0)
@@ -114,66 +118,21 @@ def _showing(*visible: Callable[[int], Tensor]) -> tuple[Variant, ...]:
 
 
 MISTAKES = (
-    Mistake(
-        "mask-ignored",
-        "nothing is hidden: every token attends to later ones.",
-        (
-            "Print one head's weights. What is above the diagonal?",
-            "The mask belongs between the scores and the softmax.",
-        ),
-        (causally(core(hide=_unhidden)),),
-    ),
-    Mistake(
-        "mask-after-softmax",
-        "weights are hidden after the softmax, so a row no longer sums to one.",
-        (
-            "Add up the first row of one head's weights. What should it give?",
-            "What gives a row its sum of one? What has to be hidden before that step?",
-        ),
-        (causally(core(hide=_unhidden, after=_mask_weights)),),
-    ),
-    Mistake(
+    mistake("mask-ignored", (causally(core(hide=_unhidden)),)),
+    mistake("mask-after-softmax", (causally(core(hide=_unhidden, after=_mask_weights)),)),
+    mistake(
         "zero-instead-of-minus-infinity",
-        "hidden scores are set to 0, and exp(0) is 1: later tokens still get weight.",
-        (
-            "Which score gives the weight 0? Try some in `torch.exp`.",
-            "0 is a score like any other. It takes a score far below every other one.",
-        ),
         (
             causally(core(hide=functools.partial(_fill, fill=0.0))),
             causally(core(hide=functools.partial(_fill, fill=0.0), after=_mask_weights)),
         ),
     ),
-    Mistake("mask-inverted", LOOKS_AHEAD, INVERTED, _showing(triangle(1, upper=True), triangle(0, upper=True))),
-    Mistake(
-        "mask-added",
-        "the mask is added to the scores as 0 and 1, which changes them only a little.",
-        (
-            "A hidden key's score gets 0 added. What is its weight then?",
-            "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
-        ),
-        (causally(core(hide=lambda scores, mask: scores + mask)),),
-    ),
-    Mistake(
-        "zero-times-infinity",
-        "everything is NaN: minus infinity is multiplied by the mask's zeros, and 0 · inf is NaN.",
-        (
-            "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
-            "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
-        ),
-        (causally(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),),
-    ),
-    Mistake(
-        "small-negative-fill",
-        "the number that marks hidden scores is not negative enough: later tokens get weight.",
-        (
-            "Look at the weights above the diagonal: they are small, but are they zero?",
-            "There is a score below every other one, whatever they are.",
-        ),
-        recognise=_leaks,
-    ),
-    Mistake(*DIAGONAL_HIDDEN, _showing(triangle(-1))),
-    Mistake(*ONE_FUTURE, _showing(triangle(1))),
+    shared_mistake("mask-inverted", _showing(triangle(1, upper=True), triangle(0, upper=True))),
+    mistake("mask-added", (causally(core(hide=lambda scores, mask: scores + mask)),)),
+    mistake("zero-times-infinity", (causally(core(hide=lambda scores, mask: scores + ~mask * -math.inf)),)),
+    mistake("small-negative-fill", recognise=_leaks),
+    shared_mistake("diagonal-hidden", _showing(triangle(-1))),
+    shared_mistake("one-future-token-visible", _showing(triangle(1))),
     *wrapped(
         causally,
         SCALED_BY_D_MODEL,

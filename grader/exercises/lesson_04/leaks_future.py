@@ -15,10 +15,13 @@ from torch import Tensor
 
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Callback
 from grader.subject.values import same
+
+mistake = Words(__file__)
 
 # --- the attentions that a detector is tried on -----------------------------------------------------------------------
 
@@ -435,106 +438,16 @@ EXERCISE = Exercise(
         _judges("clears all that keep to the past", 2, *SOUND),
     ),
     mistakes=(
-        Mistake(
-            "verdict-inverted",
-            "it answers the other way round: True where nothing leaks.",
-            (
-                "Read the name of the function as a question. What is the answer for an attention without a mask?",
-                "Outputs that stay equal are a good sign. What do you return where they are equal?",
-            ),
-            recognise=_inverted,
-        ),
-        Mistake(
-            "changes-nothing",
-            "every call got the same input, so nothing could ever move.",
-            (
-                "Print what you pass, each time just before the call.",
-                "After `y = x` there is one tensor with two names. How do you get a second one?",
-            ),
-            recognise=_changes_nothing,
-        ),
-        Mistake(
-            "never-calls",
-            "the attention is never called, so nothing can be known about it.",
-            (
-                "What do you compare? Is it what the attention returns?",
-                "Inputs differ because you changed them. Whose change tells of a leak?",
-            ),
-            recognise=_never_calls,
-        ),
-        Mistake(
-            "changes-too-little",
-            "the change is so small that no output moves by more than rounding.",
-            (
-                "Print how far the outputs of an attention without a mask move.",
-                "How large is your change beside the numbers in x, and beside the tolerance of your comparison?",
-            ),
-            recognise=_changes_too_little,
-        ),
-        Mistake(
-            "changes-pile-up",
-            "earlier changes are still there in the next round, so an output moves for what came before it.",
-            (
-                "Print the input before each call. Which tokens differ from the first input?",
-                "In round t only token t should differ. From what do you start each round?",
-            ),
-            recognise=_changes_pile_up,
-        ),
-        Mistake(
-            "compares-shapes",
-            "it compares shapes; a leak moves values and leaves the shape as it is.",
-            (
-                "What does an attention with a leak return that a sound one doesn't? Print both outputs.",
-                "Change a later token and look at the numbers of the outputs before it.",
-            ),
-            recognise=_compares_shapes,
-        ),
-        Mistake(
-            "perturbs-the-past",
-            "it changes an earlier token and watches later outputs, which are free to move.",
-            (
-                "Which outputs may see token 0? Are they doing anything wrong when they move?",
-                "Change a token, then watch the outputs that come before it.",
-            ),
-            recognise=_perturbs_the_past,
-        ),
-        Mistake(
-            "later-outputs-counted",
-            "the output of the changed token itself, or of one after it, counts as a leak; those may move.",
-            (
-                "You change token t. Write down the positions of the outputs that must not move.",
-                "Does your slice of the outputs end before position t?",
-            ),
-            recognise=_counts_later_outputs,
-        ),
-        Mistake(
-            "exact-comparison",
-            "outputs are compared to the last digit, so rounding counts as a leak.",
-            (
-                "Print how far the outputs move, for the attention that the report names. Is that a leak?",
-                "Floats are hardly ever compared with `==`. How far apart may two of them be and still count as equal?",
-            ),
-            recognise=_exactly,
-        ),
-        Mistake(
-            "too-few-tokens",
-            "the inputs have so few tokens that a leak between tokens far apart can't be seen.",
-            (
-                "How many tokens does your x have? How far apart are its first and its last?",
-                "An attention may leak from four places ahead and no nearer. How many tokens does it take to see that?",
-            ),
-            recognise=_too_few_tokens,
-        ),
-        Mistake(
-            "checks-one-position-only",
-            "it looks for a leak in some places only; elsewhere one goes unseen.",
-            (
-                "Which token do you change, which outputs do you watch? Think of a leak between two others.",
-                "Every token may be the one that is seen too early, and every output before it the one that sees it.",
-                "Take more than two tokens. Does a `return` stop your loop in its first round? And is it enough for "
-                "you if one output moves, or must all of them?",
-            ),
-            recognise=_one_position,
-        ),
+        mistake("verdict-inverted", recognise=_inverted),
+        mistake("changes-nothing", recognise=_changes_nothing),
+        mistake("never-calls", recognise=_never_calls),
+        mistake("changes-too-little", recognise=_changes_too_little),
+        mistake("changes-pile-up", recognise=_changes_pile_up),
+        mistake("compares-shapes", recognise=_compares_shapes),
+        mistake("perturbs-the-past", recognise=_perturbs_the_past),
+        mistake("later-outputs-counted", recognise=_counts_later_outputs),
+        mistake("exact-comparison", recognise=_exactly),
+        mistake("too-few-tokens", recognise=_too_few_tokens),
+        mistake("checks-one-position-only", recognise=_one_position),
     ),
 )

@@ -14,9 +14,12 @@ from grader.exercises.lesson_04.shared import MASK_AS_CONDITION
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import COARSE, FLOAT32
+
+mistake = Words(__file__)
 
 SCORES = {"scores": "... Tq Tk"}
 ONE, ALL, BATCH, KEYS, SENTENCES, FULL = (
@@ -304,7 +307,7 @@ EXERCISE = Exercise(
         parts.values("shares out 1 among the visible keys of every row", 3, ONE, ALL),
         parts.values("takes every mask that stretches to the scores", 1.5, BATCH, KEYS, SENTENCES, FULL, *LENGTH_ONE),
         parts.offsets("minds no common offset of ±10000", 1, HIGH, LOW, MIXED),
-        parts.values("minds no hidden score, however large", 0.5, LOUD),
+        parts.values("minds no hidden score, even 28 above the visible ones", 0.5, LOUD),
         parts.values("gives a row with nothing visible zeros", 2, EMPTY, EMPTY64),
         parts.float64(weight=0.5),
         parts.unchanged(weight=0.5),
@@ -312,51 +315,12 @@ EXERCISE = Exercise(
         _gradient_of_empty_rows(1),
     ),
     mistakes=(
-        Mistake(
-            "positive-infinity",
-            "hidden scores are set to plus infinity, or to NaN, and then the whole row becomes NaN.",
-            (
-                "Try `torch.tensor([1.0, float('inf')]).softmax(-1)`. What comes out?",
-                "A hidden key should get the weight 0. Which score gives that?",
-            ),
-            (_filled(torch.inf), _filled(torch.inf, zeros=True)),
-        ),
-        Mistake(
-            "zero-times-infinity",
-            "visible scores become NaN, as when minus infinity is multiplied by the mask's zeros: 0 · inf is NaN.",
-            (
-                "Try `torch.tensor(0.0) * float('-inf')`. Which entries of your product become that?",
-                "Don't compute with infinity: choose, entry by entry, between the score and minus infinity.",
-            ),
-            (_times_infinity(False), _times_infinity(True)),
-        ),
-        Mistake(
-            "nan-in-empty-row",
-            "a row with nothing visible becomes NaN, in the weights or in their gradient.",
-            (
-                "Follow such a row through your code. Which step gives NaN: minus infinity minus its own maximum, "
-                "or a sum of 0 that something is divided by?",
-                "Such a row needs harmless numbers before that step, or its NaN has to be replaced. Then look at the "
-                "gradient too: the mask should cut off what flows back to hidden scores.",
-            ),
-            recognise=nan_in_empty_row,
-        ),
-        Mistake(
-            "uniform-in-empty-row",
-            "a row with nothing visible still gives hidden keys weight, 1 in all.",
-            (
-                "Filled with one number, all scores of such a row are equal. What does softmax make of equal scores?",
-                "Which weights may be other than zero? The mask knows, also after the softmax.",
-            ),
-            recognise=shared_out_in_empty_row,
-        ),
-        Mistake(
+        mistake("positive-infinity", (_filled(torch.inf), _filled(torch.inf, zeros=True))),
+        mistake("zero-times-infinity", (_times_infinity(False), _times_infinity(True))),
+        mistake("nan-in-empty-row", recognise=nan_in_empty_row),
+        mistake("uniform-in-empty-row", recognise=shared_out_in_empty_row),
+        mistake(
             "mask-inverted",
-            "what should be hidden is visible, and the other way round.",
-            (
-                "In this course True means *may attend*. What does `masked_fill` do where its mask is True?",
-                "Where does `masked_fill` have to fill here: where the mask is True, or where it is False?",
-            ),
             (
                 _filled(NOTHING, inverted=True),
                 _filled(NOTHING, inverted=True, zeros=True),
@@ -366,161 +330,56 @@ EXERCISE = Exercise(
                 lambda scores, mask: _filled(NOTHING, inverted=True)(scores, mask).masked_fill(~mask, 0.0),
             ),
         ),
-        Mistake(
-            "mask-ignored",
-            "the mask has no effect.",
-            (
-                "Change one entry of the mask. Where in your code should that make a difference?",
-                "`masked_fill` returns a new tensor. Is it the one that you go on with?",
-            ),
-            (lambda scores, mask: torch.softmax(scores, -1),),
-        ),
-        Mistake(
+        mistake("mask-ignored", (lambda scores, mask: torch.softmax(scores, -1),)),
+        mistake(
             "mask-after-softmax",
-            "weights are hidden after the softmax, so a row no longer sums to one.",
-            (
-                "Add up one row of your weights. What happened to the share that the hidden keys had got?",
-                "What gives a row its sum of one? Does it come before or after you hide?",
-            ),
             (
                 lambda scores, mask: torch.softmax(scores, -1) * mask,
                 lambda scores, mask: torch.softmax(scores, -1).masked_fill(~mask, NOTHING),
             ),
         ),
-        Mistake(
+        mistake(
             "softmax-forgotten",
-            "the masked scores come back; the softmax is missing.",
-            (
-                "Add up one row of your result. What should it give?",
-                "Which step turns scores into weights?",
-            ),
             (
                 lambda scores, mask: scores.masked_fill(~mask, NOTHING),
                 lambda scores, mask: scores.masked_fill(~mask, LARGE),
                 lambda scores, mask: scores.masked_fill(~mask, 0.0),
             ),
         ),
-        Mistake(
-            "mask-added",
-            "the mask is added to the scores as 0 and 1, which changes them only a little.",
-            (
-                "A hidden key's score gets 0 added. What is its weight then?",
-                "A mask of True and False says where to look, not how much to add. What must a hidden score become?",
-            ),
-            (lambda scores, mask: torch.softmax(scores + mask, -1),),
-        ),
-        Mistake(
+        mistake("mask-added", (lambda scores, mask: torch.softmax(scores + mask, -1),)),
+        mistake(
             "causal-mask-instead",
-            "a causal mask of your own is used; the argument `mask` makes no difference.",
-            (
-                "Call it with a mask that is True everywhere. What should be hidden then?",
-                "Which keys are hidden is the caller's choice. Where does your code use the argument `mask`?",
-            ),
             tuple(
                 lambda scores, mask, fill=fill: _filled(fill)(scores, torch.ones(scores.shape[-2:]).tril() > 0)
                 for fill in (NOTHING, LARGE)
             ),
         ),
-        Mistake(
+        mistake(
             "scaled-anyway",
-            "the scores are divided by the square root of a size; here they are taken as they are.",
-            (
-                "Read the docstring once more: hide, softmax, zeros. Which step of yours is not among them?",
-                "The scores may be scaled already. Who does it in `causal_multi_head_attention`?",
-            ),
             tuple(
                 lambda scores, mask, axis=axis: reference(scores / scores.shape[axis] ** 0.5, mask) for axis in (-1, -2)
             ),
         ),
-        Mistake(
-            "zero-instead-of-minus-infinity",
-            "hidden scores are set to 0, and exp(0) is 1: hidden keys still get weight.",
-            (
-                "Which score gives the weight 0? Try some in `torch.exp`.",
-                "0 is a score like any other. It takes a score far below every other one.",
-            ),
-            (_filled(0.0), _filled(0.0, afterwards=True)),
-        ),
-        Mistake(
-            "zero-score-hidden",
-            "a visible score that happens to be exactly 0 is taken for a hidden one.",
-            (
-                "How does your code know that a score is hidden? Can a visible one look the same?",
-                "Ask the mask what is hidden, not the scores.",
-            ),
-            (_zero_score_hidden(False), _zero_score_hidden(True)),
-        ),
-        Mistake(
+        mistake("zero-instead-of-minus-infinity", (_filled(0.0), _filled(0.0, afterwards=True))),
+        mistake("zero-score-hidden", (_zero_score_hidden(False), _zero_score_hidden(True))),
+        mistake(
             "softmax-over-queries",
-            "the softmax runs over the wrong axis: the weights of one query don't sum to one.",
-            (
-                "Sum your weights over the last axis. What should every row with something visible give?",
-                "The keys are the last axis of the scores, whatever axes come before: count from the end.",
-            ),
             tuple(
                 _filled(fill, dim, zeros=zeros)
                 for dim in (-2, 0, 1)
                 for fill, zeros in ((NOTHING, False), (NOTHING, True), (LARGE, False))
             ),
         ),
-        Mistake(
-            "overflow",
-            "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
-            (
-                "Try `torch.exp(torch.tensor(10000.0))`. What comes out?",
-                "What did lesson 01 subtract from every row before the exponential? torch's softmax does so by itself.",
-            ),
-            recognise=overflows,
-        ),
-        Mistake(
-            "global-max-underflow",
-            "one maximum is taken of everything, so in rows far below it every exponential is 0.",
-            (
-                "Think of two rows, one near 10000 and one near -10000. What happens to the second if you subtract "
-                "10000?",
-                "Rows don't share their weights. Should they share a maximum?",
-            ),
-            recognise=underflows,
-        ),
-        Mistake(
+        mistake("overflow", recognise=overflows),
+        mistake("global-max-underflow", recognise=underflows),
+        mistake(
             "small-negative-fill",
-            "the number that marks hidden scores is not negative enough: hidden keys get weight.",
-            (
-                "Scores may lie near -10000. What happens when a visible score is about as low as your number?",
-                "There is a score below every other one, whatever they are.",
-            ),
             tuple(_filled(fill, afterwards=after) for fill in FILLS for after in (False, True)),
             recognise=leaks,
         ),
-        Mistake(
-            "epsilon-in-denominator",
-            "a small number in the denominator is too large for rows whose visible scores lie far below the hidden "
-            "ones.",
-            (
-                "Before you divide, the visible keys may have a share of 1e-12. What does your number do to the sum?",
-                "The share is that small because the hidden keys took part in the softmax. Could they be hidden "
-                "before it?",
-            ),
-            recognise=too_small_a_share,
-        ),
+        mistake("epsilon-in-denominator", recognise=too_small_a_share),
         MASK_AS_CONDITION,
-        Mistake(
-            "mask-as-index",
-            "the mask is used as an index, which works only where it has the full shape of the scores.",
-            (
-                "Which shapes may the mask have? The report shows one that fails.",
-                "Indexing doesn't stretch a mask. Which functions of this lesson do, and choose entry by entry?",
-            ),
-            recognise=_as_index,
-        ),
-        Mistake(
-            "keepdim-forgotten",
-            "the sum over an axis removes that axis, so the division lines up the wrong axes.",
-            (
-                "Print the shapes of what you divide and of what you divide by.",
-                "Look up `keepdim` of `Tensor.sum`.",
-            ),
-            recognise=_keepdim_forgotten,
-        ),
+        mistake("mask-as-index", recognise=_as_index),
+        mistake("keepdim-forgotten", recognise=_keepdim_forgotten),
     ),
 )

@@ -6,14 +6,10 @@ from torch import Tensor
 
 from grader.exercises.lesson_04.shared import (
     ANYWHERE,
-    AXES_MISPLACED,
-    INVERTED,
     LESSON,
     MASK_AS_CONDITION,
     NO_PADDING,
     NOT_BOOL,
-    ON_QUERY_AXIS,
-    PAD_IDX_IGNORED,
     TOKENS,
     as_key,
     batches,
@@ -21,9 +17,13 @@ from grader.exercises.lesson_04.shared import (
     is_padding,
     padding,
 )
+from grader.exercises.lesson_04.shared import mistake as shared_mistake
 from grader.spec import parts
-from grader.spec.exercise import Exercise, Mistake, Output
+from grader.spec.exercise import Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def is_token(tokens: Tensor, pad_idx: int) -> Tensor:
@@ -51,62 +51,35 @@ EXERCISE = Exercise(
         parts.unchanged(TOKENS, weight=0.5),
     ),
     mistakes=(
-        Mistake(
-            "mask-inverted",
-            "the mask is True for padding and False for tokens.",
-            ("In this course True means *may attend*. May a query attend to padding?", INVERTED[1]),
-            (as_key(is_padding),),
-        ),
-        Mistake(
-            *ON_QUERY_AXIS,
+        mistake("mask-inverted", (as_key(is_padding),)),
+        shared_mistake(
+            "mask-on-query-axis",
             tuple(lambda tokens, pad_idx, f=f: f(tokens, pad_idx)[:, None, :, None] for f in (is_token, is_padding)),
         ),
-        Mistake(
+        mistake(
             "missing-axes",
-            "the right places are marked, but the axes for heads and queries are missing.",
-            (
-                "Scores are (B, H, Tq, Tk). Write your mask's shape under it, right-aligned: what meets what?",
-                "An axis of length 1 stretches to any length. Between which two axes are such axes needed?",
-            ),
             tuple(
                 lambda tokens, pad_idx, f=f, axes=axes: f(tokens, pad_idx).reshape(len(tokens), *axes, tokens.shape[1])
                 for f in (is_token, is_padding)
                 for axes in ((), (1,))
             ),
         ),
-        Mistake(
-            *AXES_MISPLACED,
+        mistake(
+            "axes-misplaced",
             tuple(
                 lambda tokens, pad_idx, f=f, at=at: f(tokens, pad_idx)[at]
                 for f in (is_token, is_padding)
                 for at in ((None, None), (slice(None), slice(None), None, None), (None, slice(None), None))
             ),
         ),
-        Mistake(
-            "stretched-already",
-            "the mask is right, but there is a row for every query; one row for all of them is asked for.",
-            (
-                "Do the visible keys depend on the query here?",
-                "An axis of length 1 stretches by itself. Which of your axes is longer than it needs to be?",
-            ),
-            (lambda tokens, pad_idx: padding(tokens, pad_idx).expand(-1, -1, tokens.shape[1], -1),),
+        mistake(
+            "stretched-already", (lambda tokens, pad_idx: padding(tokens, pad_idx).expand(-1, -1, tokens.shape[1], -1),)
         ),
-        Mistake(
-            "padded-queries-hidden",
-            "padded queries are hidden as well; only keys are asked for.",
-            (
-                "Which shape does the exercise ask for? Is there an axis for the queries?",
-                "Only keys are hidden. What comes out for a padded query is thrown away later.",
-            ),
-            (lambda tokens, pad_idx: padding(tokens, pad_idx) & padding(tokens, pad_idx).mT,),
+        mistake(
+            "padded-queries-hidden", (lambda tokens, pad_idx: padding(tokens, pad_idx) & padding(tokens, pad_idx).mT,)
         ),
-        Mistake(
+        mistake(
             "compared-by-size",
-            "ids are asked whether they are larger or smaller than `pad_idx`; only the one that equals it is padding.",
-            (
-                "With `pad_idx=3`: which ids does your mask hide? Is the token with id 1 padding?",
-                "Which comparison of Python asks whether two numbers are the same?",
-            ),
             (
                 as_key(lambda tokens, pad_idx: tokens > pad_idx),
                 as_key(lambda tokens, pad_idx: tokens < pad_idx),
@@ -114,16 +87,10 @@ EXERCISE = Exercise(
                 as_key(lambda tokens, pad_idx: tokens <= pad_idx),
             ),
         ),
-        Mistake(
-            "one-answer-for-all",
-            "there is one True or False for the whole table of tokens; every token needs its own.",
-            (
-                "Print the comparison by itself. Is it a tensor?",
-                "`is` and `in` give one answer for the whole tensor. Which comparison goes entry by entry?",
-            ),
-            recognise=_one_answer,
+        mistake("one-answer-for-all", recognise=_one_answer),
+        shared_mistake(
+            "pad-idx-ignored", (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))
         ),
-        Mistake(*PAD_IDX_IGNORED, (as_key(lambda tokens, _: tokens != 0), as_key(lambda tokens, _: tokens > 0))),
         NOT_BOOL,
         MASK_AS_CONDITION,
     ),

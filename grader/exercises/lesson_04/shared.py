@@ -12,9 +12,12 @@ from torch import Tensor, nn
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Finding, Mistake, Part
+from grader.spec.exercise import Case, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 LESSON = "04_masking"
 Make = Callable[[int], Tensor]
@@ -68,15 +71,7 @@ def _not_bool(session: Session) -> bool:
     return True
 
 
-NOT_BOOL = Mistake(
-    "not-bool",
-    "the right places are marked, but with numbers; the mask should be of dtype bool.",
-    (
-        "Print `mask.dtype`. What is it for the mask in the worked example?",
-        "A comparison gives bool, `.bool()` turns 1 and 0 into it, and `torch.ones` and others take `dtype=`.",
-    ),
-    recognise=_not_bool,
-)
+NOT_BOOL = mistake("not-bool", recognise=_not_bool)
 
 
 def _asks_the_whole_mask(session: Session) -> bool:
@@ -84,20 +79,7 @@ def _asks_the_whole_mask(session: Session) -> bool:
     return any(error is not None and "more than one value is ambiguous" in error.message for error in raised)
 
 
-MASK_AS_CONDITION = Mistake(
-    "mask-as-condition",
-    "Python's `and`, `or`, `not` and `if` need one True or False; the mask is a table of them.",
-    (
-        "Which of these four words meets a mask in your code?",
-        "Masks are negated and combined entry by entry. Which operators do that?",
-    ),
-    recognise=_asks_the_whole_mask,
-)
-
-INVERTED = (
-    "Take token 0 of your mask: which keys may it attend to? In this course True means *may attend*.",
-    "The other convention, True = hide, is its negation. Which of the two does each line of yours follow?",
-)
+MASK_AS_CONDITION = mistake("mask-as-condition", recognise=_asks_the_whole_mask)
 
 
 def triangle(diagonal: int, upper: bool = False) -> Make:
@@ -106,27 +88,6 @@ def triangle(diagonal: int, upper: bool = False) -> Make:
         return torch.triu(ones, diagonal) if upper else torch.tril(ones, diagonal)
 
     return make
-
-
-DIAGONAL_HIDDEN = (
-    "diagonal-hidden",
-    "no token may attend to itself, and the first one to nothing at all.",
-    (
-        "Look at the first row of your mask: how many True does it hold? How many should it?",
-        "The diagonal is the present, neither past nor future. Does your triangle include it?",
-    ),
-)
-
-ONE_FUTURE = (
-    "one-future-token-visible",
-    "every token may attend to the token right after it.",
-    (
-        "Look at the first row of your mask: how many True does it hold? How many should it?",
-        "Your triangle ends one diagonal too high. What does the argument `diagonal` count from?",
-    ),
-)
-
-LOOKS_AHEAD = "the mask shows the future and hides the past."
 
 
 # --- padding -----------------------------------------------------------------------------------------------------
@@ -174,31 +135,3 @@ def as_key(visible: Callable[[Tensor, int], Tensor]) -> Masking:
 
 def is_padding(tokens: Tensor, pad_idx: int) -> Tensor:
     return tokens == pad_idx
-
-
-ON_QUERY_AXIS = (
-    "mask-on-query-axis",
-    "the padding is marked along the queries: padded keys are still attended to.",
-    (
-        "Which of the last two axes of the scores belongs to the keys? Where does your mask have length T?",
-        "Nobody should look at padded keys, so a column of the scores has to be hidden, not a row.",
-    ),
-)
-
-PAD_IDX_IGNORED = (
-    "pad-idx-ignored",
-    "only the id 0 counts as padding, whatever `pad_idx` says.",
-    (
-        "Call it twice, with `pad_idx=0` and `pad_idx=1`. Should the two masks be the same?",
-        "Where does your code use the argument?",
-    ),
-)
-
-AXES_MISPLACED = (
-    "axes-misplaced",
-    "the right places are marked, but the axes are in the wrong order.",
-    (
-        "Scores are (B, H, Tq, Tk). Write your mask's shape under it, right-aligned: what meets what?",
-        "Which axes of the scores belong to sentences and to keys? The other two have length 1 in the mask.",
-    ),
-)

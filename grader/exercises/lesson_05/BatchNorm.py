@@ -20,6 +20,7 @@ from grader.exercises.lesson_05.mistakes import (
     inside,
     outside,
 )
+from grader.exercises.lesson_05.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_05.running_state import STATS, Update, drawn_state, first_wrong, named, observed
 from grader.exercises.lesson_05.shared import EPS, LESSON, OFFSET, ONE_FEATURE, batch_sizes, with_offset
 from grader.spec import compare, parts
@@ -28,8 +29,11 @@ from grader.spec.draw import Draw
 from grader.spec.exclusions import BATCHNORM_MODULES
 from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.tolerance import COARSE, FLOAT32
+
+mistake = Words(__file__)
 
 INITIAL = {"weight": 1.0, "bias": 0.0, "running_mean": 0.0, "running_var": 1.0}
 TRAIN, EVAL = "train mode", "eval mode"
@@ -208,147 +212,15 @@ WRONG: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
-def _mistake(name: str, symptom: str, *hints: str) -> Mistake:
-    return Mistake(name, symptom, hints, recognise=lambda session: named(session, WRONG) == name)
+def _changed(name: str) -> Mistake:
+    return mistake(name, recognise=lambda session: named(session, WRONG) == name)
 
 
 MISTAKES = (
-    Mistake(
-        "stats-are-parameters",
-        "the running statistics are parameters, so an optimiser would train them.",
-        (
-            "Print the names in `BatchNorm(3).named_parameters()`. Which of these should gradient descent move?",
-            "A module can own tensors that are saved with it but not trained: look up `register_buffer`.",
-        ),
-        recognise=_are_parameters,
-    ),
-    Mistake(
-        "stats-not-registered",
-        "the module doesn't own its running statistics under the names `running_mean` and `running_var`.",
-        (
-            "Print `BatchNorm(3).state_dict().keys()`. What isn't in it is neither saved nor moved to another device.",
-            "A tensor that is merely assigned to `self` isn't registered: look up `register_buffer`.",
-        ),
-        recognise=_not_registered,
-    ),
-    _mistake(
-        "eval-uses-batch-statistics",
-        "in eval mode the batch's own mean and variance are used.",
-        "In eval mode, give your module one row alone, then the same row in a batch. Should the results differ?",
-        "`self.training` tells the mode. In eval mode the running statistics take the place of the batch's.",
-    ),
-    _mistake(
-        "modes-swapped",
-        "the two modes have changed places: train mode does what eval mode should do.",
-        "Print `running_mean` after a batch in train mode, then after one in eval mode. Which of them should move it?",
-        "`self.training` is True in train mode. Which of your branches runs then?",
-    ),
-    _mistake(
-        "running-stats-not-updated",
-        "training leaves the running mean, the running variance or both as they were.",
-        "Print `running_mean` and `running_var` before and after a batch in train mode. Which of them should move?",
-        "Is what you computed stored in the module, or only in a local variable?",
-    ),
-    _mistake(
-        "running-stats-updated-in-eval",
-        "a batch in eval mode moves the running statistics.",
-        "Print `running_mean` before and after a batch in eval mode. Should evaluating a model change it?",
-        "Which of your lines may run in train mode only?",
-    ),
-    _mistake(
-        "momentum-swapped",
-        "the old statistics and the batch's have changed shares: with momentum 0.1 the batch should count 0.1.",
-        "Start from 0, with momentum 0.1, and give it a batch whose mean is 10. Where should the running mean be now?",
-        "In PyTorch's convention momentum is the share of the new, not of the old.",
-    ),
-    _mistake(
-        "momentum-ignored",
-        "the argument momentum is not used: a fixed number is in its place.",
-        "Make one module with momentum 0.1 and one with 0.5, and give both the same batch.",
-        "Where does your `forward` get the momentum from? Look for a number in the lines of the update.",
-    ),
-    _mistake(
-        "last-batch-only",
-        "the running statistics are those of the last batch: what came before is lost.",
-        "Give it a batch of zeros and then a batch of tens. What should be left of the first one?",
-        "The running statistic is on both sides of its update. Which share of it is kept?",
-    ),
-    _mistake(
-        "shares-not-one",
-        "the share of the old statistics and the share of the batch's don't add up to one.",
-        "Give it the same batch a hundred times. Where should the running mean end, and where does yours?",
-        "Which two factors does the update have, and what is their sum? Mind the parentheses.",
-    ),
-    _mistake(
-        "running-var-biased",
-        "the running variance is fed with the variance divided by B; it is kept with the one divided by B - 1.",
-        "Your outputs in train mode are right, the running variance is too small: by how much for a batch of two rows?",
-        "Two variances are needed: one divided by B to normalise with, one divided by B - 1 to remember.",
-    ),
-    _mistake(
-        "train-uses-running-statistics",
-        "in train mode the running statistics are used; there it is the batch's own.",
-        "Take the mean of each column of your output in train mode, with weight 1 and bias 0. What should it be?",
-        "The running statistics are collected in train mode but used in eval mode only.",
-    ),
-    _mistake(
-        "unbiased-variance",
-        "the batch is normalised with the variance divided by B - 1; that one is for the running variance only.",
-        "A batch of two rows comes out as ±1 if weight is 1 and bias 0. What does yours give?",
-        "`var` and `std` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
-    ),
-    _mistake(
-        "no-affine",
-        "`weight`, `bias` or both are missing from the result.",
-        "Make a module, set its `weight` to 0 and its `bias` to 7. What should come out, in both modes?",
-        "Where do `weight` and `bias` come in? Both modes need them.",
-    ),
-    _mistake(
-        "beta-scaled",
-        "`bias` is added too early, so `weight` multiplies it as well.",
-        "Make a module, set its `weight` to 0 and its `bias` to 7. What should come out?",
-        "Read the formula: what does gamma multiply, and what comes after that?",
-    ),
-    _mistake(
-        "mean-alone-divided",
-        "the mean alone is divided, not the difference of x and the mean.",
-        "Python divides before it subtracts. What is `8 - 6 / 2`, and what is `(8 - 6) / 2`?",
-        "In the formula the whole difference is above the fraction line. What is above it in yours?",
-    ),
-    _mistake(
-        "divides-by-variance",
-        "the centred numbers are divided by the variance; its square root is missing.",
-        "Give it a batch, then the same with all numbers ten times as large. Should the second result be smaller?",
-        "The variance is in squared units. What do you have to take of it to be back in those of x?",
-    ),
-    _mistake(
-        "eps-outside-root",
-        "eps comes in after the root is taken; it belongs to the variance, under the root.",
-        "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
-        "Which comes first in the formula, adding eps or taking the root?",
-    ),
-    _mistake(
-        "eps-ignored",
-        "the argument eps is not used: it is missing or a fixed number is in its place.",
-        "Make one module with eps = 0.1 and one with eps = 10. Should the results be the same?",
-        "Is the constructor's eps kept, and does `forward` use what was kept?",
-    ),
-    _mistake(
-        "wrong-axis",
-        "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
-        "How many means should there be for a batch (B, E)?",
-        "The batch is the first axis: that is the one to average away.",
-    ),
-    Mistake(
-        "cancellation",
-        "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
-        (
-            "How did you compute the variance? The mean of the squares minus the square of the mean subtracts two "
-            "numbers near 1 000 000 to find one near 1, and float32 has seven digits.",
-            "Subtract the mean first, then take the mean of the squares of what is left.",
-        ),
-        recognise=_cancels,
-    ),
+    mistake("stats-are-parameters", recognise=_are_parameters),
+    mistake("stats-not-registered", recognise=_not_registered),
+    *(_changed(name) for name in WRONG),
+    shared_mistake("cancellation", recognise=_cancels),
 )
 
 EXERCISE = Exercise(

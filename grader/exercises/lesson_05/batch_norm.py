@@ -7,12 +7,15 @@ from dataclasses import replace
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, wrong_axis
+from grader.exercises.lesson_05.mistakes import bare, inside, norm_mistakes, norm_variants, outside, over_axes
 from grader.exercises.lesson_05.shared import LESSON, ONE_FEATURE, batch_sizes, norm_parts, special_cases, square
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import NORMALISATION_KERNELS
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 INPUTS = {"x": "B E", "gamma": "E", "beta": "E"}
 
@@ -59,28 +62,15 @@ EXERCISE = Exercise(
         offset="does not mind a common offset of 1000",
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "over-whole-tensor",
-            "the mean or the variance is taken over the whole batch and all features; every feature has its own.",
-            (
-                "How many means should there be for a batch with 3 features?",
-                "A mean that is told no axis runs over everything. Name the axis of the batch.",
-            ),
             (
                 *norm_variants([None], (inside, outside, bare)),
                 *norm_variants([None], variance_axis=(0,)),
                 *norm_variants([(0,)], variance_axis=None),
             ),
         ),
-        wrong_axis(
-            "every row is normalised by itself, which is LayerNorm; BatchNorm goes down the columns.",
-            (
-                "Take the mean of each column of your result, with gamma 1 and beta 0. What should it be?",
-                "The batch is the first axis: that is the one to average away.",
-            ),
-            (-1,),
-            lost=(-1,),
-        ),
+        mistake("wrong-axis", over_axes((-1,), lost=(-1,))),
         *norm_mistakes((0,), "one batch", "column"),
     ),
     excluded=(NORMALISATION_KERNELS,),

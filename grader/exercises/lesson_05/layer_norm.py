@@ -13,12 +13,15 @@ from grader.exercises.lesson_05.mistakes import (
     norm_mistakes,
     norm_variants,
     outside,
-    wrong_axis,
+    over_axes,
 )
 from grader.exercises.lesson_05.shared import LESSON, norm_parts, square, with_leading_axes
 from grader.spec.cases import LENGTH_ONE
 from grader.spec.exclusions import NORMALISATION_KERNELS
-from grader.spec.exercise import Exercise, Mistake, Output
+from grader.spec.exercise import Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 INPUTS = {"x": "... E", "gamma": "E", "beta": "E"}
 
@@ -47,34 +50,17 @@ EXERCISE = Exercise(
         offset="does not mind a common offset of 1000",
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "over-whole-tensor",
-            "the mean or the variance is taken over several axes at once; every token has its own.",
-            (
-                "How many means should there be for a batch of 2 sequences with 3 tokens each?",
-                "A mean that is told no axis runs over everything. Name the axis of the features, the last one.",
-            ),
             (
                 *norm_variants([None, (-2, -1), all_but_first], (inside, outside, bare)),
                 *norm_variants([None], variance_axis=(-1,)),
                 *norm_variants([(-1,)], variance_axis=None),
             ),
         ),
-        wrong_axis(
-            "the mean and the variance are taken over tokens (or over the batch), not over a token's features.",
-            (
-                "Change one token of a sequence: do the others' results move? In LayerNorm they must not.",
-                "Features are the last axis, whatever comes before: count from the end.",
-            ),
-            *((-2,), (0,), (1,), all_but_last),
-        ),
-        Mistake(
+        mistake("wrong-axis", over_axes((-2,), (0,), (1,), all_but_last)),
+        mistake(
             "keepdim-forgotten",
-            "the mean (or the variance) has lost its axis, so it lines up with the wrong one.",
-            (
-                "Print the shapes of x and of the mean, one under the other, aligned on the right.",
-                "A reduction can keep its axis with length 1: look for `keepdim`.",
-            ),
             tuple(
                 variant
                 for keepdim in ((False, False), (False, True), (True, False))

@@ -15,7 +15,10 @@ from grader.exercises.lesson_05.shared import OFFSET
 from grader.spec import parts
 from grader.spec.exercise import Mistake
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import COARSE, FLOAT32
+
+mistake = Words(__file__)
 
 Divide = Callable[[Tensor, float], Tensor]
 Axis = tuple[int, ...] | Callable[[Tensor], tuple[int, ...]] | None
@@ -162,126 +165,32 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
         return NormVariant(right)(x, beta, gamma, eps)
 
     return (
-        Mistake(
-            "no-affine",
-            "gamma, beta or both are missing from the result.",
-            (
-                "Are all arguments of the function used?",
-                "After the division every feature is stretched by its own gamma and moved by its own beta.",
-            ),
-            norm_variants([right], combines=NO_AFFINE),
-        ),
-        Mistake(
-            "gamma-beta-swapped",
-            "gamma and beta have changed places.",
-            (
-                "Call it with gamma 1 and beta 0, then with gamma 0 and beta 1. What should the second call give?",
-                "Which of the two is multiplied, and which is added?",
-            ),
-            (swapped,),
-        ),
-        Mistake(
-            "beta-scaled",
-            "beta is added too early, so gamma multiplies beta as well.",
-            (
-                f"Take a {line} of equal numbers: only beta should be left of it, whatever gamma is. What do you get?",
-                "Read the formula: what does gamma multiply, and what comes after that?",
-            ),
-            norm_variants([right], combines=BETA_SCALED),
-        ),
-        Mistake(
-            "mean-alone-divided",
-            "the mean alone is divided, not the difference of x and the mean.",
-            (
-                "Python divides before it subtracts. What is `8 - 6 / 2`, and what is `(8 - 6) / 2`?",
-                "In the formula the whole difference is above the fraction line. What is above it in yours?",
-            ),
-            norm_variants([right], combines=MEAN_ALONE),
-        ),
-        Mistake(
-            "root-taken-twice",
-            "the root is taken twice: the standard deviation is the root of the variance already.",
-            (
-                f"The {line} [0, 8] has the variance 16. What is its standard deviation, and by what do you divide?",
-                "Look at what is under the root in the formula. Do you put the same thing there?",
-            ),
-            norm_variants([right], ROOT_TWICE),
-        ),
-        Mistake(
-            "divides-by-variance",
-            "the centred numbers are divided by the variance; its square root is missing.",
-            (
-                f"Give it a {line}, then the same {line} with all numbers ten times as large. Should the second result "
-                "be smaller?",
-                "The variance is in squared units. What do you have to take of it to be back in those of x?",
-                "If you wrote a power: try `9 ** 1/2`, and print what comes out.",
-            ),
-            norm_variants([right], NO_ROOT),
-        ),
-        Mistake(
+        mistake("no-affine", norm_variants([right], combines=NO_AFFINE)),
+        mistake("gamma-beta-swapped", (swapped,)),
+        mistake("beta-scaled", norm_variants([right], combines=BETA_SCALED), line=line),
+        mistake("mean-alone-divided", norm_variants([right], combines=MEAN_ALONE)),
+        mistake("root-taken-twice", norm_variants([right], ROOT_TWICE), line=line),
+        mistake("divides-by-variance", norm_variants([right], NO_ROOT), line=line),
+        mistake(
             "multiplied-instead",
-            "the centred numbers are multiplied by the standard deviation; they should be divided by it.",
-            (
-                f"Give it a {line}, then the same {line} with all numbers ten times as large. By how much should the "
-                "results differ?",
-                "What is below the fraction line of the formula?",
-            ),
             norm_variants([right], [lambda v, eps: 1 / (v + eps).sqrt(), lambda v, eps: 1 / (v.sqrt() + eps)]),
+            line=line,
         ),
-        Mistake(
-            "sum-instead-of-mean",
-            f"the squares are added up but not averaged, so a longer {line} comes out smaller.",
-            (
-                f"Try the {line} [1, 3] and the {line} [1, 3, 1, 3]. Should the longer one come out smaller?",
-                "A variance is a mean of squares. By what is a sum divided to make it a mean?",
-            ),
-            norm_variants([right], corrections=(0,), squares="summed"),
-        ),
-        Mistake(
-            "squares-not-centred",
-            "the variance is made from the squares of x itself: the mean is not subtracted before squaring.",
-            (
-                f"What is the variance of the {line} [5, 5, 5]? Which number do you divide by there?",
-                "Look at the squares in the formula of the variance: of what are they the squares?",
-            ),
-            norm_variants([right], corrections=(0,), squares="raw"),
-        ),
-        Mistake(
+        mistake("sum-instead-of-mean", norm_variants([right], corrections=(0,), squares="summed"), line=line),
+        mistake("squares-not-centred", norm_variants([right], corrections=(0,), squares="raw"), line=line),
+        mistake(
             "unbiased-variance",
-            "the variance is divided by n - 1 instead of n, so every number comes out a little too small.",
-            (
-                f"Try your function on the {line} [1, 2, 3] with gamma 1 and beta 0: the last number should be 1.2247.",
-                "`std` and `var` divide by n - 1 unless they are told otherwise: look up their option `correction`.",
-            ),
             norm_variants(
                 [right], [inside, outside, bare, fixed(outside, 1e-5), fixed(outside, 1e-7)], corrections=(1,)
             ),
+            line=line,
         ),
-        Mistake(
-            "wrong-default-eps",
-            "eps is used as it is given, but its default is another one.",
-            (
-                "Your function is right when eps is given. Which eps does it take when nobody gives one?",
-                "Compare the first line of your function with the one that the exercise came with.",
-            ),
-            tuple(NormVariant(right, default=eps) for eps in DEFAULTS if eps != 1e-5),
+        mistake("wrong-default-eps", tuple(NormVariant(right, default=eps) for eps in DEFAULTS if eps != 1e-5)),
+        mistake(
+            "eps-ignored", norm_variants([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], corrections=(0,))
         ),
-        Mistake(
-            "eps-ignored",
-            "the argument eps is not used: a fixed number is in its place.",
-            (
-                "Call your function with eps = 0.1 and with eps = 10. Should the results be the same?",
-                "Look for a number such as 1e-5 in your lines. Which name belongs there?",
-            ),
-            norm_variants([right], [fixed(inside, eps) for eps in (1e-5, 1e-6, 1e-8)], corrections=(0,)),
-        ),
-        Mistake(
+        mistake(
             "eps-outside-root",
-            "eps comes in after the root is taken; it belongs to the variance, under the root.",
-            (
-                "With eps = 0.00001 you can't see it: compare your divisor with the formula for eps = 0.1.",
-                "Which comes first in the formula, adding eps or taking the root?",
-            ),
             norm_variants(
                 [right],
                 [
@@ -293,71 +202,29 @@ def norm_mistakes(right: tuple[int, ...], first: str, line: str) -> tuple[Mistak
                 corrections=(0,),
             ),
         ),
-        Mistake(
-            "eps-forgotten",
-            "eps is missing, so where all numbers are equal zero is divided by zero.",
-            (
-                "Try your function on numbers that are all equal. What is their variance, and what do you divide by?",
-                "Are all arguments of the function used?",
-            ),
-            norm_variants([right], [bare], corrections=(0,)),
-        ),
-        Mistake(
-            "mean-not-subtracted",
-            "the mean is not subtracted before the division.",
-            (
-                f"What is the mean of one normalised {line}, with gamma 1 and beta 0? What should it be?",
-                "Look at what is above the fraction line of the formula.",
-            ),
-            norm_variants([right], combines=(uncentred,)),
-        ),
-        Mistake(
-            "cancellation",
-            "where all numbers share a large offset the result is wrong: the variance is lost in rounding errors.",
-            (
-                "How did you compute the variance? The mean of the squares minus the square of the mean subtracts two "
-                "numbers near 1 000 000 to find one near 1, and float32 has seven digits.",
-                "Subtract the mean first, then take the mean of the squares of what is left.",
-            ),
-            recognise=lambda session: cancels(session, first),
-        ),
+        mistake("eps-forgotten", norm_variants([right], [bare], corrections=(0,))),
+        mistake("mean-not-subtracted", norm_variants([right], combines=(uncentred,)), line=line),
+        mistake("cancellation", recognise=lambda session: cancels(session, first)),
     )
 
 
-def wrong_axis(symptom: str, hints: tuple[str, ...], *axes: Axis, lost: Axis = None) -> Mistake:
+def over_axes(*axes: Axis, lost: Axis = None) -> tuple[NormVariant, ...]:
+    """Variants whose statistics run over other axes; over `lost` they lose the axis, which runs on squares only."""
     square_only = norm_variants([lost], keepdim=(False, False)) if lost is not None else ()
-    return Mistake("wrong-axis", symptom, hints, (*norm_variants(axes), *square_only))
+    return (*norm_variants(axes), *square_only)
 
 
 # --- residual blocks --------------------------------------------------------------------------------------------------
 
-NORM_FORGOTTEN = Mistake(
-    "norm-forgotten",
-    "the norm is never applied.",
-    (
-        "Are all arguments of the function used?",
-        "The diagram has three boxes: the norm, the sub-layer and the addition. Find each of them in your code.",
-    ),
-    (lambda x, f, n: x + f(x),),
-)
+NORM_FORGOTTEN = mistake("norm-forgotten", (lambda x, f, n: x + f(x),))
 
-SUBLAYER_FORGOTTEN = Mistake(
+SUBLAYER_FORGOTTEN = mistake(
     "sublayer-forgotten",
-    "the sub-layer is never applied.",
-    (
-        "Are all arguments of the function used?",
-        "The diagram has three boxes: the norm, the sub-layer and the addition. Find each of them in your code.",
-    ),
     (lambda x, f, n: x + n(x), lambda x, f, n: n(x), lambda x, f, n: n(x + x), lambda x, f, n: n(x + n(x))),
 )
 
-NORMALISED_TWICE = Mistake(
+NORMALISED_TWICE = mistake(
     "normalised-twice",
-    "the norm is applied twice; each block applies it once, before the sub-layer or at the very end.",
-    (
-        "How often does your code call `norm` for one block? How often does the diagram?",
-        "If you overwrite `x` by its norm, every later line has the normalised x.",
-    ),
     (
         lambda x, f, n: n(x + f(n(x))),
         lambda x, f, n: x + f(n(n(x))),
@@ -374,12 +241,4 @@ def _plain_norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
 
-OWN_NORM = Mistake(
-    "own-norm",
-    "a LayerNorm without gamma and beta is applied; the block should call the `norm` that it is given.",
-    (
-        "Call your function with a norm that gives only zeros. Does anything change?",
-        "`norm` is a function, as `sublayer` is: it knows its own gamma and beta.",
-    ),
-    (lambda x, f, n: x + f(_plain_norm(x)), lambda x, f, n: _plain_norm(x + f(x))),
-)
+OWN_NORM = mistake("own-norm", (lambda x, f, n: x + f(_plain_norm(x)), lambda x, f, n: _plain_norm(x + f(x))))

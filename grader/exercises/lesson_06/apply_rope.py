@@ -12,8 +12,11 @@ from grader.exercises.lesson_06.shared import LESSON
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 X = {"x": "... T D"}
 Variant = Callable[..., Tensor]
@@ -203,178 +206,51 @@ EXERCISE = Exercise(
         parts.gradients(),
     ),
     mistakes=(
-        Mistake(
-            "halves-instead-of-pairs",
-            "columns i and i + D/2 are treated as a pair, in what goes in or in what comes out; here neighbours are, "
-            "2i and 2i + 1. Both conventions are in use.",
-            (
-                "Turn [1, 0, 0, 0] at position 1: which column besides column 0 should become other than zero?",
-                "`x[..., 0::2]` are the first columns of all pairs. The results have to go back to the same places.",
-            ),
-            (_halves_turned, _halves_returned, _halves_read, _halves_across),
-        ),
-        Mistake(
-            "rotation-reversed",
-            "the pairs are turned in the wrong direction.",
-            (
-                "Turn [1, 0] by a small angle: is the second number positive or negative in the formula?",
-                "One sine has a minus in front of it, and only one. Which?",
-            ),
-            (_turned(reverse=True),),
-        ),
-        Mistake(
+        mistake("halves-instead-of-pairs", (_halves_turned, _halves_returned, _halves_read, _halves_across)),
+        mistake("rotation-reversed", (_turned(reverse=True),)),
+        mistake(
             "frequency-per-column",
-            "every column has an angle of its own; the two columns of a pair should share one.",
-            (
-                "Compare the length of a pair before and after. Turning should keep it.",
-                "There are D/2 angles for each position. How many speeds did you make?",
-            ),
             (
                 _by_column(lambda j, d: j / d),
                 _by_column(lambda j, d: 2 * j / d),
                 _by_column(lambda j, d: (j % (d // 2)) * 2 / d),
             ),
         ),
-        Mistake(
-            "positions-from-zero",
-            "the first row is always turned as position 0, whatever the argument `positions` says.",
-            (
-                "Call it with `positions = torch.tensor([7])` and one row. Is the row turned?",
-                "Rows need not be positions 0, 1, 2, …: a model that writes may pass its newest token alone.",
-            ),
-            (_turned(positions_used=False), _from_first),
-        ),
-        Mistake(
-            "exponent-doubled",
-            "the speeds fall too fast from pair to pair: the exponent is twice what it should be.",
-            (
-                "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "`torch.arange(0, D, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
-            ),
-            (_turned(_angles(lambda i, d: 4 * i / d)),),
-        ),
-        Mistake(
-            "exponent-halved",
-            "the speeds fall too slowly from pair to pair: the exponent is half of what it should be.",
-            (
-                "For D = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "The formula has 2i above the fraction line, and i counts the pairs.",
-            ),
-            (_turned(_angles(lambda i, d: i / d)),),
-        ),
-        Mistake(
-            "overwritten-too-early",
-            "the second number of a pair is computed from the new first number, not from the old one.",
-            (
-                "Both formulas use a and b as they were. Does your second line still have the old a?",
-                "Give the results names of their own, and put them together at the end.",
-            ),
-            (_overwritten,),
-        ),
-        Mistake(
-            "base-ignored",
-            "the argument `base` is not used.",
-            (
-                "Call it twice with different bases. Should the results be equal?",
-                "Look for 10000 in your lines. Which name belongs there?",
-            ),
-            (_base_ignored,),
-        ),
-        Mistake(
-            "frequency-multiplied",
-            "later pairs turn faster; they should turn more slowly.",
-            (
-                "Compare the angles of the first pair and of the last one. Which should be the larger one?",
-                "The exponent of `base` has a sign. Which one?",
-            ),
-            recognise=_turns_faster,
-        ),
-        Mistake(
+        mistake("positions-from-zero", (_turned(positions_used=False), _from_first)),
+        mistake("exponent-doubled", (_turned(_angles(lambda i, d: 4 * i / d)),)),
+        mistake("exponent-halved", (_turned(_angles(lambda i, d: i / d)),)),
+        mistake("overwritten-too-early", (_overwritten,)),
+        mistake("base-ignored", (_base_ignored,)),
+        mistake("frequency-multiplied", recognise=_turns_faster),
+        mistake(
             "both-signs-alike",
-            "both sines have the same sign, so pairs change their length.",
-            (
-                "Compare the length of a pair before and after. Turning should keep it.",
-                "One sine has a minus in front of it, and only one. Which?",
-            ),
             (
                 _mixed(lambda a, b, cos, sin: (a * cos + b * sin, a * sin + b * cos)),
                 _mixed(lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
             ),
         ),
-        Mistake(
-            "sin-cos-swapped",
-            "sine and cosine have changed places.",
-            (
-                "What should become of [1, 0] at position 0? What does?",
-                "At angle 0 nothing turns. Which of sin(0) and cos(0) is 1?",
-            ),
-            (_mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),),
-        ),
-        Mistake(
+        mistake("sin-cos-swapped", (_mixed(lambda a, b, cos, sin: (a * sin - b * cos, a * cos + b * sin)),)),
+        mistake(
             "added-instead-of-turned",
-            "sine and cosine are added to x; rotary positions turn each pair, and leave its length as it is.",
-            (
-                "What should become of a row of zeros? What does?",
-                "In the formula, what are cos θ and sin θ multiplied by?",
-            ),
             (
                 _mixed(lambda a, b, cos, sin: (a + sin, b + cos)),
                 _mixed(lambda a, b, cos, sin: (a + cos, b + sin)),
             ),
         ),
-        Mistake(
+        mistake(
             "half-of-each",
-            "each number is multiplied, but the two of a pair are never mixed.",
-            (
-                "What should become of [1, 0] when it is turned by a quarter?",
-                "Each new number is made from both old ones. How many terms has the formula for each?",
-            ),
             (_mixed(lambda a, b, cos, sin: (a * cos, b * sin)), _mixed(lambda a, b, cos, sin: (a * cos, b * cos))),
         ),
-        Mistake(
-            "one-frequency-for-all",
-            "all pairs turn by the same angle.",
-            (
-                "Compare the angles of the first pair and of the last one. Should they be the same?",
-                "Where does i come in?",
-            ),
-            (_turned(_angles(lambda i, d: 0.0)),),
-        ),
-        Mistake(
+        mistake("one-frequency-for-all", (_turned(_angles(lambda i, d: 0.0)),)),
+        mistake(
             "first-pair-only",
-            "only the first pair is turned; the other columns are as they were.",
-            (
-                "Which columns of your result differ from x?",
-                "How many pairs are there in D columns, and how many does your code turn?",
-            ),
             (lambda x, positions, base=10000.0: torch.cat((_turned()(x, positions, base)[..., :2], x[..., 2:]), -1),),
         ),
-        Mistake(
+        mistake(
             "degrees-instead-of-radians",
-            "the angles are taken for degrees; torch's sine takes radians.",
-            (
-                "Position 1 turns the first pair by the angle 1. What is cos(1)?",
-                "Is there a conversion in your code that the formula doesn't have?",
-            ),
             (_turned(lambda x, positions, base: torch.deg2rad(RIGHT(x, positions, base))),),
         ),
-        Mistake(
-            "width-of-another-axis",
-            "the exponents are divided by another size than the number of columns.",
-            (
-                "Print the number that you divide 2i by, for an x with a batch in front.",
-                "D is the last axis of x. Count it from the end.",
-            ),
-            (_turned(_divided_by(0)), _turned(_divided_by(1))),
-        ),
-        Mistake(
-            "positions-without-axis",
-            "positions and speeds meet in one axis; each position should meet each speed.",
-            (
-                "Print the shapes of the positions and of the speeds, one under the other, aligned on the right.",
-                "A table of angles has a row for each position and a column for each pair. Which axis is missing?",
-            ),
-            recognise=_no_table_of_angles,
-        ),
+        mistake("width-of-another-axis", (_turned(_divided_by(0)), _turned(_divided_by(1)))),
+        mistake("positions-without-axis", recognise=_no_table_of_angles),
     ),
 )

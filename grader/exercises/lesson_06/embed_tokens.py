@@ -10,13 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON, TIMES_ROOT, ordered, token_ids
+from grader.exercises.lesson_06.shared import LESSON, ordered, token_ids
+from grader.exercises.lesson_06.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import named
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 # As a module, as a function and as an operator; `embedding_bag` is another thing.
 EMBEDDING = named("`nn.Embedding` and `F.embedding`", r"(^|[.:])(embedding|Embedding)(\.|$)")
@@ -99,25 +103,9 @@ EXERCISE = Exercise(
         parts.gradients(ONE),
     ),
     mistakes=(
-        Mistake(
-            "one-hot-of-wrong-size",
-            "the one-hot rows aren't as wide as the table is long, so they can't be multiplied with it.",
-            (
-                "A one-hot row needs a place for every id that the *table* knows, whether it occurs in this batch or "
-                "not.",
-                "Print the shape of your one-hot next to the table's. Which of its axes has to match which? "
-                "`F.one_hot` takes the number of classes as its second argument.",
-            ),
-            recognise=_wrong_width,
-        ),
-        Mistake(
+        mistake("one-hot-of-wrong-size", recognise=_wrong_width),
+        mistake(
             "indexes-features",
-            "the ids pick columns of the table; they should pick rows.",
-            (
-                "The table is (V, E): a row for every id. Along which axis does your index pick?",
-                "An index without a comma picks rows: `table[3]` is the row of id 3. What does it do with a tensor of "
-                "ids?",
-            ),
             (
                 _features(0, 1, 2),
                 _features(1, 2, 0),
@@ -127,91 +115,47 @@ EXERCISE = Exercise(
                 lambda tokens, table: table.gather(1, tokens),
             ),
         ),
-        Mistake(
-            "ids-shifted",
-            "every id gets the row of its neighbour.",
-            (
-                "Give it a table whose row i holds the number i everywhere, and compare the result with the ids.",
-                "Which row belongs to id 0? Is there a number in your index that is none of the ids?",
-            ),
-            (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1]),
-        ),
-        Mistake(
+        mistake("ids-shifted", (lambda tokens, table: table[tokens - 1], lambda tokens, table: table[tokens + 1])),
+        mistake(
             "ids-multiplied",
-            "the ids are multiplied, as if they were numbers; they are only names of rows.",
-            (
-                "Is the vector of id 4 twice that of id 2? Should it be?",
-                "What do you do with an id: compute with it, or look up its row?",
-            ),
             (
                 lambda tokens, table: tokens[..., None] * table[0],
                 lambda tokens, table: tokens[..., None] * table.mean(0),
             ),
             recognise=_ids_in_a_product,
         ),
-        Mistake(
-            "positions-instead-of-ids",
-            "it looks up the row of a token's place, not the row of its id.",
-            ("Give it a sentence of equal ids. Should its vectors differ?", "Where are the ids used in your index?"),
-            (lambda tokens, table: table[: tokens.shape[1]].expand(len(tokens), -1, -1),),
+        mistake(
+            "positions-instead-of-ids", (lambda tokens, table: table[: tokens.shape[1]].expand(len(tokens), -1, -1),)
         ),
-        Mistake(
+        mistake(
             "first-sentence-only",
-            "only the ids of one sentence are looked up.",
-            (
-                "Change the last sentence of the batch. Does the result change?",
-                "An index may have two axes: what shape has `table[tokens]`, and what shape do you hand in?",
-            ),
             (
                 lambda tokens, table: table[tokens[0]],
                 lambda tokens, table: table[tokens[-1]],
                 lambda tokens, table: table[tokens[0]].expand(len(tokens), -1, -1),
             ),
         ),
-        Mistake(
+        mistake(
             "batch-flattened",
-            "the sentences stand one after the other, without an axis for the batch.",
-            (
-                "Compare the shape of your result with (B, T, E).",
-                "Which of your lines loses the axis? The numbers are right, but how do they have to be arranged?",
-            ),
             (
                 lambda tokens, table: table[tokens.flatten()],
                 lambda tokens, table: table[tokens].reshape(len(tokens), -1),
             ),
         ),
-        Mistake(
+        mistake(
             "axes-swapped",
-            "tokens and features have changed places.",
-            (
-                "Compare the shape of your result with (B, T, E).",
-                "Does anything in your code swap two axes? Is it needed?",
-            ),
             (lambda tokens, table: table[tokens].transpose(1, 2), lambda tokens, table: table[tokens].transpose(0, 1)),
         ),
-        Mistake(
+        mistake(
             "one-number-a-token",
-            "every id gets a single number; it should get a whole row of the table.",
-            (
-                "Compare the shape of your result with (B, T, E).",
-                "How many numbers of the table belong to one id? What does your function take of them?",
-            ),
             (
                 lambda tokens, table: table.take(tokens),
                 lambda tokens, table: table.gather(0, tokens),
                 lambda tokens, table: table[tokens, 0],
             ),
         ),
-        Mistake(
-            "ids-of-another-dtype",
-            "whole numbers and decimals meet: an index has to be whole, a product needs the table's dtype.",
-            (
-                "Print the dtypes of what meets in the line that raises.",
-                "Ids are whole numbers (`torch.long`), the table holds decimals. Which of the two has to change?",
-            ),
-            recognise=_dtypes_meet,
-        ),
-        Mistake(*TIMES_ROOT, (lambda tokens, table: table[tokens] * table.shape[1] ** 0.5,)),
+        mistake("ids-of-another-dtype", recognise=_dtypes_meet),
+        shared_mistake("multiplied-by-root", (lambda tokens, table: table[tokens] * table.shape[1] ** 0.5,)),
     ),
     excluded=(EMBEDDING,),
 )

@@ -8,13 +8,17 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_06.shared import LESSON, TIMES_ROOT, Refused, ordered, refuses, token_ids
+from grader.exercises.lesson_06.shared import LESSON, Refused, ordered, refuses, token_ids
+from grader.exercises.lesson_06.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 ONE, FULL, SQUARE_BATCH = "one batch", "as many tokens as positions", "as many sentences as tokens"
 
@@ -119,103 +123,34 @@ EXERCISE = Exercise(
         parts.gradients(ONE),
     ),
     mistakes=(
-        Mistake(
-            "positions-forgotten",
-            "the position table has no effect on the result.",
-            (
-                "Two equal tokens at different places: are their vectors equal in your result? Should they be?",
-                "Follow `position_table` through your code: is what you compute from it used in the `return` line?",
-            ),
-            (lambda tokens, token_table, position_table: token_table[tokens],),
-        ),
-        Mistake(
+        mistake("positions-forgotten", (lambda tokens, token_table, position_table: token_table[tokens],)),
+        mistake(
             "positions-by-token-id",
-            "the position table is looked up by the token's id; it should be looked up by its place.",
-            (
-                "Which row of the position table should the first token of *every* sentence get?",
-                "Positions don't depend on what the tokens are: 0, 1, 2, … up to the length. `torch.arange` counts.",
-            ),
             (lambda tokens, token_table, position_table: token_table[tokens] + position_table[tokens],),
         ),
-        Mistake(
-            "positions-along-batch",
-            "positions are counted along the batch: it is the number of the sentence that is looked up.",
-            (
-                "Which axis of `tokens` counts along a sentence, the first or the second?",
-                "Write the two shapes one below the other, aligned on the right: (B, T, E) and yours. Which axes meet?",
-            ),
-            (_along_batch, _along_square_batch),
-            recognise=_fits_only(SQUARE_BATCH),
-        ),
-        Mistake(
-            "concatenated",
-            "the two vectors stand beside each other; they should be added.",
-            (
-                "How wide is a token's vector in your result, and how wide should it be?",
-                "The sum keeps the width d_model, and every number of it holds a bit of both.",
-            ),
-            (*(_joined(dim, *order) for dim in (-1, 1, 0) for order in ((0, 1), (1, 0))),),
-        ),
-        Mistake(
+        mistake("positions-along-batch", (_along_batch, _along_square_batch), recognise=_fits_only(SQUARE_BATCH)),
+        mistake("concatenated", (*(_joined(dim, *order) for dim in (-1, 1, 0) for order in ((0, 1), (1, 0))),)),
+        mistake(
             "starts-at-one",
-            "the first token gets the second row of the position table.",
-            (
-                "Print the positions that you look up for a sentence of three tokens.",
-                "Positions count from 0. Which row does your first token get?",
-            ),
             (
                 lambda tokens, token_table, position_table: (
                     token_table[tokens] + position_table[1 : tokens.shape[1] + 1]
                 ),
             ),
         ),
-        Mistake(
+        mistake(
             "same-position-for-all",
-            "every token gets the same row of the position table.",
-            (
-                "Two equal tokens at different places: are their vectors equal in your result? Should they be?",
-                "How many rows of the position table does a sentence of three tokens need?",
-            ),
             (
                 lambda t, words, places: words[t] + places[0],
                 lambda t, words, places: words[t] + places[t.shape[1] - 1],
                 lambda t, words, places: words[t] + places[-1],
             ),
         ),
-        Mistake(
-            "tokens-forgotten",
-            "the tokens have no effect on the result: only positions are looked up.",
-            (
-                "Change the ids. Does your result change?",
-                "Follow `token_table` through your code: is what you compute from it used in the `return` line?",
-            ),
-            (lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),),
-        ),
-        Mistake(
-            "tables-swapped",
-            "the two tables have changed places.",
-            (
-                "Which table has a row for each id, and which one a row for each place?",
-                "Look at the order of your arguments and at what you index with.",
-            ),
-            recognise=_tables_swapped,
-        ),
-        Mistake(
-            "full-length-refused",
-            "a sentence that needs the whole position table is refused.",
-            (
-                "A table of 5 rows and a sentence of 5 tokens: is there a row for each?",
-                "Does your comparison raise where the two lengths are equal?",
-            ),
-            recognise=_full_refused,
-        ),
-        Mistake(
+        mistake("tokens-forgotten", (lambda t, words, places: places[: t.shape[1]].expand(len(t), -1, -1),)),
+        mistake("tables-swapped", recognise=_tables_swapped),
+        mistake("full-length-refused", recognise=_full_refused),
+        mistake(
             "stacked",
-            "the two vectors stand on an axis of their own; they should be added.",
-            (
-                "Compare the shape of your result with (B, T, E).",
-                "Which operation makes one vector out of two of the same width?",
-            ),
             (
                 *(
                     lambda t, words, places, dim=dim: torch.stack(
@@ -225,17 +160,9 @@ EXERCISE = Exercise(
                 ),
             ),
         ),
-        Mistake(
-            "whole-position-table",
-            "the whole position table is added, also the rows for which there is no token.",
-            (
-                "A table for 100 positions serves shorter sentences, too. How many of its rows do you need?",
-                "Slice it: as many rows as there are tokens in a sentence.",
-            ),
-            recognise=_fits_only(FULL),
-        ),
-        Mistake(
-            *TIMES_ROOT,
+        mistake("whole-position-table", recognise=_fits_only(FULL)),
+        shared_mistake(
+            "multiplied-by-root",
             (
                 lambda tokens, token_table, position_table: (
                     token_table[tokens] * token_table.shape[1] ** 0.5 + position_table[: tokens.shape[1]]

@@ -11,9 +11,12 @@ from torch import Tensor
 from grader.exercises.lesson_06.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 Index = Callable[[Tensor, Tensor, int, int, int], Tensor]
 
@@ -121,22 +124,9 @@ EXERCISE = Exercise(
         parts.gradients(TALL),
     ),
     mistakes=(
-        Mistake(
-            "sign-flipped",
-            "the offset is query - key; it should be key - query.",
-            (
-                "Query 0 looks at key 1. Is the offset 1 or -1, and which column of the table is that?",
-                "Row i of your offsets belongs to query i. Does it grow or fall from left to right?",
-            ),
-            (_looked_up(lambda q, k, m, _tq, _tk: (q - k).clamp(-m, m) + m),),
-        ),
-        Mistake(
+        mistake("sign-flipped", (_looked_up(lambda q, k, m, _tq, _tk: (q - k).clamp(-m, m) + m),)),
+        mistake(
             "not-clipped",
-            "far offsets are not clipped: they point outside the table, or wrap round to its other end.",
-            (
-                "How many columns has the table, and which column does the pair farthest apart ask for?",
-                "Everything farther than m counts as m away. `clamp` does it, and it has to come before the look-up.",
-            ),
             (
                 _looked_up(lambda q, k, m, _tq, _tk: k - q + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q + m) % (2 * m + 1)),
@@ -145,25 +135,15 @@ EXERCISE = Exercise(
             ),
             recognise=_runs_out,
         ),
-        Mistake(
+        mistake(
             "wrapped-index",
-            "m is not added to the offset: negative offsets count columns from the end of the table.",
-            (
-                "Offset 0 should give the column in the middle. Which one does it give?",
-                "The first column belongs to offset -m. What has to be added so that -m becomes 0?",
-            ),
             (
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m)),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(-m, m) % (2 * m + 1)),
             ),
         ),
-        Mistake(
+        mistake(
             "absolute-distance",
-            "keys before and after the query are treated alike: only the size of the offset is used.",
-            (
-                "May the token before and the token after have different biases? Look at the table's width.",
-                "Keep the sign of key - query: half of the table is for negative offsets.",
-            ),
             (
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(-m, m) + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).abs().clamp(max=m)),
@@ -171,114 +151,41 @@ EXERCISE = Exercise(
                 _looked_up(lambda q, k, m, _tq, _tk: ((k - q).clamp(-m, m) + m).sub(m).abs()),
             ),
         ),
-        Mistake(
-            "aligned-to-the-end",
-            "the last query is placed at the last key; here both count from 0.",
-            (
-                "Call it with 2 queries and 5 keys. Which column should query 0 and key 0 get?",
-                "Both count from 0: query 0 and key 0 stand at the same place, however many keys there are.",
-            ),
-            (_looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),),
-        ),
-        Mistake(
-            "heads-last",
-            "the heads stand on the last axis; they belong in front, as in the scores.",
-            (
-                "Compare the shape of your result with (H, Tq, Tk).",
-                "Which axis of the table are the heads on, and where does indexing leave it?",
-            ),
-            (_heads_last,),
-        ),
-        Mistake(
+        mistake("aligned-to-the-end", (_looked_up(lambda q, k, m, tq, tk: (k - q - (tk - tq)).clamp(-m, m) + m),)),
+        mistake("heads-last", (_heads_last,)),
+        mistake(
             "queries-and-keys-transposed",
-            "rows and columns are swapped: a row should belong to a query.",
-            (
-                "Compare the shape of your result with (H, Tq, Tk).",
-                "Which of the two positions runs down your table of offsets, and which one from left to right?",
-            ),
             (lambda table, tq, tk: RIGHT(table, tq, tk).mT, lambda table, tq, tk: RIGHT(table, tk, tq)),
         ),
-        Mistake(
+        mistake(
             "one-length-for-both",
-            "keys and queries are counted up to the same length.",
-            (
-                "Call it with 2 queries and 5 keys, and print the shape of your offsets.",
-                "Which of the two lengths belongs to which position?",
-            ),
             (lambda table, tq, tk: RIGHT(table, tq, tq), lambda table, tq, tk: RIGHT(table, tk, tk)),
         ),
-        Mistake(
-            "past-cut-off",
-            "all keys before the query are treated as if they stood at its place.",
-            (
-                "Query 3 looks at key 0 and at key 3. Should they have the same bias?",
-                "What are the two ends of your `clamp`? Offsets run from -m to m.",
-            ),
-            (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),),
-        ),
-        Mistake(
-            "future-cut-off",
-            "all keys after the query are treated as if they were in its place.",
-            (
-                "Query 0 looks at key 0 and at key 3. Should they have the same bias?",
-                "How many columns has the table? Which is the last one that your index can reach?",
-            ),
-            (_looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),),
-        ),
-        Mistake(
+        mistake("past-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(0, m) + m),)),
+        mistake("future-cut-off", (_looked_up(lambda q, k, m, _tq, _tk: (k - q + m).clamp(0, m)),)),
+        mistake(
             "min-max-swapped",
-            "everything gets the bias of an end: the larger and the smaller number are taken in the wrong order.",
-            (
-                "What are `max(min(1, -2), 2)` and `max(min(1, 2), -2)`?",
-                "Which of the two ends belongs to `min`, and which one to `max`?",
-            ),
             (
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(max=-m).clamp(min=m) + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q).clamp(min=m).clamp(max=-m) + m),
             ),
         ),
-        Mistake(
+        mistake(
             "shifted-by-one",
-            "the offsets are off by one: one of the two positions doesn't count from 0.",
-            (
-                "Query 0 and key 0: which column of the table should they get, and which do they get?",
-                "Print both positions. Where do they begin?",
-            ),
             (
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q + 1).clamp(-m, m) + m),
                 _looked_up(lambda q, k, m, _tq, _tk: (k - q - 1).clamp(-m, m) + m),
             ),
         ),
-        Mistake(
+        mistake(
             "index-returned",
-            "the columns' numbers come back; the table's entries in these columns are asked for.",
-            (
-                "Is each of the three arguments used for more than its size?",
-                "What you have is where to look. What do you find there?",
-            ),
             (
                 lambda table, tq, tk: (
                     (torch.arange(tk) - torch.arange(tq)[:, None]).clamp(-_reach(table), _reach(table)) + _reach(table)
                 ),
             ),
         ),
-        Mistake(
-            "reach-miscounted",
-            "m is not the one that belongs to the table: its width is 2 m + 1.",
-            (
-                "Print m for a table of 5 columns. Offsets from -m to m: how many are there?",
-                "Which axis of the table counts its columns? And `/` gives a decimal, even if it is whole.",
-            ),
-            recognise=_wrong_reach,
-        ),
-        Mistake(
-            "indexes-heads",
-            "the offsets pick rows of the table, which are the heads; they should pick columns.",
-            (
-                "Which axis of the table are the heads on?",
-                "An index without a comma picks rows. How do you pick columns, of all rows at once?",
-            ),
-            recognise=_indexes_heads,
-        ),
+        mistake("reach-miscounted", recognise=_wrong_reach),
+        mistake("indexes-heads", recognise=_indexes_heads),
     ),
 )

@@ -13,8 +13,11 @@ from grader.spec import compare, parts
 from grader.spec.draw import Draw
 from grader.spec.exercise import Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 LESSON = "06_embeddings_and_positions"
 
@@ -90,13 +93,3 @@ def default_dtype(case: str) -> Part:
         )
 
     return Part("has torch's default dtype", 0.5, judge)
-
-
-TIMES_ROOT = (
-    "multiplied-by-root",
-    "the vectors are multiplied by the square root of d_model, as the paper does; here they are taken as they are.",
-    (
-        "Divide one number of your result by the expected one. Do you know the quotient?",
-        "Is there a factor in your code that the exercise doesn't ask for?",
-    ),
-)

@@ -12,8 +12,11 @@ from torch import Tensor
 from grader.exercises.lesson_06.shared import LESSON, Refused, default_dtype, refuses
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 Wave = Callable[[float], float]
 Exponent = Callable[[int, int], float]
@@ -128,31 +131,10 @@ EXERCISE = Exercise(
         refuses("raises ValueError for an odd d_model", 1, SMALL, _odd_widths, NOT_EVEN),
     ),
     mistakes=(
-        Mistake(
-            "exponent-doubled",
-            "the speeds fall too fast from pair to pair: the exponent is twice what it should be.",
-            (
-                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "`torch.arange(0, d_model, 2)` already counts 0, 2, 4, …: that is 2i, not i.",
-            ),
-            (SinusoidVariant(lambda j, d: 4 * (j // 2) / d),),
-        ),
-        Mistake(
-            "exponent-halved",
-            "the speeds fall too slowly from pair to pair: the exponent is half of what it should be.",
-            (
-                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "The formula has 2i above the fraction line, and i counts the pairs.",
-            ),
-            (SinusoidVariant(lambda j, d: j // 2 / d),),
-        ),
-        Mistake(
+        mistake("exponent-doubled", (SinusoidVariant(lambda j, d: 4 * (j // 2) / d),)),
+        mistake("exponent-halved", (SinusoidVariant(lambda j, d: j // 2 / d),)),
+        mistake(
             "frequency-per-column",
-            "every column has a speed of its own; the two columns of a pair should share one.",
-            (
-                "Square columns 0 and 1 of one row and add them, then columns 2 and 3. What should come out?",
-                "Columns 2 and 3 are the sine and the cosine of the *same* angle. Which i do they both have?",
-            ),
             tuple(
                 SinusoidVariant(exponent)
                 for exponent in (
@@ -163,53 +145,19 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
-            "frequency-multiplied",
-            "the positions are multiplied by 10000^(2i/d_model); they should be divided by it.",
-            (
-                "Compare row 1 with row 2 in the last columns: should they differ by much there?",
-                "Later columns turn more slowly. Does your factor grow or shrink with i?",
-            ),
-            (SinusoidVariant(sign=1),),
-        ),
-        Mistake(
-            "sin-cos-swapped",
-            "sine and cosine have changed places.",
-            (
-                "Print row 0. Where are its zeros and its ones?",
-                "sin(0) is 0 and cos(0) is 1. Which of the two should stand in column 0?",
-            ),
-            (SinusoidVariant(waves=(math.cos, math.sin)),),
-        ),
-        Mistake(
+        mistake("frequency-multiplied", (SinusoidVariant(sign=1),)),
+        mistake("sin-cos-swapped", (SinusoidVariant(waves=(math.cos, math.sin)),)),
+        mistake(
             "halves-instead-of-interleaved",
-            "all sines come first and all cosines after them; here they alternate. Both arrangements are in use.",
-            (
-                "Look at row 0 of got and of expected: where are the zeros?",
-                "Columns 0, 2, 4, … can be assigned at once: a slice with a step, `encoding[:, 0::2]`.",
-            ),
             (
                 SinusoidVariant(halves=True),
                 SinusoidVariant(waves=(math.cos, math.sin), halves=True),
                 SinusoidVariant(lambda j, d: j // 2 / (d // 2 - 1), halves=True),  # as in tensor2tensor
             ),
         ),
-        Mistake(
-            "starts-at-one",
-            "the first row is that of position 1; positions count from 0.",
-            (
-                "Row 0 should hold sin(0) and cos(0). What does yours hold?",
-                "Print your positions for seq_len = 4. Where do they begin?",
-            ),
-            (SinusoidVariant(start=1),),
-        ),
-        Mistake(
+        mistake("starts-at-one", (SinusoidVariant(start=1),)),
+        mistake(
             "another-base",
-            "the speeds are made with another base than 10000.",
-            (
-                "For d_model = 4 the second pair turns by 0.01 from row to row. By how much does yours?",
-                "If you use `exp` and `log`: is it the natural logarithm, of 10000?",
-            ),
             tuple(
                 SinusoidVariant(_times(factor))
                 for factor in (
@@ -220,53 +168,16 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
-            "exponent-rounded",
-            "the exponents are whole numbers; they should be fractions between 0 and 1.",
-            (
-                "For d_model = 6 the three exponents are 0, 2/6 and 4/6. Print yours.",
-                "`//` rounds down. Is there one in your exponent, or no exponent at all?",
-            ),
-            (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded)),
+        mistake("exponent-rounded", (SinusoidVariant(lambda j, d: pairwise(j, d) // 1), SinusoidVariant(_rounded))),
+        mistake(
+            "one-wave-only", (SinusoidVariant(waves=(math.sin, math.sin)), SinusoidVariant(waves=(math.cos, math.cos)))
         ),
-        Mistake(
-            "one-wave-only",
-            "all columns have the same wave; odd columns should have the cosine.",
-            ("Print row 0: sin(0) is 0 and cos(0) is 1.", "Which of the two functions does your code never call?"),
-            (SinusoidVariant(waves=(math.sin, math.sin)), SinusoidVariant(waves=(math.cos, math.cos))),
-        ),
-        Mistake(
-            "waves-by-row",
-            "sine and cosine alternate from row to row; they should alternate from column to column.",
-            (
-                "Print row 0: where are its zeros and its ones?",
-                "What is even or odd in the formula: the position or the column?",
-            ),
-            (_waves_by_row,),
-        ),
-        Mistake(
-            "divided-by-length",
-            "the exponent is divided by the number of positions; it should be divided by d_model.",
-            ("Call it with two lengths. Should row 1 change?", "Which number is below 2i in the formula?"),
-            (_by_length,),
-        ),
-        Mistake(
+        mistake("waves-by-row", (_waves_by_row,)),
+        mistake("divided-by-length", (_by_length,)),
+        mistake(
             "positions-scaled",
-            "the positions are divided by their number, so they lie between 0 and 1.",
-            (
-                "Print the angles of the first pair. By how much should they grow from row to row?",
-                "Row 3 is position 3, however long the sequence is.",
-            ),
             (lambda n, d: _scaled_positions(n, d, n), lambda n, d: _scaled_positions(n, d, max(n - 1, 1))),
         ),
-        Mistake(
-            "reshaped-instead-of-interleaved",
-            "sines and cosines are stacked on a wrong axis, so rows get mixed up.",
-            (
-                "Print the first row: what should stand next to sin(0)?",
-                "Stack a numbered sine table and a numbered cosine table, and look at which entries become neighbours.",
-            ),
-            (_stacked_in_front,),
-        ),
+        mistake("reshaped-instead-of-interleaved", (_stacked_in_front,)),
     ),
 )

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_07.mistakes import mask_ignored, mask_inverted, stack_dropout, stack_mistakes
+from grader.exercises.lesson_07.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
     EXCLUDED,
@@ -31,10 +32,13 @@ from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Stack, d
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.subject.values import same
+
+mistake = Words(__file__)
 
 ONE_QUIET = "one layer whose sub-layers add the same to every token"
 FULL = "as many tokens in the source as in the target, and as max_length"
@@ -112,13 +116,8 @@ EXERCISE = Exercise(
         parts.defaults("two layers"),
     ),
     mistakes=(
-        Mistake(
+        shared_mistake(
             "softmax-applied",
-            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
-            (
-                "Are there negative numbers in your result, and positive ones? Logits have both.",
-                "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
-            ),
             (
                 replace(STACKED, finish=lambda logits: F.softmax(logits, -1)),
                 replace(STACKED, finish=lambda logits: F.log_softmax(logits, -1)),
@@ -126,52 +125,14 @@ EXERCISE = Exercise(
             ),
         ),
         *stack_mistakes(RIGHT),
-        Mistake(
-            "target-and-memory-exchanged",
-            "each layer gets the memory where it expects the target, and the target where it expects the memory.",
-            (
-                "Compare your call with the first line of `DecoderBlock.forward`. In which order does it take the two?",
-                "How many rows should a layer give back: as many as the source, or as many as the target?",
-            ),
-            (replace(STACKED, exchanged=True),),
-        ),
-        Mistake(
-            "masks-swapped",
-            "the layers get the two masks in the wrong order.",
-            (
-                "The target's mask has a row for each token of the target. Which of the two attentions needs it?",
-                "Compare your call with the block's `forward`: which mask comes first?",
-            ),
-            (replace(STACKED, swapped=True),),
-        ),
-        Mistake(
-            "memory-overwritten",
-            "what a layer gives takes the place of `memory`: the next layer doesn't see the source any more.",
-            (
-                "Print the shape of `memory` in every round of the loop. Should it change?",
-                "Each layer gets the same memory. Which variable takes a layer's output?",
-            ),
-            (replace(STACKED, walk="memory"), replace(STACKED, walk="memory only")),
-        ),
-        Mistake(
+        mistake("target-and-memory-exchanged", (replace(STACKED, exchanged=True),)),
+        mistake("masks-swapped", (replace(STACKED, swapped=True),)),
+        mistake("memory-overwritten", (replace(STACKED, walk="memory"), replace(STACKED, walk="memory only"))),
+        mistake(
             "memory-ignored",
-            "the layers never get `memory`: the source is not looked at.",
-            (
-                "Change `memory` and call it again. Do the logits change?",
-                "What is the second argument of the block's `forward`, and what do you pass there?",
-            ),
             tuple(Stack(replace(RIGHT, attends=("x", "x", "query"), masks=("trg", m))) for m in ("src", "trg", "none")),
         ),
-        Mistake(
-            "weights-tied",
-            "`fc_out` uses the tokens' table; it should have weights of its own.",
-            (
-                "Print the names of the module's parameters. Is `fc_out.weight` among them, and does `forward` use it?",
-                "Some models share these two tables. This one doesn't: count the parameters in step 18.",
-            ),
-            (replace(STACKED, head="tokens"), replace(STACKED, head="table")),
-            recognise=_tied,
-        ),
+        mistake("weights-tied", (replace(STACKED, head="tokens"), replace(STACKED, head="table")), recognise=_tied),
         mask_ignored(
             *(Stack(replace(RIGHT, masks=masks)) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))
         ),

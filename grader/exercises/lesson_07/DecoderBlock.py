@@ -32,7 +32,10 @@ from grader.exercises.lesson_07.variants import INVERTED, DecoderBlock, Layer, d
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 RIGHT = DecoderBlock()
 QUIET = "as many tokens in the source as in the target, the block silent"
@@ -92,26 +95,16 @@ EXERCISE = Exercise(
         parts.defaults("two sequences"),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "cross-attention-to-itself",
-            "the block's keys and values come from the target, so the source is never looked at.",
-            (
-                "Change `memory` and call it again. Does the result change?",
-                "Who asks in the second attention, and whose words are looked through?",
-            ),
             tuple(
                 replace(RIGHT, attends=attends, masks=("trg", mask))
                 for attends in (("query", "query", "query"), ("x", "x", "query"), ("query", "query", "x"))
                 for mask in ("src", "trg", "none")
             ),
         ),
-        Mistake(
+        mistake(
             "query-and-memory-swapped",
-            "in the second attention the source asks and the target is looked through.",
-            (
-                "The result should have a row for every token of the target. Who must be the query then?",
-                "Compare the order in your call with the block's: `forward(value, key, query, mask)`.",
-            ),
             tuple(
                 replace(RIGHT, attends=attends, masks=("trg", mask))
                 for attends in (
@@ -123,13 +116,8 @@ EXERCISE = Exercise(
                 for mask in ("src", "trg", "none")
             ),
         ),
-        Mistake(
+        mistake(
             "value-from-target",
-            "keys or values of the second attention come from the target: both belong to the source.",
-            (
-                "Change `memory` and call it again: both the scores and what is averaged should change.",
-                "Scores and average are about the same words. Where do the keys come from, and where the values?",
-            ),
             tuple(
                 replace(RIGHT, attends=attends)
                 for attends in (
@@ -140,14 +128,8 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
+        mistake(
             "masks-swapped",
-            "a mask has gone to the wrong attention.",
-            (
-                "The target's mask has a row and a column for each token of the target. In which attention do its "
-                "tokens look at each other?",
-                "Padding in the source is hidden where the source is looked at.",
-            ),
             tuple(
                 replace(RIGHT, masks=masks)
                 for masks in (("src", "trg"), ("src", "src"), ("trg", "trg"), ("src", "none"), ("none", "trg"))
@@ -156,64 +138,19 @@ EXERCISE = Exercise(
         mask_ignored(*(replace(RIGHT, masks=masks) for masks in (("none", "src"), ("trg", "none"), ("none", "none")))),
         mask_inverted(*(replace(RIGHT, masks=masks) for masks in INVERTED)),
         ATTENTION_NOT_UNPACKED,
-        Mistake(
+        mistake(
             "first-attention-to-memory",
-            "the first attention looks at the source; there the target should look at itself.",
-            (
-                "Read steps 16 and 17 again: who looks at whom in each of them?",
-                "In step 16 query, key and value are one and the same. Which tensor is it?",
-            ),
             tuple(
                 replace(RIGHT, looks_at="memory", attends=attends, masks=masks)
                 for attends in (("memory", "memory", "query"), ("query", "query", "query"))
                 for masks in (("src", "src"), ("src", "trg"), ("none", "src"))
             ),
         ),
-        Mistake(
-            "residual-forgotten",
-            "the first attention's output goes on alone: x isn't added.",
-            (
-                "If the first attention gave only zeros, what should come out of its norm?",
-                "Step 16 has the same three parts as step 13. Which one is missing?",
-            ),
-            (replace(RIGHT, adds=False),),
-        ),
-        Mistake(
-            "first-attention-lost",
-            "the block gets x as its query, and what the first attention found is lost.",
-            (
-                "What does your code do with the result of the first attention?",
-                "Into which variable does step 16 put its result, and which one does step 17 take?",
-            ),
-            (replace(RIGHT, attends=("memory", "memory", "x")),),
-        ),
-        Mistake(
-            "pre-norm-instead",
-            "the norm acts on what goes into the attention; this model adds first and then normalises.",
-            (
-                "Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",
-                "What comes last in step 16, the addition or the norm?",
-            ),
-            (_norm_elsewhere("pre"),),
-        ),
-        Mistake(
-            "norm-before-addition",
-            "the attention's output is normalised and then added; this model adds first.",
-            (
-                "Compare with step 13: which two things are added before the norm?",
-                "Read your line from the inside out: what comes first, the addition or the norm?",
-            ),
-            (_norm_elsewhere("before"),),
-        ),
-        Mistake(
-            "norm-forgotten",
-            "nothing is normalised between the two attentions.",
-            (
-                "Which of the module's parts does `forward` never call?",
-                "Step 16 has the same three parts as step 13. Which one is missing?",
-            ),
-            (_norm_elsewhere("none"),),
-        ),
+        mistake("residual-forgotten", (replace(RIGHT, adds=False),)),
+        mistake("first-attention-lost", (replace(RIGHT, attends=("memory", "memory", "x")),)),
+        mistake("pre-norm-instead", (_norm_elsewhere("pre"),)),
+        mistake("norm-before-addition", (_norm_elsewhere("before"),)),
+        mistake("norm-forgotten", (_norm_elsewhere("none"),)),
         dropout_after_norm(*(decoder_placed("norm", (where, where)) for where in ("output", "nowhere", "norm"))),
         dropout_on_the_sum(decoder_placed("sum"), decoder_placed("sum", ("nowhere", "nowhere"))),
         dropout_forgotten(

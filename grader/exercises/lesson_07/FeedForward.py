@@ -21,8 +21,11 @@ from grader.exercises.lesson_07.variants import linear
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -98,97 +101,36 @@ EXERCISE = Exercise(
         parts.gradients("a batch"),
     ),
     mistakes=(
-        Mistake(
-            "no-activation",
-            "there is nothing between the two layers, so together they are no more than one layer.",
-            (
-                "Can the result of your module bend, or is it a straight line in every direction of its input?",
-                "`self.linear2(self.linear1(x))` is one matrix product in disguise. What belongs between the two?",
-            ),
-            (_network(),),
+        mistake("no-activation", (_network(),)),
+        mistake("activation-at-the-end", (_network(None, F.relu), _network(F.relu, F.relu))),
+        mistake("another-activation", tuple(_network(activation) for activation in OTHERS)),
+        mistake(
+            "residual-inside", (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x))
         ),
-        Mistake(
-            "activation-at-the-end",
-            "ReLU acts on the result, which then holds no negative number.",
-            (
-                "Look for negative numbers in your result. Should a layer that is added to its input only ever add?",
-                "In which of the two widths does ReLU act, d_ff or d_model?",
-            ),
-            (_network(None, F.relu), _network(F.relu, F.relu)),
-        ),
-        Mistake(
-            "another-activation",
-            "the activation is another one than ReLU.",
-            (
-                "What does your activation make of -1, of 0, of 2 and of 10?",
-                "ReLU leaves positive numbers as they are and makes zeros of the others.",
-            ),
-            tuple(_network(activation) for activation in OTHERS),
-        ),
-        Mistake(
-            "residual-inside",
-            "the input is added inside already; the block does that.",
-            (
-                "What would the module give if all its parameters were zero?",
-                "The block adds and normalises. Does your `forward` do one of them?",
-            ),
-            (lambda setup, x: x + feed_forward(setup, x), lambda setup, x: x + _network()(setup, x)),
-        ),
-        Mistake(
+        mistake(
             "norm-inside",
-            "the result is normalised already; the block does that.",
-            (
-                "Look at the mean of a token's numbers in your result. Does anything in step 14 make it 0 here?",
-                "The block adds and normalises. Does your `forward` do one of them?",
-            ),
             (
                 lambda setup, x: F.layer_norm(feed_forward(setup, x), x.shape[-1:]),
                 lambda setup, x: F.layer_norm(x + feed_forward(setup, x), x.shape[-1:]),
                 lambda setup, x: feed_forward(setup, F.layer_norm(x, x.shape[-1:])),
             ),
         ),
-        Mistake(
+        mistake(
             "relu-in-front",
-            "ReLU acts on what comes in, before the first layer.",
-            (
-                "Give it a token of negative numbers, then zeros. Should the results be the same?",
-                "In which of the two widths does ReLU act, d_ff or d_model?",
-            ),
             (
                 lambda setup, x: feed_forward(setup, F.relu(x)),
                 lambda setup, x: _network()(setup, F.relu(x)),
             ),
         ),
-        Mistake(
+        mistake(
             "second-layer-forgotten",
-            "the result is as wide as d_ff: the second layer is not applied.",
-            (
-                "Print the shapes of what goes in and of what comes out. Which of the two widths has the result?",
-                "Follow the numbers through `forward`: is each of the two layers called?",
-            ),
             (
                 lambda setup, x: linear(setup.state, "linear1", x),
                 lambda setup, x: F.relu(linear(setup.state, "linear1", x)),
             ),
         ),
-        Mistake(
-            "layers-in-wrong-order",
-            "a layer gets numbers of the wrong width: `linear1` takes d_model of them, `linear2` takes d_ff.",
-            (
-                "Print the shape of what goes into each of the two layers.",
-                "Which layer makes the token wider, and which one comes first?",
-            ),
-            recognise=_raises("shapes cannot be multiplied"),
-        ),
-        Mistake(
-            "relu-not-made",
-            "`nn.ReLU` is a class: it is made first, with empty parentheses, and called then.",
-            (
-                "How do you use `nn.Linear`: in one step or in two? `nn.ReLU` works the same way.",
-                "A tensor has a method of that name, too, which needs nothing to be made.",
-            ),
-            recognise=_raises("must be Tensor, not ReLU"),
-        ),
+        mistake("layers-in-wrong-order", recognise=_raises("shapes cannot be multiplied")),
+        mistake("relu-not-made", recognise=_raises("must be Tensor, not ReLU")),
     ),
     excluded=EXCLUDED,
 )

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_07.mistakes import DROPOUT_HARD_CODED, in_training, layers_made
+from grader.exercises.lesson_07.mistakes import mistake as shared_mistake
 from grader.exercises.lesson_07.shared import (
     ALL_DROPPED,
     EXCLUDED,
@@ -28,11 +29,14 @@ from grader.exercises.lesson_07.variants import Model, lower_triangle
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.subject.values import same
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 
 def transformer(setup: Setup, src: Tensor, trg: Tensor) -> Tensor:
@@ -315,100 +319,46 @@ EXERCISE = Exercise(
         parts.defaults(PLAIN),
     ),
     mistakes=(
-        Mistake(
-            "source-ignored",
-            "the logits are the same whatever the source says.",
-            (
-                "What does the decoder get as `memory`?",
-                "Follow the encoder's output through `forward`: who uses it?",
-            ),
-            recognise=_source_ignored,
-        ),
-        Mistake(
-            "target-leaks-future",
-            "a later word of the target changes the logits before it: the answer can be copied.",
-            (
-                "Change the last target token. Which rows of the logits may move?",
-                "Print the target's mask for one sentence. Where are its True and False?",
-            ),
-            recognise=_leaks,
-        ),
-        Mistake(
+        mistake("source-ignored", recognise=_source_ignored),
+        mistake("target-leaks-future", recognise=_leaks),
+        mistake(
             "source-padding-attended",
-            "padding in the source is looked at.",
-            (
-                "The source is looked at in two places. Which are they, and does each get the mask of the source?",
-                "Print your mask of a padded source. How many are False?",
-            ),
             (
                 Model(source=lambda src, *_: _all_of(src)),
                 Model(cross=lambda src, *_: _all_of(src)),
                 Model(source=lambda src, *_: _all_of(src), cross=_own_pad),
             ),
         ),
-        Mistake(
+        mistake(
             "target-padding-attended",
-            "padding in the target is looked at: its mask hides the future only.",
-            (
-                "Print the target's mask for a sentence with padding in it. Which columns are False?",
-                "Two things are hidden in the target. Which of them does your mask know?",
-            ),
             (
                 Model(target=_future_hidden),
                 Model(target=_rows_hidden),
                 Model(source=lambda src, *_: _all_of(src), target=_future_hidden),
             ),
         ),
-        Mistake(
-            "pad-indices-ignored",
-            "fixed numbers stand for the padding; the model is told which ids they are.",
-            (
-                "Make two models that are told other paddings. Do their masks differ?",
-                "Which arguments of the constructor say what padding is, and where do you keep them?",
-            ),
-            recognise=_pads_ignored,
-        ),
-        Mistake(
+        mistake("pad-indices-ignored", recognise=_pads_ignored),
+        mistake(
             "pad-indices-swapped",
-            "a sequence is compared with the other language's padding.",
-            (
-                "Two languages, two paddings. Which one does each mask compare with?",
-                "If both were 0 nothing would show. Here they differ.",
-            ),
             (
                 *(_with_pads(*order) for order in ((1, 0), (0, 0), (1, 1))),
                 Model(cross=_other_pad),
                 Model(source=_other_pad, cross=_own_pad),
             ),
         ),
-        Mistake(
+        mistake(
             "mask-inverted",
-            "a mask is inverted: padding is seen, and the words are hidden.",
-            (
-                "Print your masks for a sentence without padding. How many of their entries should be True?",
-                "True means: may attend. Does your comparison give True for words or for padding?",
-            ),
             (
                 *(Model(source=source, target=target) for source, target in INVERTED),
                 Model(target=lambda src, trg, src_pad, trg_pad: ~target_mask(trg, trg_pad)),
             ),
         ),
-        Mistake(
+        mistake(
             "diagonal-hidden",
-            "a token of the target can't see itself, and the first one sees nothing.",
-            (
-                "Print the target's mask. How many True has its first row?",
-                "A position may see the tokens up to here, this position included.",
-            ),
             (Model(target=_below_diagonal), Model(target=lambda s, t, *_: lower_triangle(t.shape[1]).tril(-1))),
         ),
-        Mistake(
+        mistake(
             "source-causal",
-            "the source's mask hides later words of the source; the encoder may look both ways.",
-            (
-                "Which of the two sequences is being written word by word, and which is known from the start?",
-                "Print the source's mask for a sentence without padding. Is anything False?",
-            ),
             (
                 Model(source=_causal_source),
                 Model(source=_causal_source, cross=_own_pad),
@@ -416,67 +366,23 @@ EXERCISE = Exercise(
                 Model(source=lambda src, *_: lower_triangle(src.shape[1]), cross=_own_pad),
             ),
         ),
-        Mistake(
+        mistake(
             "mask-on-query-axis",
-            "the source's mask is on the axis of the queries; it is keys that are hidden.",
-            (
-                "Print the shape of the source's mask. Which of its axes is as long as the source?",
-                "The scores are (B, H, Tq, Tk). A hidden word is hidden from every query: which axis is its?",
-            ),
             (Model(source=_on_queries), Model(source=_on_queries, cross=_own_pad), Model(cross=_on_queries)),
         ),
-        Mistake(
+        mistake(
             "masks-swapped",
-            "the decoder gets its masks in the wrong order, or one of them twice.",
-            (
-                "Which sequence does each of the two masks belong to? Compare their lengths.",
-                "Compare your call with the first line of the decoder's `forward`.",
-            ),
             (Model(cross=_own_target, target=_own_pad), Model(target=_own_pad), Model(cross=_own_target)),
         ),
-        Mistake(
-            "mask-not-bool",
-            "a mask holds numbers; it should hold True and False.",
-            (
-                "Print the dtype of each of your masks.",
-                "A bool tensor times a tensor of numbers is one of numbers. Which operator combines two masks?",
-            ),
-            recognise=_mask_of_numbers,
-        ),
-        Mistake(
+        mistake("mask-not-bool", recognise=_mask_of_numbers),
+        shared_mistake(
             "softmax-applied",
-            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
-            (
-                "Are there negative numbers in your result, and positive ones? Logits have both.",
-                "The loss in lesson 08 applies the softmax itself. What is the last thing that your `forward` calls?",
-            ),
             tuple(Model(finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))),
         ),
-        Mistake(
-            "layers-and-heads-swapped",
-            "the number of layers and the number of heads have changed places.",
-            (
-                "Make a model with num_layers = 2 and num_heads = 4, and print `len(model.encoder.layers)`.",
-                "Compare the order of your arguments with the first line of `Encoder` and of `Decoder`.",
-            ),
-            recognise=_heads_and_layers_swapped,
-        ),
-        Mistake(
-            "mask-kept",
-            "a mask of the first batch is kept and used for the next one, whose padding is elsewhere.",
-            (
-                "Call one model with two batches of the same shape and other padding. Is the second result right?",
-                "Which of your masks are made in `__init__`, or only if there is none yet? What do they depend on?",
-            ),
-            recognise=_remembers,
-        ),
-        Mistake(
+        mistake("layers-and-heads-swapped", recognise=_heads_and_layers_swapped),
+        mistake("mask-kept", recognise=_remembers),
+        mistake(
             "dropout-not-passed-on",
-            "encoder, decoder or both don't get the `dropout` of the model.",
-            (
-                "Make a model with dropout = 0.5, and print `model.encoder.dropout` and `model.decoder.dropout`.",
-                "What does `Encoder` take for its dropout if nobody tells it?",
-            ),
             recognise=in_training(*(Model(drops=drops) for drops in ((False, False), (False, True), (True, False)))),
         ),
         DROPOUT_HARD_CODED,

@@ -43,8 +43,11 @@ from grader.exercises.lesson_07.variants import Attention, Block, Layer, placed
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Output, Setup, shape_of
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def transformer_block(setup: Setup, value: Tensor, key: Tensor, query: Tensor, mask: Mask = None) -> Tensor:
@@ -116,40 +119,11 @@ def _ordered(order: str) -> tuple[Block, ...]:
 
 
 MISTAKES = (
-    Mistake(
-        "residual-from-value",
-        "the attention's output is added to the value instead of the query.",
-        (
-            "Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",
-            "Each query's row gets its own answer added. Which argument holds the queries' rows?",
-        ),
-        (replace(RIGHT, adds=("value", "x")),),
-    ),
-    Mistake(
-        "residual-from-key",
-        "the attention's output is added to the key instead of the query.",
-        (
-            "Which of the three arguments has as many rows as the attention's output, whatever the lengths are?",
-            "Each query's row gets its own answer added. Which argument holds the queries' rows?",
-        ),
-        (replace(RIGHT, adds=("key", "x")),),
-    ),
-    Mistake(
-        "residual-forgotten",
-        "a sub-layer's output goes on alone: what went into the sub-layer isn't added.",
-        (
-            "Count the additions in `forward`: each sub-layer has one.",
-            "If a sub-layer gave only zeros, what should come out of its norm?",
-        ),
-        tuple(replace(RIGHT, adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
-    ),
-    Mistake(
+    mistake("residual-from-value", (replace(RIGHT, adds=("value", "x")),)),
+    mistake("residual-from-key", (replace(RIGHT, adds=("key", "x")),)),
+    mistake("residual-forgotten", tuple(replace(RIGHT, adds=adds) for adds in (("", "x"), ("query", ""), ("", "")))),
+    mistake(
         "pre-norm-instead",
-        "the norm acts on what goes into the sub-layer; this model adds first and then normalises.",
-        (
-            "Lesson 05 had both orders. Which one is LayerNorm(x + sublayer(x))?",
-            "What should the mean of every row of the result be, when the norm's bias is zero?",
-        ),
         tuple(
             replace(block, normed=normed)
             for order in ("pre", "first")
@@ -157,99 +131,20 @@ MISTAKES = (
             for block in _ordered(order)
         ),
     ),
-    Mistake(
-        "norm-before-addition",
-        "the sub-layer's output is normalised and then added; this model adds first.",
-        (
-            "What should the mean of every row of the result be, when the norm's bias is zero?",
-            "Read your line from the inside out: what comes first, the addition or the norm?",
-        ),
-        _ordered("before"),
-    ),
-    Mistake(
-        "same-norm-twice",
-        "one norm does the work of both; each has parameters of its own, which training moves apart.",
-        (
-            "Both start with ones and zeros, so a new module hides it. Where is each of the two used?",
-            "Search `forward` for `norm1` and for `norm2`.",
-        ),
-        (_norms("norm1", "norm1"), _norms("norm2", "norm2")),
-        recognise=_one_norm,
-    ),
-    Mistake(
-        "norms-swapped",
-        "`norm2` follows the attention and `norm1` the feed-forward layers.",
-        (
-            "Which of your two norms is called first?",
-            "Step 13 comes before step 14, and `norm1` before `norm2`.",
-        ),
-        (_norms("norm2", "norm1"),),
-    ),
-    Mistake(
-        "second-residual-from-input",
-        "the feed-forward layers' output is added to the block's input, not to what went into them.",
-        (
-            "What goes into `feed_forward`, and what is its output added to? They should be the same.",
-            "The second sub-layer begins where the first one ended.",
-        ),
-        (replace(RIGHT, adds=("query", "query")),),
-    ),
-    Mistake(
-        "feed-forward-from-input",
-        "the feed-forward layers get the block's input, not what the first sub-layer gave.",
-        (
-            "What goes into `feed_forward`, and what is its output added to? They should be the same.",
-            "The second sub-layer begins where the first one ended.",
-        ),
-        (replace(RIGHT, feeds="query"),),
-    ),
-    Mistake(
-        "norm-forgotten",
-        "after a sub-layer's addition nothing is normalised.",
-        (
-            "Step 14 ends as step 13 does. Which three things follow each sub-layer?",
-            "Search `forward` for `norm1` and for `norm2`.",
-        ),
-        _ordered("none"),
-    ),
-    Mistake(
-        "attends-to-itself",
-        "the query looks at itself: key and value are not used.",
-        (
-            "Change `key` and `value` and call it again. Does the result change?",
-            "Three arguments, three places in the attention. Which argument belongs in each of them?",
-        ),
-        (replace(RIGHT, attends=("query", "query", "query")),),
-    ),
+    mistake("norm-before-addition", _ordered("before")),
+    mistake("same-norm-twice", (_norms("norm1", "norm1"), _norms("norm2", "norm2")), recognise=_one_norm),
+    mistake("norms-swapped", (_norms("norm2", "norm1"),)),
+    mistake("second-residual-from-input", (replace(RIGHT, adds=("query", "query")),)),
+    mistake("feed-forward-from-input", (replace(RIGHT, feeds="query"),)),
+    mistake("norm-forgotten", _ordered("none")),
+    mistake("attends-to-itself", (replace(RIGHT, attends=("query", "query", "query")),)),
     ATTENTION_NOT_UNPACKED,
     mask_ignored(replace(RIGHT, attention=Attention(masked="no"))),
     mask_inverted(replace(RIGHT, attention=Attention(masked="inverted"))),
-    Mistake(
-        "key-used-as-value",
-        "what is averaged is the key instead of the value.",
-        (
-            "Change `value` alone and call it again. Does the result change?",
-            "Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",
-        ),
-        (replace(RIGHT, attends=("query", "key", "key")),),
-    ),
-    Mistake(
-        "value-used-as-key",
-        "the scores are made with the value instead of the key.",
-        (
-            "Change `key` alone and call it again. Does the result change?",
-            "Three arguments, three places in the attention. Which argument do you use twice, and which not at all?",
-        ),
-        (replace(RIGHT, attends=("query", "value", "value")),),
-    ),
-    Mistake(
+    mistake("key-used-as-value", (replace(RIGHT, attends=("query", "key", "key")),)),
+    mistake("value-used-as-key", (replace(RIGHT, attends=("query", "value", "value")),)),
+    mistake(
         "argument-order",
-        "query, key and value have changed places; `forward` here takes value, key, query, and the attention takes "
-        "query, key, value.",
-        (
-            "Compare two lines: the attention's `def forward` and your block's.",
-            "Arguments that are passed by name can't get mixed up.",
-        ),
         (
             replace(RIGHT, attends=ARGS),
             *(
@@ -262,15 +157,7 @@ MISTAKES = (
             ),
         ),
     ),
-    Mistake(
-        "scaled-by-d_model",
-        "the attention divides its scores by √d_model; inside a head they are products of head_dim numbers.",
-        (
-            "How many products are summed for one score of one head?",
-            "Lesson 03, section 5: which width does the root belong to?",
-        ),
-        (replace(RIGHT, attention=Attention(root="model")),),
-    ),
+    mistake("scaled-by-d_model", (replace(RIGHT, attention=Attention(root="model")),)),
     dropout_after_norm(
         placed("norm", "norm"),
         placed("norm", "nowhere"),

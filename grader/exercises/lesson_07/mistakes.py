@@ -15,9 +15,12 @@ from grader.spec import parts
 from grader.spec.diagnose import matches
 from grader.spec.exercise import Case, Mistake, Setup
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
 from grader.subject.values import same
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 Variant = Callable[..., Tensor]
 
@@ -75,25 +78,9 @@ def _random_without_dropout(session: Session) -> bool:
     return _random(session, case, replace(case.setup, init=init))
 
 
-DROPOUT_IN_EVAL_MODE = Mistake(
-    "dropout-in-eval-mode",
-    "dropout acts in eval mode too.",
-    (
-        "Call your module twice with the same input after `.eval()`. Should the results differ?",
-        "`nn.Dropout` knows the mode of its module; `F.dropout` has to be told: what is its third argument?",
-    ),
-    recognise=_random_in_eval_mode,
-)
+DROPOUT_IN_EVAL_MODE = mistake("dropout-in-eval-mode", recognise=_random_in_eval_mode)
 
-DROPOUT_HARD_CODED = Mistake(
-    "dropout-hard-coded",
-    "with a dropout of 0 numbers are dropped in train mode: somewhere a fixed number is in its place.",
-    (
-        "Make the module with dropout = 0, and call it twice with the same input. Should the results differ?",
-        "Which strength does each of your dropouts get, in this class and in those that it makes?",
-    ),
-    recognise=_random_without_dropout,
-)
+DROPOUT_HARD_CODED = mistake("dropout-hard-coded", recognise=_random_without_dropout)
 
 
 def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -> Mistake:
@@ -106,54 +93,22 @@ def dropout_after_norm(*variants: Variant, doubtful: tuple[Variant, ...] = ()) -
             perhaps(session) and any(_same_half_dropped(session, variant) for variant in doubtful)
         )
 
-    return Mistake(
-        "dropout-after-norm",
-        "dropout acts on what the norm gives, so it wipes out the input together with the sub-layer's output.",
-        (
-            "Read your line from the inside out: which is called last, the norm or the dropout?",
-            "Only the sub-layer's own output is dropped: before it is added, and before anything is normalised.",
-        ),
-        recognise=recognise,
-    )
+    return mistake("dropout-after-norm", recognise=recognise)
 
 
 def dropout_on_the_sum(*variants: Variant) -> Mistake:
     """`variants` drop the sum, before the norm."""
-    return Mistake(
-        "dropout-on-the-sum",
-        "dropout acts on the sum, so the input that should get past the sub-layer is dropped as well.",
-        (
-            "Imagine that dropout drops everything: what should be left after the addition?",
-            "Which of the two that are added should be dropped: the sub-layer's output, the input, or both?",
-        ),
-        recognise=in_training(*variants),
-    )
+    return mistake("dropout-on-the-sum", recognise=in_training(*variants))
 
 
 def dropout_on_the_input(*variants: Variant) -> Mistake:
     """`variants` drop what goes into a sub-layer."""
-    return Mistake(
-        "dropout-on-the-input",
-        "dropout acts on what goes into a sub-layer; it should act on what comes out.",
-        (
-            "Imagine that dropout drops everything: what should be left after the addition?",
-            "Read your line from the inside out: which is called first, the sub-layer or the dropout?",
-        ),
-        recognise=in_training(*variants),
-    )
+    return mistake("dropout-on-the-input", recognise=in_training(*variants))
 
 
 def dropout_forgotten(*variants: Variant) -> Mistake:
     """`variants` leave out a dropout."""
-    return Mistake(
-        "dropout-forgotten",
-        "in train mode something is not dropped that should be.",
-        (
-            "Count the places where the lesson drops something, and those where your `forward` calls a dropout.",
-            "A dropout that is only in `__init__` does nothing, and `dropout` has to be passed on to inner parts.",
-        ),
-        recognise=in_training(*variants),
-    )
+    return mistake("dropout-forgotten", recognise=in_training(*variants))
 
 
 # --- stacks -----------------------------------------------------------------------------------------------------------
@@ -202,135 +157,20 @@ def stack_mistakes(layer: Block | DecoderBlock) -> tuple[Mistake, ...]:
     """Mistakes with layers and positions, in an encoder or a decoder."""
     right = Stack(layer)
     return (
-        Mistake(
-            "layers-in-python-list",
-            "the layers stand in a plain Python list, where PyTorch finds no parameters: they would not be trained, "
-            "saved or loaded.",
-            (
-                "Print `[name for name, _ in model.named_parameters()]`. Which parts are missing?",
-                "A module registers modules that are its attributes. Which kind of list is itself a module?",
-            ),
-            recognise=_in_python_list,
-        ),
-        Mistake(
-            "layers-shared",
-            "all layers are one and the same: they share their parameters.",
-            (
-                "How many different blocks does your code make? Count the calls of the block's class.",
-                "`[block] * 3` is a list that holds one block three times.",
-            ),
-            tuple(replace(right, shared=i) for i in (-1, 0)),
-            recognise=_one_for_all,
-        ),
-        Mistake(
-            "layers-miscounted",
-            "the module has another number of layers than `num_layers` says.",
-            (
-                "Make one with num_layers = 2 and one with num_layers = 5, and print `len(model.layers)` of each.",
-                "What does the loop in your constructor count? Compare it with the names of the arguments.",
-            ),
-            recognise=_miscounted,
-        ),
-        Mistake(
-            "positions-forgotten",
-            "no position is added: a token gives the same vector wherever it is.",
-            (
-                "Swap two tokens of a sentence. Should the two vectors only change places?",
-                "Two embeddings are added. Which numbers does the second one look up?",
-            ),
-            (replace(right, positions="none"), replace(right, positions="same")),
-        ),
-        Mistake(
-            "only-last-layer",
-            "every layer starts from the embedding again, so only the last one counts.",
-            (
-                "Which variable goes into each layer, and which one takes its output?",
-                "Write down for two layers what the second one gets.",
-            ),
-            (replace(right, walk="last"),),
-        ),
-        Mistake(
-            "only-first-layer",
-            "the loop ends after the first layer.",
-            (
-                "Print something in the loop. How often does it appear for a module of two layers?",
-                "How far is your `return` indented? A `return` inside the loop ends it.",
-            ),
-            (replace(right, walk="first"),),
-        ),
-        Mistake(
-            "layers-lost",
-            "the layers run, but what they give is lost: the result is made from the embedding alone.",
-            (
-                "Which line takes what a layer returns, and under which name?",
-                "A layer changes nothing in place. Calling it without keeping its result does nothing.",
-            ),
-            (replace(right, walk="none"),),
-        ),
-        Mistake(
-            "residual-around-layers",
-            "each layer's output is added to its input; the block has done that inside already.",
-            (
-                "How many additions has a layer? Count those inside the block, too.",
-                "What one layer gives, the next takes, as it is.",
-            ),
-            (replace(right, walk="added"),),
-        ),
-        Mistake(
-            "norm-at-the-end",
-            "what the last layer gives is normalised once more; each layer of this model ends with a norm.",
-            (
-                "Which step is the last in a layer? What comes after the last layer in the lesson?",
-                "A norm at the end belongs to pre-norm models (lesson 05). Is this one of them?",
-            ),
-            (replace(right, last=_plain_norm),),
-        ),
-        Mistake(
-            "full-length-refused",
-            "a sequence of exactly `max_length` tokens is refused.",
-            (
-                "Make one with max_length = 5 and give it 5 tokens. Should it raise?",
-                "A table of 5 rows has rows 0 to 4. How many tokens find a row?",
-            ),
-            recognise=_full_length_refused,
-        ),
-        Mistake(
-            "positions-along-batch",
-            "the position is that of the sentence in the batch, not that of the token in its sentence.",
-            (
-                "Give it the same sentence twice in one batch. Should the two results differ?",
-                "Which axis of `tokens` counts the places in a sentence?",
-            ),
-            (replace(right, positions="batch"),),
-        ),
-        Mistake(
-            "positions-by-token-id",
-            "the position embedding looks up the token's id instead of its place.",
-            (
-                "Two equal tokens at different places: should they get the same position?",
-                "What numbers should the position embedding get for a sentence of three tokens?",
-            ),
-            (replace(right, positions="ids"),),
-        ),
-        Mistake(
-            "positions-from-one",
-            "positions are counted from one; they should be counted from zero.",
-            (
-                "Print the positions that you look up for a sentence of three tokens.",
-                "Which row of the table does the first token get?",
-            ),
-            (replace(right, positions="from one"),),
-        ),
-        Mistake(
-            "embedding-scaled",
-            "the token embedding, or its sum with the position, is multiplied by the root of d_model; the paper "
-            "multiplies the embedding, this model nothing.",
-            (
-                "Compare your embedding with steps 4 and 5, factor by factor.",
-                "Which numbers are the token's vector, and its sum with the position, multiplied with?",
-            ),
-            (replace(right, scale="root"), replace(right, scale="root of the sum")),
-        ),
+        mistake("layers-in-python-list", recognise=_in_python_list),
+        mistake("layers-shared", tuple(replace(right, shared=i) for i in (-1, 0)), recognise=_one_for_all),
+        mistake("layers-miscounted", recognise=_miscounted),
+        mistake("positions-forgotten", (replace(right, positions="none"), replace(right, positions="same"))),
+        mistake("only-last-layer", (replace(right, walk="last"),)),
+        mistake("only-first-layer", (replace(right, walk="first"),)),
+        mistake("layers-lost", (replace(right, walk="none"),)),
+        mistake("residual-around-layers", (replace(right, walk="added"),)),
+        mistake("norm-at-the-end", (replace(right, last=_plain_norm),)),
+        mistake("full-length-refused", recognise=_full_length_refused),
+        mistake("positions-along-batch", (replace(right, positions="batch"),)),
+        mistake("positions-by-token-id", (replace(right, positions="ids"),)),
+        mistake("positions-from-one", (replace(right, positions="from one"),)),
+        mistake("embedding-scaled", (replace(right, scale="root"), replace(right, scale="root of the sum"))),
     )
 
 
@@ -342,38 +182,16 @@ def stack_dropout(layer: Block | DecoderBlock, quiet: Block | DecoderBlock) -> t
         replace(right, dropped="tokens"),
         Stack(quiet, dropped="nothing"),
     )
-    not_passed_on = Mistake(
-        "dropout-not-passed-on",
-        "the layers don't get `dropout`: only what is embedded is dropped.",
-        (
-            "Make one with dropout = 0.5, and print `model.layers[0].dropout`.",
-            "Which dropout does a layer use if you pass none?",
-        ),
-        recognise=in_training(replace(right, layer=quiet)),
-    )
-    at_the_end = Mistake(
-        "dropout-at-the-end",
-        "dropout acts on what the layers give; here only the embedding is dropped, and inside the layers.",
-        (
-            "Compare the places of dropout in your `forward` with step 5.",
-            "Imagine that dropout drops everything: what should the last layer's norm still give?",
-        ),
-        recognise=in_training(replace(right, dropped="end"), Stack(quiet, dropped="end")),
+    not_passed_on = mistake("dropout-not-passed-on", recognise=in_training(replace(right, layer=quiet)))
+    at_the_end = mistake(
+        "dropout-at-the-end", recognise=in_training(replace(right, dropped="end"), Stack(quiet, dropped="end"))
     )
     return dropout_forgotten(*forgotten), not_passed_on, at_the_end, DROPOUT_IN_EVAL_MODE, DROPOUT_HARD_CODED
 
 
 def mask_inverted(*variants: Variant) -> Mistake:
     """`variants` see what a mask forbids, and hide what it allows."""
-    return Mistake(
-        "mask-inverted",
-        "a mask is read inverted: what it allows is hidden, what it forbids is seen.",
-        (
-            "Print a row of the mask. Which of its entries should get a weight: those that are True, or the others?",
-            "True means: may attend. Where does your code, or what it calls, invert the mask?",
-        ),
-        variants,
-    )
+    return mistake("mask-inverted", variants)
 
 
 def _tuple_taken_for_a_tensor(session: Session) -> bool:
@@ -381,25 +199,9 @@ def _tuple_taken_for_a_tensor(session: Session) -> bool:
     return any(error is not None and "TypeError" in error.types and "tuple" in error.message for error in raised)
 
 
-ATTENTION_NOT_UNPACKED = Mistake(
-    "attention-not-unpacked",
-    "the attention returns two things, output and weights; they go on together, as a tuple.",
-    (
-        "Print the type of what `self.attention(...)` returns.",
-        "Which of the two things goes on, and how do you take it out of a tuple?",
-    ),
-    recognise=_tuple_taken_for_a_tensor,
-)
+ATTENTION_NOT_UNPACKED = mistake("attention-not-unpacked", recognise=_tuple_taken_for_a_tensor)
 
 
 def mask_ignored(*variants: Variant) -> Mistake:
     """`variants` don't pass a mask on."""
-    return Mistake(
-        "mask-ignored",
-        "the mask makes no difference: hidden keys are looked at.",
-        (
-            "Call it twice, with a mask and without. Does anything change?",
-            "Follow the mask from the argument of `forward` to the attention: who passes it on?",
-        ),
-        variants,
-    )
+    return mistake("mask-ignored", variants)

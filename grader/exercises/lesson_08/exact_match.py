@@ -10,8 +10,11 @@ from torch import Tensor
 
 from grader.exercises.lesson_08.shared import LESSON, matches_any, numbers, spoken, wrong
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def share_of_right_rows(predicted: Tensor, target: Tensor, eos_idx: int) -> float:
@@ -282,13 +285,8 @@ EXERCISE = Exercise(
         _unchanged(("some rows differ before their eos", "words after eos")),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "per-token",
-            "it gives the share of right tokens; a date with one wrong digit is a wrong date.",
-            (
-                "Two dates, one with nine right digits of ten, the other all right. What should it return?",
-                "First ask of each row whether all of it is right, then take the share of the rows.",
-            ),
             recognise=matches_any(
                 *(_tokens(fit, until) for fit in FITS for until in ("all", "eos included", "eos left out")),
                 *(_token_rows(over, each_row) for over in (min, max, lambda a, b: b) for each_row in (False, True)),
@@ -298,50 +296,17 @@ EXERCISE = Exercise(
                 where="some rows differ before their eos",
             ),
         ),
-        Mistake(
+        mistake(
             "after-eos-counted",
-            "it compares what comes after eos too; nobody reads on there.",
-            (
-                "Write down two rows that are equal up to eos and differ after it. What does your function say?",
-                "Make everything after the first eos alike in both, or look at the columns up to it only.",
-            ),
             recognise=matches_any(*(_all_columns(fit) for fit in FITS), _unequal_widths, where="words after eos"),
         ),
-        Mistake(
-            "last-eos-instead",
-            "a row is cut after its last eos; it ends with its first.",
-            (
-                "Compare [5, eos, 6, eos] with [5, eos, 7, eos]. Where do the two rows end?",
-                "A row may hold several eos. Which one does your code find: the first or the last?",
-            ),
-            recognise=matches_any(_to_last_eos, where="words after eos"),
+        mistake("last-eos-instead", recognise=matches_any(_to_last_eos, where="words after eos")),
+        mistake("eos-left-out", recognise=matches_any(_without_eos, where="a wider prediction")),
+        mistake(
+            "count-instead-of-share", recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p))
         ),
-        Mistake(
-            "eos-left-out",
-            "a row that ends and a row that goes on are taken for equal: eos is not compared, or what fills up the "
-            "shorter row counts as eos.",
-            (
-                "Compare [5, 6] with [5, 6, eos]. One of the two has not ended.",
-                "Is eos a part of what you compare? And with what do you fill up a shorter row?",
-            ),
-            recognise=matches_any(_without_eos, where="a wider prediction"),
-        ),
-        Mistake(
-            "count-instead-of-share",
-            "it gives how many rows are right, not their share.",
-            (
-                "What should come out if every row is right, however many there are?",
-                "A share lies between 0 and 1. Of what is it a share?",
-            ),
-            recognise=matches_any(lambda p, t, eos: share_of_right_rows(p, t, eos) * len(p)),
-        ),
-        Mistake(
+        mistake(
             "divided-by-tokens",
-            "rows are counted, and divided by the number of tokens.",
-            (
-                "What should come out if every row is right? What does yours give?",
-                "Of what do you want the share: of rows or of tokens? `numel` counts all entries.",
-            ),
             recognise=matches_any(
                 *(
                     lambda p, t, eos, over=over: share_of_right_rows(p, t, eos) * len(p) / over(p, t)
@@ -349,54 +314,20 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
-            "prefix-is-enough",
-            "a row passes if it begins like the other one: what the longer of the two says after that is not compared.",
-            (
-                "Compare [5, 6, eos] with [5, eos], in both orders.",
-                "Up to where is each row compared? Two rows of different lengths can't be equal.",
-            ),
-            recognise=matches_any(*map(_prefixes, PREFIXES)),
-        ),
-        Mistake(
+        mistake("prefix-is-enough", recognise=matches_any(*map(_prefixes, PREFIXES))),
+        mistake(
             "order-ignored",
-            "the tokens of a row are compared in any order.",
-            (
-                "Compare [5, 6, eos] with [6, 5, eos].",
-                "Sets and sorted lists forget where a token stood.",
-            ),
             recognise=matches_any(*(_unordered(form) for form in (set, sorted)), where="eos too early or too late"),
         ),
-        Mistake(
+        mistake(
             "first-row-only",
-            "only the first row has an effect.",
-            (
-                "Change the last row. Does the result change?",
-                "How far is your `return` indented? A `return` inside the loop ends it.",
-            ),
             recognise=matches_any(
                 lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos),
                 lambda p, t, eos: share_of_right_rows(p[:1], t[:1], eos) / len(p),
                 where="some rows differ before their eos",
             ),
         ),
-        Mistake(
-            "columns-instead-of-rows",
-            "whole columns are compared; it should be whole rows.",
-            (
-                "What has a shape of its own for each sequence: a row or a column?",
-                "`all` is told the axis that disappears. Which one should be left?",
-            ),
-            recognise=matches_any(*(_columns(fit) for fit in FITS)),
-        ),
-        Mistake(
-            "eos-expected",
-            "a row without eos raises an error; it runs to its last column.",
-            (
-                "Which of your lines looks for eos, and what does it do if there is none?",
-                "Ask first whether eos is in the row.",
-            ),
-            recognise=_raises_without_eos,
-        ),
+        mistake("columns-instead-of-rows", recognise=matches_any(*(_columns(fit) for fit in FITS))),
+        mistake("eos-expected", recognise=_raises_without_eos),
     ),
 )

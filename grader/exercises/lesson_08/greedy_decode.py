@@ -17,11 +17,14 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON, spoken
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Given, Request
 from grader.subject.translator import Translator
 from grader.subject.values import same
+
+mistake = Words(__file__)
 
 Ids = Callable[..., Tensor]
 
@@ -404,168 +407,33 @@ EXERCISE = Exercise(
         _leaves("leaves `src` as it was", 0.5, "`src` was changed in place ({name}).", "src", ENDING, SINGLE),
     ),
     mistakes=(
-        Mistake(
-            "left-in-eval-mode",
-            "a model that came in train mode goes out in eval mode: training would go on without dropout.",
-            (
-                "Print `model.training` before and after the call.",
-                "Remember the mode before you switch, and put back what you remembered.",
-            ),
-            recognise=_mode(TRAINING),
-        ),
-        Mistake(
-            "always-back-to-train-mode",
-            "a model that came in eval mode goes out in train mode.",
-            (
-                "Print `model.training` before and after the call.",
-                "`model.training` says which mode it is in. Note it before you switch, and go back to that one.",
-            ),
-            recognise=_mode(ENDING),
-        ),
-        Mistake(
-            "stays-in-train-mode",
-            "it decodes in the mode that the model happens to be in; with dropout on, it writes something else.",
-            (
-                "What does dropout do in train mode? Is that wanted here?",
-                "Modules have two methods that switch the mode of everything inside them.",
-            ),
-            recognise=matches_any(decoding(training=True)),
-        ),
-        Mistake(
-            "gradients-recorded",
-            "all ids are right, but gradients are recorded for every round.",
-            (
-                "Print `requires_grad` of the logits. Who will ask for their gradients?",
-                "Which context of torch keeps gradients from being recorded? Which lines should be inside of it?",
-            ),
-            recognise=_gradients,
-        ),
-        Mistake(
-            "largest-over-the-batch",
-            "the largest logit is looked for among the sequences of the batch; it should be among the words.",
-            (
-                "Print the shape of the logits, and of the tokens that you take from them, for a batch of four.",
-                "`argmax` is told the axis that disappears. Which of the axes B and V should be left?",
-            ),
-            recognise=_over_the_batch,
-        ),
-        Mistake(
-            "drawn-at-random",
-            "the tokens are drawn at random; greedy decoding takes the likeliest.",
-            (
-                "Call it twice with the same source. Do the results differ?",
-                "Which function chooses the token: does it draw one, or does it find the largest?",
-            ),
-            recognise=_drawn,
-        ),
-        Mistake(
-            "reads-first-position",
-            "it takes the token at the first position, which never changes: the new one is at the last.",
-            (
-                "Print the shape of the logits in each round. Which axis grows?",
-                "Position t predicts what follows token t. Which position predicts what follows the last token?",
-            ),
-            recognise=matches_any(*every_end(position=0)),
-        ),
-        Mistake(
+        mistake("left-in-eval-mode", recognise=_mode(TRAINING)),
+        mistake("always-back-to-train-mode", recognise=_mode(ENDING)),
+        mistake("stays-in-train-mode", recognise=matches_any(decoding(training=True))),
+        mistake("gradients-recorded", recognise=_gradients),
+        mistake("largest-over-the-batch", recognise=_over_the_batch),
+        mistake("drawn-at-random", recognise=_drawn),
+        mistake("reads-first-position", recognise=matches_any(*every_end(position=0))),
+        mistake(
             "appends-to-source",
-            "the new token is appended to the source: the decoder never sees what it has written.",
-            (
-                "Which of the two sequences grows while a translation is written?",
-                "The source stays as it is in all rounds. Only what the decoder is given gets longer.",
-            ),
             recognise=matches_any(*(way for grows in SOURCE_GROWS for way in every_end(grows=grows))),
         ),
-        Mistake(
-            "forgets-what-it-wrote",
-            "only the last token is given to the decoder, not all that it has written.",
-            (
-                "Print the shape of what the decoder is given in each round. Does it grow?",
-                "What does the decoder need to know to say the fifth token? The fourth alone?",
-            ),
-            recognise=matches_any(*every_end(grows="neither")),
-        ),
-        Mistake(
-            "arguments-swapped",
-            "the model gets what was written as the source, and the source as the target.",
-            (
-                "In which order does `model(src, trg)` take the two?",
-                "Which of the two stays as it is in all rounds, and which one grows?",
-            ),
-            recognise=matches_any(*every_end(grows="target for source")),
-        ),
-        Mistake(
-            "one-number-for-a-batch",
-            "a condition asks for one number, but there is one for each sequence of the batch.",
-            (
-                "Print the shape of the new tokens for a batch of four.",
-                "A batch is done when every sequence has ended. How do you ask that of a tensor of True and False?",
-            ),
-            recognise=_one_number,
-        ),
-        Mistake(
-            "eos-lost",
-            "it stops when eos comes, but before eos is written.",
-            (
-                "Print one row of your result. Is there an eos?",
-                "In which order do you append the new token and ask whether it is eos?",
-            ),
-            recognise=_eos_lost,
-        ),
-        Mistake(
-            "starts-with-another-token",
-            "the first column holds another token than `bos_idx`.",
-            (
-                "Print the first column of your result, and `bos_idx`.",
-                "What is given to the decoder in the first round?",
-            ),
-            recognise=_other_start,
-        ),
-        Mistake(
-            "never-stops",
-            "a sequence goes on after its eos.",
-            (
-                "Print one row of your result. What comes after the first eos?",
-                "Keep for every row whether it has ended. What should a row that has ended say next?",
-            ),
-            recognise=_goes_on,
-        ),
-        Mistake(
-            "another-filler",
-            "after eos comes another token; the exercise asks for eos.",
-            (
-                "Print a row that ends early, next to `eos_idx`.",
-                "What should be in the rest of a row that has ended? Read the docstring once more.",
-            ),
-            recognise=_filled_with_another,
-        ),
-        Mistake(
+        mistake("forgets-what-it-wrote", recognise=matches_any(*every_end(grows="neither"))),
+        mistake("arguments-swapped", recognise=matches_any(*every_end(grows="target for source"))),
+        mistake("one-number-for-a-batch", recognise=_one_number),
+        mistake("eos-lost", recognise=_eos_lost),
+        mistake("starts-with-another-token", recognise=_other_start),
+        mistake("never-stops", recognise=_goes_on),
+        mistake("another-filler", recognise=_filled_with_another),
+        mistake(
             "stops-with-the-first",
-            "it stops as soon as one sequence (or the first of the batch) has ended; the others are cut off.",
-            (
-                "Two sequences, one of three tokens, one of ten. How many columns should the result have?",
-                "Of how many sequences does your condition ask whether they have ended?",
-            ),
             recognise=matches_any(
                 *(decoding(ends=e, eos_kept=kept) for e in ("any", "first") for kept in (True, False))
             ),
         ),
-        Mistake(
-            "bos-left-out",
-            "the result starts with the first token that was written; bos should come first, and counts.",
-            (
-                "Compare the first column of your result with `bos_idx`.",
-                "What do you return: all that was given to the decoder, or what it answered?",
-            ),
-            recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1)),
-        ),
-        Mistake(
+        mistake("bos-left-out", recognise=matches_any(decoding(with_bos=False), decoding(with_bos=False, extra=1))),
+        mistake(
             "one-token-too-many",
-            "the result is longer than max_length, in which bos counts.",
-            (
-                "Call it with max_length = 5. How many columns has the result?",
-                "You start with one column. How many rounds may follow?",
-            ),
             recognise=lambda session: _one_column_more(session) or matches_any(decoding(extra=1))(session),
         ),
     ),

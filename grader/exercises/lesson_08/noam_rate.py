@@ -7,7 +7,10 @@ from itertools import product
 
 from grader.exercises.lesson_08.shared import LESSON, Number, matches_any, numbers
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake
+from grader.spec.exercise import Case, Exercise
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -106,13 +109,8 @@ EXERCISE = Exercise(
         ),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "warmup-forgotten",
-            "it never rises: there is no warm-up.",
-            (
-                "Print it for steps 1, 2 and 3. Should it rise or fall there?",
-                "The formula takes the smaller of two numbers. Which of them is small at the first steps?",
-            ),
             recognise=matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step**-0.5,
                 # level, and then down
@@ -121,13 +119,8 @@ EXERCISE = Exercise(
                 where="in the warm-up",
             ),
         ),
-        Mistake(
+        mistake(
             "decay-forgotten",
-            "it rises for ever: after the warm-up it should fall again.",
-            (
-                "Print it for ten times as many steps as the warm-up has.",
-                "The formula takes the smaller of two numbers. Which of them is small at late steps?",
-            ),
             recognise=matches_any(
                 lambda step, d_model, warmup_steps: d_model**-0.5 * step * warmup_steps**-1.5,
                 # up, and then level
@@ -136,40 +129,14 @@ EXERCISE = Exercise(
                 where="long after the warm-up",
             ),
         ),
-        Mistake(
-            "warmup-slope",
-            "the straight line has another slope: it doesn't meet the falling branch at the last step of the warm-up.",
-            (
-                "Print both branches for step = warmup_steps. What should be true of the two numbers?",
-                "Look at the exponent of warmup_steps in the formula, and at yours.",
-            ),
-            recognise=matches_any(*SLOPES, where="in the warm-up"),
-        ),
-        Mistake(
+        mistake("warmup-slope", recognise=matches_any(*SLOPES, where="in the warm-up")),
+        mistake(
             "power-precedence",
-            "a power is divided by two where its exponent should be: `x ** -1/2` is (x ** -1) / 2.",
-            (
-                "What is `16 ** -1/2`, and what is `16 ** -0.5`?",
-                "Python takes powers before it divides. Where do you need parentheses?",
-            ),
             recognise=matches_any(*(_halved(*which) for which in product((False, True), repeat=3) if any(which))),
         ),
-        Mistake(
-            "root-of-width-forgotten",
-            "the rate is divided by d_model; it should be divided by its root.",
-            (
-                "Call it with d_model = 100 and with d_model = 400. Which factor should be between the two rates?",
-                "Read the exponent of d_model in the formula aloud.",
-            ),
-            recognise=matches_any(_with_powers(-1, -0.5, -1.5)),
-        ),
-        Mistake(
+        mistake("root-of-width-forgotten", recognise=matches_any(_with_powers(-1, -0.5, -1.5))),
+        mistake(
             "width-in-one-branch",
-            "d_model counts in one of the two branches only.",
-            (
-                "Double the width: does the rate change in the warm-up? And after it?",
-                "Where do the parentheses of `min(...)` open and close?",
-            ),
             recognise=matches_any(
                 lambda step, d_model, warmup_steps: min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5),
                 lambda step, d_model, warmup_steps: min(step**-0.5, d_model**-0.5 * step * warmup_steps**-1.5),
@@ -181,31 +148,13 @@ EXERCISE = Exercise(
                 ),
             ),
         ),
-        Mistake(
+        mistake(
             "peak-too-high",
-            "it rises and falls rightly, but all of it is too high by the root of warmup_steps.",
-            (
-                "Divide your rate by the expected one, for two different warm-ups. Do you know the numbers?",
-                "Which rate does the formula give at the last step of the warm-up?",
-            ),
             recognise=matches_any(lambda step, d_model, warmup: learning_rate(step, d_model, warmup) * warmup**0.5),
         ),
-        Mistake(
-            "steps-counted-wrong",
-            "the step is moved by one: steps are counted from 1, as they are given.",
-            (
-                "At which step is your rate highest? Which one should it be?",
-                "Is there a `+ 1` or a `- 1` in your code that the formula doesn't have?",
-            ),
-            recognise=matches_any(*(_moved(by) for by in (-1, 1))),
-        ),
-        Mistake(
+        mistake("steps-counted-wrong", recognise=matches_any(*(_moved(by) for by in (-1, 1)))),
+        mistake(
             "decay-restarts",
-            "after the warm-up the steps are counted from 0 again.",
-            (
-                "Print the last rate of the warm-up and the next one. Is there a jump?",
-                "Which step is under the root after the warm-up: all steps, or those since then?",
-            ),
             recognise=matches_any(
                 lambda step, d_model, warmup: (
                     learning_rate(step, d_model, warmup)
@@ -214,44 +163,18 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
+        mistake(
             "fixed-number",
-            "a number of the paper is used where an argument belongs.",
-            (
-                "Is each of the three arguments used?",
-                "Look for 512 and 4000 in your code. Which names belong there?",
-            ),
             recognise=matches_any(
                 lambda step, d_model, warmup_steps: learning_rate(step, 512, warmup_steps),
                 lambda step, d_model, warmup_steps: learning_rate(step, d_model, 4000),
                 lambda step, d_model, warmup_steps: learning_rate(step, 512, 4000),
             ),
         ),
-        Mistake(
-            "exponent-sign",
-            "a power has the wrong sign: it multiplies where it should divide, or divides where it should multiply.",
-            (
-                "A wider model, a later step, a longer warm-up: each makes the highest rate smaller. Try each alone.",
-                "`x**-0.5` is 1 divided by the root of x. Read the three exponents aloud, each with its sign.",
-            ),
-            recognise=matches_any(*SIGNS),
-        ),
-        Mistake(
-            "max-instead-of-min",
-            "it takes the larger of the two numbers; that gives a valley instead of a peak.",
-            (
-                "At which step should the rate be highest? Where is yours lowest?",
-                "Print both numbers for an early step and for a late one. Which of them is the rate each time?",
-            ),
-            recognise=matches_any(_max),
-        ),
-        Mistake(
+        mistake("exponent-sign", recognise=matches_any(*SIGNS)),
+        mistake("max-instead-of-min", recognise=matches_any(_max)),
+        mistake(
             "width-forgotten",
-            "the width of the model changes nothing.",
-            (
-                "Is each of the three arguments used?",
-                "Double the width: should the rate change?",
-            ),
             recognise=matches_any(lambda step, d_model, warmup_steps: min(step**-0.5, step * warmup_steps**-1.5)),
         ),
     ),

@@ -13,9 +13,12 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON
 from grader.spec import diagnose, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import COARSE, FLOAT32
+
+mistake = Words(__file__)
 
 
 def reference(logits: Tensor, labels: Tensor, pad_idx: int) -> Tensor:
@@ -283,190 +286,48 @@ EXERCISE = Exercise(
         parts.gradients("a batch"),
     ),
     mistakes=(
-        Mistake(
-            "nan-when-all-padding",
-            "it is NaN if all labels are padding: a sum of nothing is divided by 0.",
-            (
-                "How many labels are counted there? What is 0 divided by 0?",
-                "See to it that the divisor is never 0, or treat that case before you divide.",
-            ),
-            (_nan,),
-        ),
-        Mistake(
-            "softmax-before-the-logarithm",
-            "softmax first, and then a logarithm: a label of very small probability gets an infinite loss or, where a "
-            "small number keeps the probability from 0, one that is too small.",
-            (
-                "Logits 60 and 0, and the label is the second. What should its loss be, and what is yours?",
-                "e to the -60 is hard for a float to keep beside 1. Which of torch's functions goes from logits to "
-                "logarithms in one step?",
-            ),
-            recognise=_softmax_first,
-        ),
-        Mistake(
-            "padding-counted",
-            "padding counts too, in the sum or in what it is divided by.",
-            (
-                "Append ten columns of padding to the labels. Does your loss change? Should it?",
-                "Both halves of a mean have to leave padding out: what is added up, and how many there are.",
-            ),
-            (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above)),
-        ),
-        Mistake(
-            "reshaped-instead-of-transposed",
-            "the logits got the shape (B, V, T) by `view` or `reshape`, which leaves the numbers in their order.",
-            (
-                "Try `reshape(3, 2)` and `.mT` on a numbered 2 × 3 matrix, and compare.",
-                "Swapping two axes and cutting the row of numbers anew are different things (lesson 03, section 2).",
-            ),
-            _guarded(_reshaped),
-        ),
-        Mistake(
-            "vocabulary-on-another-axis",
-            "`F.cross_entropy` finds the wrong axis where it looks for the vocabulary.",
-            (
-                "Print the shapes of both arguments of your call, and look up which ones `F.cross_entropy` takes.",
-                "It wants a row of V scores for each label. How many labels are there in all, and in how many axes?",
-            ),
-            recognise=_classes_elsewhere,
-        ),
-        Mistake(
-            "rows-mixed-up",
-            "logits and labels are put in different orders, so a label meets the scores of another place.",
-            (
-                "Number the labels of two sequences, and print them as you hand them over. Which scores come third?",
-                "Both have to be flattened in the same way: sequence by sequence, or position by position.",
-            ),
-            (*_guarded(_transposed_rows), _transposed_labels),
-        ),
-        Mistake(
-            "shifted-again",
-            "the labels are shifted inside; they come shifted already (exercise 1).",
-            (
-                "How many labels does your loss use for a sequence of 5 without padding?",
-                "Which position's scores belong to the first label, once `shift_target` has done its work?",
-            ),
-            (_shifted_again, _if_any(_shifted_again)),
-        ),
-        Mistake(
-            "only-padding-counted",
-            "it is the mean over the padding; the other labels should count.",
-            (
-                "What does your function give where nothing is padded?",
-                "Print your mask for one row of labels. Where is it True?",
-            ),
-            (_padding_alone, lambda *a: _padding_alone(*a) / (a[1] == a[2]).any()),
-        ),
-        Mistake(
-            "sign-flipped",
-            "it is negative: a loss grows as the right label gets less likely.",
-            (
-                "What should the loss be near if every right label has a probability near 1? And near 0.001?",
-                "The logarithm of a probability is negative. What comes before it in the formula?",
-            ),
-            _guarded(lambda logits, labels: -_each(logits, labels)),
-        ),
-        Mistake(
-            "bits-instead-of-nats",
-            "the logarithm is the one to base 2; here it is the natural one.",
-            (
-                "Divide your result by the expected one. Do you know the number?",
-                "Which logarithm is `torch.log`, and which one do you take?",
-            ),
-            _guarded(lambda logits, labels: _each(logits, labels) / math.log(2)),
-        ),
-        Mistake(
+        mistake("nan-when-all-padding", (_nan,)),
+        mistake("softmax-before-the-logarithm", recognise=_softmax_first),
+        mistake("padding-counted", (_counted, _counted_below, _counted_above, _counted_flat, _if_any(_counted_above))),
+        mistake("reshaped-instead-of-transposed", _guarded(_reshaped)),
+        mistake("vocabulary-on-another-axis", recognise=_classes_elsewhere),
+        mistake("rows-mixed-up", (*_guarded(_transposed_rows), _transposed_labels)),
+        mistake("shifted-again", (_shifted_again, _if_any(_shifted_again))),
+        mistake("only-padding-counted", (_padding_alone, lambda *a: _padding_alone(*a) / (a[1] == a[2]).any())),
+        mistake("sign-flipped", _guarded(lambda logits, labels: -_each(logits, labels))),
+        mistake("bits-instead-of-nats", _guarded(lambda logits, labels: _each(logits, labels) / math.log(2))),
+        mistake(
             "softmax-over-positions",
-            "the softmax runs over the positions (or over the batch); it should run over the vocabulary.",
-            (
-                "Sum your probabilities over the last axis. What should every entry be?",
-                "Among what is one chosen at each position: among words or among places?",
-            ),
             tuple(
                 variant
                 for axis in (0, 1)
                 for variant in _guarded(lambda s, labels, axis=axis: -_picked(s.log_softmax(axis), labels))
             ),
         ),
-        Mistake(
-            "softmax-forgotten",
-            "the logits are taken as they are: the softmax and its logarithm are missing.",
-            (
-                "Add 100 to all logits of a position. Should the loss change?",
-                "Which of torch's losses takes logits, and which takes logarithms of probabilities?",
-            ),
-            _guarded(lambda logits, labels: -_picked(logits, labels)),
-        ),
-        Mistake(
-            "divided-by-batch",
-            "the sum is divided by the number of sequences; it should be divided by the number of labels.",
-            (
-                "Give it the same sequences twice as long. Should the loss double?",
-                "How many terms has your sum where nothing is padded? By how many do you divide?",
-            ),
-            (_by_batch,),
-        ),
-        Mistake(
+        mistake("softmax-forgotten", _guarded(lambda logits, labels: -_picked(logits, labels))),
+        mistake("divided-by-batch", (_by_batch,)),
+        mistake(
             "mean-per-sequence",
-            "it averages sequence by sequence; every label that isn't padding should count the same.",
-            (
-                "One sequence has 2 labels, another 8. By how much do you divide?",
-                "Take one mean over all real labels of the batch, not a mean of means.",
-            ),
             (_per_sequence(True), _per_sequence(False), _if_any(_per_sequence(False)), _per_sequence_nan),
         ),
-        Mistake(
+        mistake(
             "softmax-applied-twice",
-            "the logits go through a softmax before a cross-entropy that has one of its own.",
-            (
-                "Make the logit of the right label very large. Does your loss get near 0?",
-                "Look up what `F.cross_entropy` expects: probabilities or logits?",
-            ),
             (
                 _twice,
                 _twice_nan,
                 *(lambda *a, of=of: of(a[0].softmax(-1), *a[1:]) for of in (_counted, _counted_below)),
             ),
         ),
-        Mistake(
+        mistake(
             "summed",
-            "it is a sum: twice as many labels give twice the loss.",
-            (
-                "Give it the same batch twice, one below the other. Should the loss change?",
-                "By what is a sum divided to make it a mean? Count what was added up.",
-            ),
             (
                 lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(),
                 lambda logits, labels, pad: _each(logits, labels).sum(),
                 lambda logits, labels, pad: (_each(logits, labels) * (labels != pad)).sum(0).mean(),
             ),
         ),
-        Mistake(
-            "pad-idx-ignored",
-            "it takes 0 for the padding, whatever `pad_idx` says.",
-            (
-                "Is each of the three arguments used?",
-                "Try it with `pad_idx = 5`, and a label 0 that is an ordinary word.",
-            ),
-            (_zero_is_padding, _zero_is_padding_safe),
-        ),
-        Mistake(
-            "log-forgotten",
-            "it averages probabilities; cross-entropy averages their logarithms.",
-            (
-                "A label that is sure to be right has probability 1. Which loss should it have?",
-                "Softmax gives probabilities. What is done to them before they are averaged?",
-            ),
-            (_no_log,),
-        ),
-        Mistake(
-            "zero-cut-from-logits",
-            "if all labels are padding, a new 0 is returned, which doesn't come from the logits: it has no gradient.",
-            (
-                "Call `.backward()` on your loss for labels that are all padding. What happens?",
-                "A sum of nothing is a 0 that comes from the logits, too. Which line makes yours?",
-            ),
-            recognise=_cut_from_logits,
-        ),
+        mistake("pad-idx-ignored", (_zero_is_padding, _zero_is_padding_safe)),
+        mistake("log-forgotten", (_no_log,)),
+        mistake("zero-cut-from-logits", recognise=_cut_from_logits),
     ),
 )

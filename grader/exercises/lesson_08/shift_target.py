@@ -11,9 +11,12 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON
 from grader.spec import compare, parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 PAD, BOS, EOS = 0, 1, 2
 
@@ -143,61 +146,11 @@ EXERCISE = Exercise(
         parts.unchanged("a batch", 0.5),
     ),
     mistakes=(
-        Mistake(
-            "removed-by-value",
-            "tokens are taken out by what they are, not by where they are: without a bos or an eos all of them stay.",
-            (
-                "Try it on ids that are neither bos nor eos. How many columns come back?",
-                "Each of the two loses one column. Which one is it, whatever is in it?",
-            ),
-            recognise=_by_value,
-        ),
-        Mistake(
-            "not-shifted",
-            "the label of a position is the token that the decoder is given there: it only has to copy.",
-            (
-                "Print both for one row, one below the other. What is below the first token?",
-                "At each position the decoder has seen the tokens up to here. Which one should it say?",
-            ),
-            recognise=_apart(0),
-        ),
-        Mistake(
-            "shifted-backwards",
-            "the labels come before what the decoder is given: it learns to say the token before.",
-            (
-                "Print both for one row, one below the other, and read a column from top to bottom.",
-                "Which of the two loses its first token, which its last?",
-            ),
-            (lambda trg: (trg[:, :-1], trg.roll(1, 1)[:, :-1]),),
-            recognise=_apart(-1),
-        ),
-        Mistake(
-            "shifted-twice",
-            "the labels are two tokens ahead: the token in between is never asked for.",
-            (
-                "Print both for one row. Which token is the first label?",
-                "After the start token alone, what should the decoder say?",
-            ),
-            recognise=_apart(2),
-        ),
-        Mistake(
-            "wrong-number-of-columns",
-            "the labels are the next tokens, but the number of columns is not T - 1 in both.",
-            (
-                "Four tokens in a row: how many of them have a next one?",
-                "Which of the two can't use the last token, and which can't use the first?",
-            ),
-            (lambda trg: (trg, trg.roll(-1, 1)),),
-            recognise=_too_wide_or_narrow,
-        ),
-        Mistake(
-            "shifted-along-batch",
-            "sequences are cut off instead of tokens: the first axis is the batch.",
-            (
-                "Print the shapes of what goes in and of what comes out. Which axis got shorter?",
-                "`x[1:]` leaves out the first row. How do you leave out the first column?",
-            ),
-            (_along_batch,),
-        ),
+        mistake("removed-by-value", recognise=_by_value),
+        mistake("not-shifted", recognise=_apart(0)),
+        mistake("shifted-backwards", (lambda trg: (trg[:, :-1], trg.roll(1, 1)[:, :-1]),), recognise=_apart(-1)),
+        mistake("shifted-twice", recognise=_apart(2)),
+        mistake("wrong-number-of-columns", (lambda trg: (trg, trg.roll(-1, 1)),), recognise=_too_wide_or_narrow),
+        mistake("shifted-along-batch", (_along_batch,)),
     ),
 )

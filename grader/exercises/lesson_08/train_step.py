@@ -17,11 +17,14 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import LESSON, close, plain_number
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Given, Outcome, Request
 from grader.subject.translator import BACKWARD, FORWARD, STEP, STEP_WITHOUT_GRADIENTS, Trainee
 from grader.tolerance import Tolerance
+
+mistake = Words(__file__)
 
 Judge = Callable[[Session], Finding | None]
 
@@ -470,213 +473,29 @@ EXERCISE = Exercise(
         Part("leaves `src` and `trg` as they were", 0.5, _after_values(_leaves_ids), compares_values=False),
     ),
     mistakes=(
-        Mistake(
-            "gradients-off",
-            "the loss has no gradients: they were switched off while the model ran, or the loss was cut off from it.",
-            (
-                "Print `loss.requires_grad`. When is it False?",
-                "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to the loss.",
-            ),
-            recognise=_no_gradients,
-        ),
-        Mistake(
-            "source-and-target-exchanged",
-            "the model gets the target where it expects the source, and the source where it expects the target.",
-            (
-                "In which order does `model(src, trg)` take the two?",
-                "Which of the two languages has the larger ids here, and which table are they looked up in?",
-            ),
-            recognise=_exchanged,
-        ),
-        Mistake(
-            "backward-twice",
-            "`backward` is called twice on the same loss.",
-            (
-                "How often should the gradients be computed in one step?",
-                "`backward` frees what it needed. Look for a second call, perhaps in a function that you call.",
-            ),
-            recognise=_graph_freed,
-        ),
-        Mistake(
-            "step-before-backward",
-            "the optimiser takes its step before the gradients of this batch are computed.",
-            (
-                "Print a parameter's `.grad` just above the line with `optimizer.step()`, in the first call.",
-                "What does the optimiser need to know to change a parameter? Which line computes that?",
-            ),
-            recognise=_order,
-        ),
-        Mistake(
-            "gradients-cleared-too-late",
-            "the gradients are cleared after they were computed and before the step: the optimiser finds none.",
-            (
-                "Print a parameter's `.grad` just above the line with `optimizer.step()`.",
-                "Between which two lines are the gradients needed? Clear them outside of that stretch.",
-            ),
-            recognise=_happened((FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS)),
-        ),
-        Mistake(
-            "step-forgotten",
-            "gradients are computed, and no parameter changes: the optimiser never takes its step.",
-            (
-                "Print one parameter before and after the call. Does it change?",
-                "`backward` only fills in `.grad`. Whose task is it to change the parameters?",
-            ),
-            recognise=_happened((FORWARD, BACKWARD)),
-        ),
-        Mistake(
-            "optimizer-not-used",
-            "the parameters change, but not by a step of the optimiser that was given.",
-            (
-                "Which of the five arguments does your code not use?",
-                "The optimiser has its own learning rate and its own rule. Who should change the parameters?",
-            ),
-            recognise=_by_hand,
-        ),
-        Mistake(
-            "several-steps",
-            "one call takes more than one step.",
-            (
-                "Is the optimiser asked for a step in several lines, or inside a loop?",
-                "The function makes one step on one batch. Its caller has the loop.",
-            ),
-            recognise=_several_steps,
-        ),
-        Mistake(
-            "backward-forgotten",
-            "the gradients are never computed, so no parameter changes.",
-            (
-                "Print a parameter's `.grad` after the call.",
-                "The optimiser reads `.grad`. Which call on the loss fills it in?",
-            ),
-            recognise=_happened((FORWARD, STEP_WITHOUT_GRADIENTS), (FORWARD,)),
-        ),
-        Mistake(
-            "target-not-shifted",
-            "the label of a position is the token that the decoder is given there: it only has to copy.",
-            (
-                "Print what you give to the model and what the loss compares with, one below the other.",
-                "Exercise 1 makes both from the target. Where does each of the two go?",
-            ),
-            recognise=trained(*UNSHIFTED),
-        ),
-        Mistake(
-            "shifted-backwards",
-            "the decoder is given the labels, and should say its input: the two are exchanged.",
-            (
-                "In which order does `shift_target` return its two tensors?",
-                "Which of the two begins with bos, and who gets that one?",
-            ),
-            recognise=trained(Way(given="labels", wanted="input")),
-        ),
-        Mistake(
-            "gradients-from-before",
-            "the gradients are cleared after the step only: what is in `.grad` before the first call counts in it.",
-            (
-                "Call `backward` on some loss of the model, and then your function. Does its first step change?",
-                "Who calls your function need not have cleared anything. Where does your code make sure of it?",
-            ),
-            recognise=trained(Way(from_nothing="later")),
-        ),
-        Mistake(
-            "gradients-add-up",
-            "the first step is right; in the second, the gradients of the first are added to the new ones.",
-            (
-                "Call it twice, and print a parameter's `.grad` after each call.",
-                "`backward` adds to what is in `.grad`. Who empties it between two steps?",
-            ),
-            recognise=trained(Way(from_nothing="never")),
-        ),
-        Mistake(
-            "loss-after-the-step",
-            "the step is right, and the loss that is returned is computed again after it.",
-            (
-                "Which parameters does the loss belong to that you return: those before the step or those after it?",
-                "The loss is known before the step. Keep it.",
-            ),
-            recognise=trained(Way(loss_after=True), Way(loss_after=True, mode_after=False)),
-        ),
-        Mistake(
-            "loss-multiplied",
-            "the step is right, and the loss that is returned is multiplied by the number of sequences or labels.",
-            (
-                "Compare what you return with the loss itself.",
-                "A sum over batches is the business of a training loop. What does the docstring say is returned?",
-            ),
-            recognise=_multiplied,
-        ),
-        Mistake(
-            "pad-idx-ignored",
-            "it takes 0 for the padding, whatever `pad_idx` says.",
-            (
-                "Is each of the five arguments used?",
-                "Call it with another `pad_idx`. Which line should notice?",
-            ),
-            recognise=trained(Way(padding="zero")),
-        ),
-        Mistake(
-            "padding-counted",
-            "padding counts in the loss.",
-            (
-                "Append ten columns of padding to the target. Does your loss change?",
-                "What are the three arguments of `sequence_loss`?",
-            ),
-            recognise=trained(Way(padding=None)),
-        ),
-        Mistake(
-            "summed",
-            "the loss is a sum: a batch with more tokens makes a larger step.",
-            (
-                "Give it the same batch twice, one below the other. Should the loss change?",
-                "Exercise 2 has the loss that is wanted: a mean over the labels.",
-            ),
-            recognise=trained(Way(summed=True)),
-        ),
-        Mistake(
-            "mode-not-switched",
-            "a model that comes in eval mode is trained in eval mode: without dropout.",
-            (
-                "Print `model.training` just above the line that calls the model.",
-                "A module has a method that switches it, and everything inside it, to train mode.",
-            ),
-            recognise=trained(Way(mode=None)),
-        ),
-        Mistake(
-            "trains-in-eval-mode",
-            "the model runs in eval mode while it learns: dropout is off.",
-            (
-                "Print `model.training` just above the line that calls the model.",
-                "In which of the two modes does dropout work? Which one is wanted here?",
-            ),
-            recognise=trained(Way(mode=False)),
-        ),
-        Mistake(
-            "left-in-train-mode",
-            "a model that came in eval mode goes out in train mode.",
-            (
-                "Print `model.training` before and after the call.",
-                "Note the mode before you switch it, and put back at the end what you noted.",
-            ),
-            recognise=_mode_left(True),
-        ),
-        Mistake(
-            "left-in-eval-mode",
-            "a model that came in train mode goes out in eval mode: the rest of a training would go without dropout.",
-            (
-                "Print `model.training` before and after the call.",
-                "Which mode do you go back to: a fixed one, or the one that the model came in?",
-            ),
-            recognise=_mode_left(False),
-        ),
-        Mistake(
-            "keeps-the-graph",
-            "the graph of the loss is kept after the call, so the memory of every step stays taken.",
-            (
-                "What is the type of the value that you return? What hangs on it?",
-                "A plain number holds nothing else. For a curve of the losses, numbers are enough.",
-            ),
-            recognise=_holds_graph,
-        ),
+        mistake("gradients-off", recognise=_no_gradients),
+        mistake("source-and-target-exchanged", recognise=_exchanged),
+        mistake("backward-twice", recognise=_graph_freed),
+        mistake("step-before-backward", recognise=_order),
+        mistake("gradients-cleared-too-late", recognise=_happened((FORWARD, BACKWARD, STEP_WITHOUT_GRADIENTS))),
+        mistake("step-forgotten", recognise=_happened((FORWARD, BACKWARD))),
+        mistake("optimizer-not-used", recognise=_by_hand),
+        mistake("several-steps", recognise=_several_steps),
+        mistake("backward-forgotten", recognise=_happened((FORWARD, STEP_WITHOUT_GRADIENTS), (FORWARD,))),
+        mistake("target-not-shifted", recognise=trained(*UNSHIFTED)),
+        mistake("shifted-backwards", recognise=trained(Way(given="labels", wanted="input"))),
+        mistake("gradients-from-before", recognise=trained(Way(from_nothing="later"))),
+        mistake("gradients-add-up", recognise=trained(Way(from_nothing="never"))),
+        mistake("loss-after-the-step", recognise=trained(Way(loss_after=True), Way(loss_after=True, mode_after=False))),
+        mistake("loss-multiplied", recognise=_multiplied),
+        mistake("pad-idx-ignored", recognise=trained(Way(padding="zero"))),
+        mistake("padding-counted", recognise=trained(Way(padding=None))),
+        mistake("summed", recognise=trained(Way(summed=True))),
+        mistake("mode-not-switched", recognise=trained(Way(mode=None))),
+        mistake("trains-in-eval-mode", recognise=trained(Way(mode=False))),
+        mistake("left-in-train-mode", recognise=_mode_left(True)),
+        mistake("left-in-eval-mode", recognise=_mode_left(False)),
+        mistake("keeps-the-graph", recognise=_holds_graph),
     ),
     builds_on=("shift_target", "sequence_loss"),
     seconds=30,  # an optimiser of torch's own imports torch's compiler, which takes seconds

@@ -16,10 +16,13 @@ from grader.exercises.lesson_09.shared import LESSON, no_scaling, one_of
 from grader.spec import compare
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject.values import place_in_words, tensors_in
 from grader.tolerance import FLOAT32, FLOAT64, Tolerance
+
+mistake = Words(__file__)
 
 # --- parts: the result is an output and a cache, which is a pair of tensors itself ------------------------------------
 
@@ -359,108 +362,24 @@ EXERCISE = Exercise(
         Part("lets gradients flow", 1, gradients),
     ),
     mistakes=(
-        Mistake(
-            "mask-of-a-fixed-size",
-            "short texts are right and long ones aren't: something has a fixed size, perhaps the mask.",
-            (
-                "Call it with 40 new tokens after a cache of 100. Which line fails, or gives a shape too small?",
-                "Which numbers of tokens does your code know from its arguments, and which are written down in it?",
-            ),
-            recognise=_short_only,
-        ),
-        Mistake(
-            "not-causal-behind-cache",
-            "a prompt is causal, but of several tokens that come after a cache the earlier see the later ones.",
-            (
-                "When do you hide anything? Does it depend on whether there is a cache?",
-                "Write down, for 3 new tokens after 2 old ones, which of the 5 keys each of them may see.",
-            ),
-            (variant(_all_later),),
-        ),
-        Mistake(
+        mistake("mask-of-a-fixed-size", recognise=_short_only),
+        mistake("not-causal-behind-cache", (variant(_all_later),)),
+        mistake(
             "prompt-not-causal",
-            "several tokens come at once, and the earlier of them see the later ones.",
-            (
-                "A token alone has nothing after it. What about the first of five that come together?",
-                "Write down, for 3 new tokens after 2 old ones, which of the 5 keys each of them may see.",
-            ),
             (
                 variant(lambda first: _everything),
                 variant(lambda first: _everything if first else _past_and_present),
             ),
         ),
-        Mistake(
-            "mask-aligned-to-top-left",
-            "the mask counts the new tokens from 0, as if nothing came before them.",
-            (
-                "Print your mask for one new token after four old ones. How many keys should its only row show?",
-                "The first new token is not token 0. What is its position, and by how many columns is the triangle "
-                "shifted?",
-            ),
-            (variant(lambda first: _top_left),),
-            recognise=_square_mask,
-        ),
-        Mistake(
-            "cache-not-used",
-            "the cache grows, but the new tokens attend only to each other, not to what is in it.",
-            (
-                "Change the cache that you hand over. Does the output change?",
-                "Which keys and values does your attention get: the new ones or all?",
-            ),
-            (variant(seen=_new),),
-        ),
-        Mistake(
-            "new-tokens-not-seen",
-            "after a cache the new tokens attend only to the cache, not to each other and themselves.",
-            (
-                "Change the new key and value. Does the output change?",
-                "In which order do you attend and append? A token may attend to itself.",
-            ),
-            (variant(_all_later, seen=_old),),
-        ),
-        Mistake(
-            "cache-not-extended",
-            "the cache doesn't grow: old or new keys and values are missing from it.",
-            (
-                "Call it three times, one token each, and print the shape of the cache after each call.",
-                "What you attend to and what you hand back are the same two tensors, for all tokens so far.",
-            ),
-            NOT_EXTENDED,
-        ),
-        Mistake(
-            "prompt-kept-twice",
-            "without a cache the new keys and values are put in twice.",
-            (
-                "Call it with `cache = None` and three tokens, and print the shape of the cache.",
-                "Which line makes a cache where there was none, and which line appends to it?",
-            ),
-            (_doubled,),
-        ),
-        Mistake(
-            "keys-kept-as-values",
-            "the old values are lost: old keys are in their place.",
-            (
-                "Change the value in the cache alone. Does the output change?",
-                "The cache has two parts. Which of them do you join with the new values?",
-            ),
-            (_keys_for_values,),
-        ),
-        Mistake(
-            "none-not-handled",
-            "without a cache it raises: `None` has no keys and values.",
-            (
-                "What is `cache` at the very first call?",
-                "Ask first whether there is a cache, before you take it apart.",
-            ),
-            recognise=_none_taken_apart,
-        ),
-        Mistake(
+        mistake("mask-aligned-to-top-left", (variant(lambda first: _top_left),), recognise=_square_mask),
+        mistake("cache-not-used", (variant(seen=_new),)),
+        mistake("new-tokens-not-seen", (variant(_all_later, seen=_old),)),
+        mistake("cache-not-extended", NOT_EXTENDED),
+        mistake("prompt-kept-twice", (_doubled,)),
+        mistake("keys-kept-as-values", (_keys_for_values,)),
+        mistake("none-not-handled", recognise=_none_taken_apart),
+        mistake(
             "mask-inverted",
-            "the mask is inverted: what should be seen is hidden, and what should be hidden is seen.",
-            (
-                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
-                "True means: may attend. Which tokens may the first one see?",
-            ),
             (
                 variant(lambda first: lambda new, held: ~_past_and_present(new, held)),
                 variant(lambda first: lambda new, held: _everything(new, held).triu(held - new)),
@@ -468,96 +387,36 @@ EXERCISE = Exercise(
                 _hidden_by_hand(lambda new, held: _everything(new, held).triu(held - new)),
             ),
         ),
-        Mistake(
+        mistake(
             "one-future-token-visible",
-            "every token sees one token of its future.",
-            (
-                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
-                "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
-            ),
             (variant(lambda first: lambda new, held: _everything(new, held).tril(held - new + 1)),),
         ),
-        Mistake(
+        mistake(
             "diagonal-hidden",
-            "a token doesn't see itself.",
-            (
-                "Print your mask for a prompt of three tokens. How many keys does its first row show?",
-                "Row 0 of the mask belongs to the first new token. What is the last column that it may see?",
-            ),
             (
                 variant(lambda first: lambda new, held: _everything(new, held).tril(held - new - 1)),
                 _hidden_by_hand(lambda new, held: _everything(new, held).tril(held - new - 1)),
             ),
         ),
-        Mistake(
+        mistake(
             "mask-shifted-backwards",
-            "the triangle of the mask is moved to the left; after a cache it has to move to the right.",
-            (
-                "Print your mask for one new token after four old ones. How many keys should its only row show?",
-                "A positive diagonal of `tril` shows more columns, a negative one fewer. Which one do you need?",
-            ),
             (
                 variant(lambda first: lambda new, held: _everything(new, held).tril(new - held)),
                 _hidden_by_hand(lambda new, held: _everything(new, held).tril(new - held)),
             ),
         ),
-        Mistake(
-            "mask-after-softmax",
-            "hidden weights are set to zero after the softmax, so the others don't sum to one.",
-            (
-                "Sum your weights over the last axis. What should every entry be?",
-                "Which comes first, the mask or the softmax?",
-            ),
-            (_weighed(lambda scores, seen: scores.softmax(-1) * seen),),
-        ),
-        Mistake(
-            "zero-instead-of-minus-infinity",
-            "hidden scores are set to 0, and exp(0) is 1: they still get a weight.",
-            (
-                "Look at the weights of the first token of a prompt. How many should be other than zero?",
-                "Which score gives the weight 0 (lesson 04)?",
-            ),
-            (_weighed(lambda scores, seen: (scores * seen).softmax(-1)),),
-        ),
-        Mistake(
-            "wrong-axis",
-            "old and new are joined along an axis that isn't the tokens'.",
-            (
-                "The shapes are (B, H, T, D). Which of the four grows by one when one more token comes?",
-                "Count that axis: from the front it is the third, and the first is number 0.",
-            ),
-            recognise=_joined_elsewhere,
-        ),
-        Mistake(
+        mistake("mask-after-softmax", (_weighed(lambda scores, seen: scores.softmax(-1) * seen),)),
+        mistake("zero-instead-of-minus-infinity", (_weighed(lambda scores, seen: (scores * seen).softmax(-1)),)),
+        mistake("wrong-axis", recognise=_joined_elsewhere),
+        mistake(
             "new-before-old",
-            "the new keys and values are put in front of the old ones.",
-            (
-                "Call it twice, one token each, and print the keys of the cache. Which one comes first?",
-                "Tokens stand in the order in which they came. Look at the order in your `torch.cat`.",
-            ),
             (
                 variant(joined=lambda past, new: torch.cat((new, past), 2)),
                 variant(lambda first: _everything, joined=lambda past, new: torch.cat((new, past), 2)),
             ),
         ),
-        Mistake(
-            "key-and-value-swapped",
-            "the cache holds the values where the keys should be.",
-            (
-                "Call it once, and compare the first tensor of the cache with the key that you gave.",
-                "The cache is (key, value), in this order. Look at your `return` line, and at where you unpack it.",
-            ),
-            (variant(kept=lambda cache, new, all_: (all_[2], all_[1])),),
-        ),
+        mistake("key-and-value-swapped", (variant(kept=lambda cache, new, all_: (all_[2], all_[1])),)),
         no_scaling(variant(scale=1.0)),
-        Mistake(
-            "scaled-by-another-size",
-            "the scores are divided by another number than the square root of head_dim.",
-            (
-                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
-                "The shapes are (B, H, T, D). Which of the four does a dot product add up over?",
-            ),
-            tuple(map(_divided, OTHER_SIZES)),
-        ),
+        mistake("scaled-by-another-size", tuple(map(_divided, OTHER_SIZES))),
     ),
 )

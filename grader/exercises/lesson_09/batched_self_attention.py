@@ -10,13 +10,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.exercises.lesson_09.shared import LESSON, Attend, no_scaling
+from grader.exercises.lesson_09.shared import mistake as shared_mistake
 from grader.spec import parts
 from grader.spec.cases import LENGTH_ONE, equal_sizes, length_one_sizes, tensors
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.loops import loops, two_lengths, without_loop
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 INPUTS = {"x": "B T E", "w_query": "E d_k", "w_key": "E d_k", "w_value": "E d_v"}
 
@@ -152,142 +156,42 @@ EXERCISE = Exercise(
         without_loop("sequences", 2, after="a batch"),
     ),
     mistakes=(
-        Mistake(
-            "batch-mixed",
-            "sequences of the batch get mixed up: the output of one depends on another.",
-            (
-                "Call it with one sequence, then with the same sequence in a batch. Its output should stay the same.",
-                "Follow the batch axis through every line. Nothing may be summed, normalised or picked along it: it "
-                "is only carried along. (`.T` and `transpose(0, 1)` move it: count axes from the end.)",
-            ),
-            MIXED,
-        ),
+        mistake("batch-mixed", MIXED),
         no_scaling(variant(divisor=lambda x, q: 1.0)),
-        Mistake(
+        mistake(
             "scaled-by-another-size",
-            "the scores are divided by a number that comes from the wrong axis.",
-            (
-                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
-                "It is the width of a query that counts. Count its axis from the end.",
-            ),
             (
                 variant(divisor=lambda x, q: math.sqrt(x.shape[-1])),
                 *(variant(divisor=lambda x, q, axis=axis: math.sqrt(q.shape[axis])) for axis in (0, 1)),  # type: ignore[misc]
                 variant(divisor=lambda x, q: q.shape[-1]),
             ),
         ),
-        Mistake(
+        shared_mistake(
             "scale-multiplied",
-            "the scores are multiplied by the square root; they should be divided by it.",
-            (
-                "Print the largest score before and after the scaling. Should it grow?",
-                "A power of -0.5 is one over a root already. Do you divide by it?",
-            ),
             (variant(divisor=lambda x, q: q.shape[-1] ** -0.5), variant(divisor=lambda x, q: 1 / q.shape[-1])),
         ),
-        Mistake(
-            "scaled-after-softmax",
-            "the weights are divided by the square root, after the softmax: a row doesn't sum to one any more.",
-            (
-                "Sum your weights over the last axis. What should every entry be?",
-                "Which comes first, the scaling or the softmax?",
-            ),
-            (_scaled_after_softmax,),
+        mistake("scaled-after-softmax", (_scaled_after_softmax,)),
+        shared_mistake(
+            "softmax-forgotten", (variant(softmax=lambda s: s), variant(softmax=lambda s: s, divisor=lambda x, q: 1.0))
         ),
-        Mistake(
-            "softmax-forgotten",
-            "the values are mixed with the scores themselves: there is no softmax.",
-            (
-                "Sum the weights of one query. What should come out?",
-                "What turns a row of scores into a row of weights?",
-            ),
-            (variant(softmax=lambda s: s), variant(softmax=lambda s: s, divisor=lambda x, q: 1.0)),
-        ),
-        Mistake(
-            "scores-transposed",
-            "rows and columns of the scores are swapped: a row belongs to a key, and it should belong to a query.",
-            (
-                "Does row i of your scores belong to a query or to a key?",
-                "Which of the two factors gives a product of matrices its rows?",
-            ),
-            (variant(scores=lambda q, k: k @ q.mT),),
-        ),
-        Mistake(
-            "attention-transposed",
-            "the weights are transposed before the values are mixed, so a row doesn't sum to one.",
-            (
-                "Sum the weights that you multiply by the values over their last axis. What should every entry be?",
-                "Row i of the output is a mixture for query i. Which row of the weights belongs to it?",
-            ),
-            (variant(mix=lambda w, v: w.mT @ v),),
-        ),
-        Mistake(
-            "same-projection",
-            "query and key are made with the same weights.",
-            (
-                "Change `w_query` alone, then `w_key` alone. Does the output change each time?",
-                "Three matrices, three projections. Which one do you use twice?",
-            ),
-            (variant(use=lambda q, k, v: (k, k, v)), variant(use=lambda q, k, v: (q, q, v))),
-        ),
-        Mistake(
+        mistake("scores-transposed", (variant(scores=lambda q, k: k @ q.mT),)),
+        mistake("attention-transposed", (variant(mix=lambda w, v: w.mT @ v),)),
+        mistake("same-projection", (variant(use=lambda q, k, v: (k, k, v)), variant(use=lambda q, k, v: (q, q, v)))),
+        mistake(
             "value-from-another-matrix",
-            "what is mixed is not the value: it is made with another matrix, or it is x itself.",
-            (
-                "Change `w_value` alone. Does the output change?",
-                "Three matrices, three projections. Which one is never used?",
-            ),
             (
                 variant(use=lambda q, k, v: (q, k, k)),
                 variant(use=lambda q, k, v: (q, k, q)),
                 lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x),
             ),
         ),
-        Mistake(
-            "weights-transposed",
-            "the matrices are transposed; here they are stored (E, d_k), as they are multiplied.",
-            (
-                "Print the shapes of `x` and of `w_query`. Which of their axes have to match?",
-                "`nn.Linear` stores its weights as (d_out, d_in). What is given here?",
-            ),
-            (variant(use=lambda *weights: tuple(w.mT for w in weights)),),
-        ),
-        Mistake(
-            "two-axes-only",
-            "a function for matrices is used, and x has a batch in front.",
-            (
-                "Look up the function that raises: how many axes may its arguments have?",
-                "`@` takes the last two axes as matrices and carries the others along.",
-            ),
-            recognise=_two_axes_only,
-        ),
-        Mistake(
-            "softmax-over-queries",
-            "the softmax runs over the queries: the weights of one query don't sum to one.",
-            (
-                "Sum your weights over the last axis: every entry should be 1.",
-                "With a batch in front, axis 1 is the queries'. Count from the end.",
-            ),
-            (variant(softmax=lambda scores: torch.softmax(scores, -2)),),
-        ),
-        Mistake(
+        mistake("weights-transposed", (variant(use=lambda *weights: tuple(w.mT for w in weights)),)),
+        mistake("two-axes-only", recognise=_two_axes_only),
+        mistake("softmax-over-queries", (variant(softmax=lambda scores: torch.softmax(scores, -2)),)),
+        mistake(
             "reshaped-instead-of-transposed",
-            "the keys were given the transposed shape by `view` or `reshape`, which leaves the numbers in their order.",
-            (
-                "Try `reshape(3, 2)` and `.mT` on a numbered 2 × 3 matrix, and compare.",
-                "Swapping two axes and cutting the row of numbers anew are different things (lesson 03, section 2).",
-            ),
             (variant(scores=lambda q, k: q @ k.reshape(k.shape[0], k.shape[2], k.shape[1])),),
         ),
-        Mistake(
-            "loop-over-sequences",
-            "the numbers are right, but a Python loop walks over the sequences of the batch.",
-            (
-                "What happens if you use `@` on tensors with three axes? Print the shape.",
-                "`@` takes the last two axes as matrices and carries the others along. Which swap of axes does the "
-                "same?",
-            ),
-            recognise=_loops_and_is_right,
-        ),
+        mistake("loop-over-sequences", recognise=_loops_and_is_right),
     ),
 )

@@ -33,8 +33,11 @@ from grader.exercises.lesson_09.shared import (
 from grader.spec import parts
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def _cases(draw: Draw) -> list[Case]:
@@ -180,22 +183,9 @@ EXERCISE = Exercise(
         small_tensors("makes no tensor as large as Tq × Tk", 8, LONG, LONG_BATCH, ONES),
     ),
     mistakes=(
-        Mistake(
-            "last-chunk-lost",
-            "the last queries are lost: their rows are missing, or hold something else.",
-            (
-                "How many chunks do 7 queries make with chunks of 3? How many does your loop make?",
-                "A slice may reach past the end. So the loop may start a last chunk, however short it is.",
-            ),
-            recognise=_last_chunk_lost,
-        ),
-        Mistake(
+        mistake("last-chunk-lost", recognise=_last_chunk_lost),
+        mistake(
             "keys-chunked-too",
-            "the keys are cut as well, so a query shares out its weight among some of the keys only.",
-            (
-                "How many keys does each query see? How many should it see?",
-                "A softmax needs the whole row. Which of the three tensors has one row for each output?",
-            ),
             (
                 _same_place(False),
                 _same_place(True),
@@ -208,22 +198,9 @@ EXERCISE = Exercise(
         ),
         no_scaling(_unscaled),
         *wrong_scales(),
-        Mistake(
-            "first-chunk-only",
-            "only the first chunk of queries is answered.",
-            (
-                "Print the shape of your result. How many queries does it answer?",
-                "How far is your `return` indented, and where does your slice end?",
-            ),
-            (lambda query, key, value, size: attention(query[..., :size, :], key, value),),
-        ),
-        Mistake(
+        mistake("first-chunk-only", (lambda query, key, value, size: attention(query[..., :size, :], key, value),)),
+        mistake(
             "chunks-overlap",
-            "chunks overlap: a query is answered more than once.",
-            (
-                "Print the first and the last row of each chunk. Where should the next one begin?",
-                "By how much does your loop move on, and how many queries does it take?",
-            ),
             (
                 _overlapping(lambda length, size: range(length)),
                 _overlapping(lambda length, size: range(length // size)),
@@ -231,44 +208,11 @@ EXERCISE = Exercise(
                 _overlapping(lambda length, size: range(-(-length // size))),
             ),
         ),
-        Mistake(
-            "joined-along-another-axis",
-            "the chunks are joined along an axis that isn't the queries'.",
-            (
-                "Print the shapes of the pieces, with a batch in front. Which axis was cut?",
-                "What was cut along one axis has to be joined along the same one. Count it from the end.",
-            ),
-            (_joined(0), _joined(-1)),
-            recognise=_cannot_be_joined,
-        ),
-        Mistake(
-            "softmax-over-queries",
-            "the softmax runs over the queries of a chunk; it should run over the keys.",
-            (
-                "Sum the weights of a chunk over the last axis. What should every entry be?",
-                "Which axis of the scores are the keys on? Count from the end.",
-            ),
-            (_turned, _turned_axis_one),
-        ),
+        mistake("joined-along-another-axis", (_joined(0), _joined(-1)), recognise=_cannot_be_joined),
+        mistake("softmax-over-queries", (_turned, _turned_axis_one)),
         overflow("entries up to 50"),
-        Mistake(
-            "number-of-chunks",
-            "chunk_size is used as the number of chunks; it is the number of queries in each of them.",
-            (
-                "With 100 queries and chunk_size 5, how many chunks should there be?",
-                "`torch.chunk` and `torch.split` look alike. Which of the two takes a number of pieces?",
-            ),
-            recognise=_count,
-        ),
-        Mistake(
-            "full-matrix-made",
-            "the output is right, but on the way a tensor as large as the whole matrix of scores is made.",
-            (
-                "The report names the shape. Which of your lines makes it?",
-                "What is made before the loop is there all at once. Move the product of queries and keys.",
-            ),
-            recognise=_full,
-        ),
+        mistake("number-of-chunks", recognise=_count),
+        mistake("full-matrix-made", recognise=_full),
     ),
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while

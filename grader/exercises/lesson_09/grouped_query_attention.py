@@ -27,9 +27,12 @@ from grader.spec import compare, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
+
+mistake = Words(__file__)
 
 INPUTS = {"query": "... Hq Tq D", "key": "... Hkv Tk D", "value": "... Hkv Tk d_v"}
 ONE_FOR_ALL, ONE_EACH, AS_MANY = "one head of keys for all", "a head of keys for each", "as many groups as heads in one"
@@ -203,93 +206,42 @@ EXERCISE = Exercise(
         ),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "groups-interleaved",
-            "neighbouring query heads read different key heads; a group should be a run of neighbours.",
-            (
-                "With 6 query heads and 2 key heads, which key head should query head 1 read? Which does it read?",
-                "Repeat the numbers 0, 1 three times in two ways: 0 1 0 1 0 1 and 0 0 0 1 1 1. Which of them are "
-                "groups of neighbours, and which one does your code make?",
-            ),
             (
                 reads(lambda h, heads, kv_heads: h % kv_heads),
                 _repeated_on_axis_one,
                 *map(_one_interleaved, (True, False)),
             ),
         ),
-        Mistake(
+        mistake(
             "first-group-only",
-            "only the first head of keys and values is read; the others change nothing.",
-            (
-                "Change the last head of the keys. Does the output change?",
-                "Write down, for 6 query heads and 2 key heads, which key head each query head reads.",
-            ),
             (
                 reads(lambda h, heads, kv_heads: 0),
                 _first_heads_only(lambda heads, kv_heads: heads // kv_heads),
                 _first_heads_only(lambda heads, kv_heads: heads // kv_heads, padded=True),
             ),
         ),
-        Mistake(
+        mistake(
             "keys-averaged",
-            "the heads of keys (or values) are averaged or added up; each group should read one of them.",
-            (
-                "How many different keys should the last query head read? And in your code?",
-                "No two heads of keys are ever mixed. Sharing means that several queries read the same one.",
-            ),
             tuple(
                 _one_head(merge, *which)
                 for merge in (_mean, _sum)
                 for which in ((True, True), (True, False), (False, True))
             ),
         ),
-        Mistake(
+        mistake(
             "queries-averaged",
-            "the query heads of a group are averaged or added up; each of them needs scores of its own.",
-            (
-                "Two query heads of one group differ. Should their outputs be the same?",
-                "Keys and values are shared, queries are not. How many query heads go into your scores?",
-            ),
             tuple(_queries_merged(repeated, mean) for repeated in (True, False) for mean in (True, False)),
         ),
-        Mistake(
-            "groups-left-apart",
-            "the outputs are right, but groups and their heads are still two axes.",
-            (
-                "Compare the shape you got with the one expected: which two axes should be one?",
-                "Two neighbouring axes become one without moving a number. Count them from the end.",
-            ),
-            (_groups_apart,),
-        ),
-        Mistake(
-            "heads-reordered",
-            "the outputs are right, but the query heads have changed places.",
-            (
-                "Follow query head 1 through your code. At which place does its output end?",
-                "Two axes, groups and heads of a group, become one at the end. In which order should they be?",
-            ),
-            (_output_regrouped,),
-        ),
-        Mistake(
+        mistake("groups-left-apart", (_groups_apart,)),
+        mistake("heads-reordered", (_output_regrouped,)),
+        mistake(
             "group-count-for-group-size",
-            "the number of key heads is used where the number of query heads for each of them belongs.",
-            (
-                "With 6 query heads and 2 key heads, how many query heads read each key head?",
-                "Print the number by which you repeat or divide. Is it Hkv, or how often Hkv fits into Hq?",
-            ),
             (reads(lambda h, heads, kv_heads: min(h // kv_heads, kv_heads - 1)),),
             recognise=_repeated_by_another_number,
         ),
-        Mistake(
-            "heads-not-shared",
-            "the query heads meet the heads of keys or values one by one, which needs as many of each.",
-            (
-                "Print both shapes before the product that fails. Which axes should be equal?",
-                "Either make each key head appear once for every query head of its group, or give the queries an axis "
-                "for the groups.",
-            ),
-            recognise=_heads_do_not_meet,
-        ),
+        mistake("heads-not-shared", recognise=_heads_do_not_meet),
         no_scaling(_of_groups(by_hand(lambda query, key, size: 1.0))),
         *(
             replace(mistake, variants=tuple(_of_groups(variant) for variant in mistake.variants))
@@ -298,29 +250,15 @@ EXERCISE = Exercise(
                 lambda query, key, size: math.sqrt(query.shape[-3] * query.shape[-1]),
             )
         ),
-        Mistake(
+        mistake(
             "softmax-over-queries",
-            "the softmax runs over the queries; it should run over the keys.",
-            (
-                "Sum your weights over the last axis. What should every entry be?",
-                "Which axis of the scores are the keys on? Count from the end.",
-            ),
             (
                 _of_groups(by_hand(softmax=lambda scores: scores.softmax(-2))),
                 _of_groups(by_hand(softmax=lambda scores: scores.softmax(1))),
             ),
         ),
         overflow("entries up to 50"),
-        replace(
-            TWO_AXES_ONLY,
-            id="no-batch-axis",
-            symptom="it is right for the heads of one sequence, but not for leading axes such as a batch.",
-            hints=(
-                "Call it with a batch of your own: as query `torch.randn(3, 6, 5, 4)` in place of "
-                "`torch.randn(6, 5, 4)`. Which step fails, or is the first to give a shape that you did not expect?",
-                "Heads are the last axis but two, whatever comes before. Count axes from the end.",
-            ),
-        ),
+        mistake("no-batch-axis", recognise=TWO_AXES_ONLY.recognise),
         BATCH_ONLY,
     ),
     excluded=(FUSED_ATTENTION,),

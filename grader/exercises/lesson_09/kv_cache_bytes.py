@@ -15,7 +15,10 @@ from grader.exercises.lesson_09.shared import (
     is_whole,
     matches_any,
 )
-from grader.spec.exercise import Exercise, Mistake
+from grader.spec.exercise import Exercise
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def reference(
@@ -53,22 +56,9 @@ EXERCISE = Exercise(
         is_whole(0.5, "small sizes", "a real model"),
     ),
     mistakes=(
-        Mistake(
-            "key-or-value-forgotten",
-            "that is half of it: two tensors of this size are kept.",
-            (
-                "Which vectors of an earlier token does a later one need?",
-                "The query of an earlier token is never used again. Which two other vectors are?",
-            ),
-            recognise=matches_any(_held),
-        ),
-        Mistake(
+        mistake("key-or-value-forgotten", recognise=matches_any(_held)),
+        mistake(
             "quadratic",
-            "twice as many tokens give four times as many bytes; it holds vectors of tokens, not scores of pairs.",
-            (
-                "One more token comes. How many vectors are added to the cache?",
-                "The matrix of scores is not kept. Whatever is kept has one row for each token.",
-            ),
             recognise=matches_any(
                 lambda **of: 2 * of["seq_len"] * math.prod(of.values()),
                 lambda **of: of["seq_len"] * math.prod(of.values()),
@@ -76,13 +66,8 @@ EXERCISE = Exercise(
                 lambda **of: of["seq_len"] * math.prod(of.values()) // of["head_dim"],
             ),
         ),
-        Mistake(
+        mistake(
             "factor-forgotten",
-            "one of the arguments changes nothing.",
-            (
-                "Double the arguments one by one. Does your number double each time?",
-                "Every layer, every head, every sequence and every token keeps its own.",
-            ),
             recognise=matches_any(
                 *(
                     _without(name, factor)
@@ -91,26 +76,13 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
+        mistake(
             "elements-instead-of-bytes",
-            "that is how many numbers the cache holds, or their bits; bytes are asked for.",
-            (
-                "In which unit is your number: entries, bytes or bits?",
-                "Which argument says how many bytes a number takes?",
-            ),
             recognise=matches_any(
                 _without("bytes_per_element"), _without("bytes_per_element", 1), lambda **of: 16 * _held(**of)
             ),
         ),
-        Mistake(
-            "queries-kept",
-            "three tensors are counted; two are kept.",
-            (
-                "Which vectors of an earlier token does a later one need?",
-                "The query of an earlier token is never used again.",
-            ),
-            recognise=matches_any(lambda **of: 3 * _held(**of)),
-        ),
+        mistake("queries-kept", recognise=matches_any(lambda **of: 3 * _held(**of))),
         another_unit(reference),
         bytes_fixed(reference),
     ),

@@ -39,10 +39,13 @@ from grader.spec import diagnose, parts
 from grader.spec.cases import tensors
 from grader.spec.draw import Draw
 from grader.spec.exclusions import FUSED_ATTENTION
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT64
+
+mistake = Words(__file__)
 
 # --- wrong on purpose: attentions that walk over blocks of keys, or should --------------------------------------------
 
@@ -300,15 +303,8 @@ EXERCISE = Exercise(
         _walks(6),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "no-rescaling",
-            "the sums of earlier blocks hold an old maximum, and the new block is added without rescaling.",
-            (
-                "Follow one row through two blocks, the larger scores in the second. Which maximum is in the "
-                "exponentials of the first block, which in those of the second?",
-                "exp(s − old) and exp(s − new) differ by one factor, the same for all s. Everything that was summed "
-                "with the old maximum needs it.",
-            ),
             tuple(
                 walk(step(total, mixed, running))
                 for total, mixed, running in (
@@ -319,143 +315,24 @@ EXERCISE = Exercise(
                 )
             ),
         ),
-        Mistake(
-            "last-block-lost",
-            "the last keys are never read.",
-            (
-                "How many blocks do 7 keys make with blocks of 3? How many does your loop make?",
-                "A slice may reach past the end. So the loop may start a last block, however short it is.",
-            ),
-            recognise=_last_lost,
-        ),
-        Mistake(
-            "blocks-normalised-apart",
-            "each block has a softmax of its own, so every block counts as much as every other.",
-            (
-                "What do a query's weights sum to, over all blocks together?",
-                "Leave the division by the sum to the very end: only then is the sum complete.",
-            ),
-            (blocks_apart(False), blocks_apart(True), _softmax_in_walk),
-        ),
-        Mistake(
-            "never-divided",
-            "the values are mixed with exponentials that are never divided by their sum.",
-            ("What do the weights of one query sum to?", "Something that you kept has not been used yet."),
-            (walk(step(), divide=False),),
-        ),
-        Mistake(
-            "divided-too-early",
-            "what was mixed is divided by the sum in every round; the sum is complete after the last block only.",
-            (
-                "Follow one row through two blocks. By what is the first block's share divided, in all?",
-                "How far is your division indented?",
-            ),
-            (_divides_in_loop,),
-        ),
-        Mistake(
-            "maximum-not-kept",
-            "the running maximum is never updated, so the sums of earlier blocks are lost.",
-            (
-                "Print the running maximum in every round. Does it change?",
-                "At the end of a round the new maximum becomes the old one. Which line does that?",
-            ),
-            (walk(_forgets_top),),
-        ),
-        Mistake(
-            "factor-inverted",
-            "what was summed with the old maximum is rescaled by the wrong factor: one divided by the right one.",
-            (
-                "The new maximum is the larger one. Should what was summed before get larger or smaller?",
-                "exp(s - new) is exp(s - old) times a factor. Which difference belongs in its exponent?",
-            ),
-            (_inverted_from_second,),
-        ),
-        Mistake(
-            "nan-from-the-first-block",
-            "every number is NaN from the first block on: there the maximum so far is minus infinity, which meets "
-            "another infinity or a 0.",
-            (
-                "Print the old maximum, the new one and the factor in the first round of your loop.",
-                "Where old is minus infinity, exp(old - new) is 0. What are exp(new - old) times 0, and old - old?",
-            ),
-            recognise=_all_nan,
-        ),
-        Mistake(
-            "values-not-cut",
-            "every block is multiplied by the values of the first block.",
-            (
-                "Print the values that are multiplied in every round. Should they be the same each time?",
-                "Keys and values belong together: where one is cut, the other is cut too.",
-            ),
-            (_first_values,),
-        ),
-        Mistake(
-            "query-length-instead",
-            "the loop ends with the number of queries; it is keys that are cut into blocks.",
-            (
-                "Try it with 3 queries and 10 keys. How many blocks does your loop take?",
-                "Which tensor's length does your `range` have?",
-            ),
-            (_until_queries_end,),
-        ),
+        mistake("last-block-lost", recognise=_last_lost),
+        mistake("blocks-normalised-apart", (blocks_apart(False), blocks_apart(True), _softmax_in_walk)),
+        mistake("never-divided", (walk(step(), divide=False),)),
+        mistake("divided-too-early", (_divides_in_loop,)),
+        mistake("maximum-not-kept", (walk(_forgets_top),)),
+        mistake("factor-inverted", (_inverted_from_second,)),
+        mistake("nan-from-the-first-block", recognise=_all_nan),
+        mistake("values-not-cut", (_first_values,)),
+        mistake("query-length-instead", (_until_queries_end,)),
         no_scaling(unscaled),
         *wrong_scales(),
-        Mistake(
-            "underflow",
-            "in some rows all exponentials are zero, since what was subtracted is far above every score of the row.",
-            (
-                "Print the running maximum of the row that fails, and its scores. Is the maximum one of them?",
-                "Every row has a maximum of its own, maybe a negative one. What should it be before any score is seen?",
-            ),
-            recognise=_underflow,
-        ),
-        Mistake(
-            "global-max-underflow",
-            "one maximum serves all queries: rows far below it turn into zeros, and zero divided by zero is NaN.",
-            (
-                "What shape has your running maximum? How many rows of scores does it have to serve?",
-                "Every row has a softmax of its own, and so a maximum of its own: `amax` can be told an axis.",
-            ),
-            recognise=_global_top,
-        ),
-        Mistake(
-            "block-maximum",
-            "the maximum is that of the last block alone: where it falls, the factor for what came before overflows.",
-            (
-                "Follow one row whose first block has the score 90 and whose second has -90. Which factor comes up?",
-                "The running maximum never falls. Of which two numbers is it the larger one?",
-            ),
-            recognise=_block_maximum,
-        ),
+        mistake("underflow", recognise=_underflow),
+        mistake("global-max-underflow", recognise=_global_top),
+        mistake("block-maximum", recognise=_block_maximum),
         overflow(FIFTY, OFFSET),
-        Mistake(
-            "queries-cut-instead",
-            "the output is right, but the queries are cut, not the keys: each query still sees all keys at once.",
-            (
-                "That was the exercise before. Which tensors have a row for each key?",
-                "Here each query should get one block of keys after the other, and three things are kept in between.",
-            ),
-            recognise=_queries_instead,
-        ),
-        Mistake(
-            "number-of-blocks",
-            "block_size is used as the number of blocks; it is the number of keys in each of them.",
-            (
-                "With 100 keys and block_size 5, how many blocks should there be?",
-                "`torch.chunk` and `torch.split` look alike. Which of the two takes a number of pieces?",
-            ),
-            recognise=_count,
-        ),
-        Mistake(
-            "full-matrix-made",
-            "the output is right, but on the way a tensor as large as the whole matrix of scores is made.",
-            (
-                "The report names the shape. Which of your lines makes it?",
-                "Inside the loop only one block of keys should be there. What is made before the loop, or collected "
-                "in it?",
-            ),
-            recognise=_full,
-        ),
+        mistake("queries-cut-instead", recognise=_queries_instead),
+        mistake("number-of-blocks", recognise=_count),
+        mistake("full-matrix-made", recognise=_full),
     ),
     excluded=(FUSED_ATTENTION,),
     seconds=20,  # the largest case takes code that walks over small tiles a while

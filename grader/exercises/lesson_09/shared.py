@@ -17,9 +17,12 @@ from grader.spec.cases import Axes, tensors
 from grader.spec.draw import Draw
 from grader.spec.exercise import Case, Finding, Mistake, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Opaque, Request
 from grader.subject.values import tensors_in
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 LESSON = "09_efficient_attention"
 ATTEND = {"query": "... Tq D", "key": "... Tk D", "value": "... Tk d_v"}
@@ -167,28 +170,12 @@ def overflow(*names: str) -> Mistake:
         returned = all(session.call(session.cases[name]).ok for name in names)
         return returned and right_on(session, "one sequence") and not all(finite_on(session, name) for name in names)
 
-    return Mistake(
-        "overflow",
-        "large scores overflow: `exp` of them is inf, and inf divided by inf is NaN.",
-        (
-            "Do you exponentiate the scores as they are? Try `torch.exp(torch.tensor(100.0))`.",
-            "What did lesson 01's softmax take away from every row before it exponentiated?",
-        ),
-        recognise=recognise,
-    )
+    return mistake("overflow", recognise=recognise)
 
 
 def no_scaling(*variants: Attend) -> Mistake:
     """The mistake of scores that are not divided."""
-    return Mistake(
-        "no-scaling",
-        "the scores go into the softmax without being divided by the square root of their vectors' width.",
-        (
-            "Compare with the formula of lesson 01, factor by factor: what is under the fraction line?",
-            "How many products does a dot product of two vectors of width D add up? Which step makes up for that?",
-        ),
-        variants,
-    )
+    return mistake("no-scaling", variants)
 
 
 def by_hand(
@@ -213,33 +200,9 @@ def wrong_scales(*more: Callable[[Tensor, Tensor, int], float]) -> tuple[Mistake
         lambda query, key, size: math.sqrt(key.shape[-2]),
     )
     return (
-        Mistake(
-            "scaled-by-another-size",
-            "the scores are divided by another number than the square root of their vectors' width.",
-            (
-                "Print the number that you divide by, and the shape of the queries. Which axis is it from?",
-                "Neither tokens nor heads nor pieces count. Over which axis does a dot product add up?",
-            ),
-            (*(by_hand(divisor) for divisor in (*others, *more)), _by_rows_of_piece),
-        ),
-        Mistake(
-            "scale-multiplied",
-            "the scores are multiplied by the square root; they should be divided by it.",
-            (
-                "Print the largest score before and after the scaling. Should it grow?",
-                "A power of -0.5 is one over a root already. Do you divide by it?",
-            ),
-            (by_hand(lambda query, key, size: query.shape[-1] ** -0.5),),
-        ),
-        Mistake(
-            "softmax-forgotten",
-            "the values are mixed with the scores themselves: there is no softmax.",
-            (
-                "Sum the weights of one query. What should come out?",
-                "What turns a row of scores into a row of weights?",
-            ),
-            (by_hand(softmax=lambda scores: scores),),
-        ),
+        mistake("scaled-by-another-size", (*(by_hand(divisor) for divisor in (*others, *more)), _by_rows_of_piece)),
+        mistake("scale-multiplied", (by_hand(lambda query, key, size: query.shape[-1] ** -0.5),)),
+        mistake("softmax-forgotten", (by_hand(softmax=lambda scores: scores),)),
     )
 
 
@@ -359,13 +322,8 @@ def byte_cases(draw: Draw, names: tuple[str, ...], typical: Mapping[str, int]) -
 def another_unit(reference: Count) -> Mistake:
     """The mistake of kilobytes, megabytes or gigabytes."""
     units = (1000, 1024, 10**6, 2**20, 10**9, 2**30)
-    return Mistake(
+    return mistake(
         "another-unit",
-        "the number is divided by a unit, such as 1024; bytes are asked for.",
-        (
-            "In which unit is your number: bytes, kilobytes, megabytes or gigabytes?",
-            "Is there a number in your code that is none of the arguments?",
-        ),
         recognise=matches_any(
             *(lambda unit=unit, **of: reference(**of) / unit for unit in units),
             *(lambda unit=unit, **of: reference(**of) // unit for unit in units),
@@ -379,12 +337,4 @@ def bytes_fixed(reference: Count) -> Mistake:
     def fixed(size: int) -> Count:
         return lambda **of: reference(**{**of, "bytes_per_element": size})
 
-    return Mistake(
-        "bytes-fixed",
-        "every number takes the same bytes in your formula, whatever `bytes_per_element` says.",
-        (
-            "Call it with bytes_per_element = 2 and with 4. Should the results be the same?",
-            "Is each of the arguments used?",
-        ),
-        recognise=matches_any(fixed(2), fixed(4), fixed(8)),
-    )
+    return mistake("bytes-fixed", recognise=matches_any(fixed(2), fixed(4), fixed(8)))

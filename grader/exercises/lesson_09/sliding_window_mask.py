@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from grader.exercises.lesson_04.shared import INVERTED, MASK_AS_CONDITION, NOT_BOOL, is_bool
+from grader.exercises.lesson_04.shared import MASK_AS_CONDITION, NOT_BOOL, is_bool
 from grader.exercises.lesson_09.shared import LESSON, one_of
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 ONE, ANOTHER = "one window", "another window"
 EDGES = ("a window of one", "a window as long as the sequence", "a window longer than the sequence", "a single token")
@@ -76,8 +78,6 @@ def _first_rows_empty(seq_len: int, window: int) -> Tensor:
     return mask
 
 
-ROW = "Print the mask for 6 tokens and a window of 3. How many keys should the last row show, and which?"
-
 EXERCISE = Exercise(
     name="sliding_window_mask",
     lesson=LESSON,
@@ -94,46 +94,29 @@ EXERCISE = Exercise(
         is_bool(ONE),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "true-means-hidden",
-            "the mask is True where a key is hidden; it should be True where a token may attend.",
-            INVERTED,
             (
                 _where(lambda back, window: (back < 0) | (back >= window)),
                 _where(lambda back, window: (back < 0) | (back > window)),
             ),
         ),
-        Mistake(
+        mistake(
             "window-off-by-one",
-            "the window is one token too long or too short: the token itself counts as one of the window.",
-            (
-                ROW,
-                "A window of 1 holds the token alone. How many tokens before it does a window of 3 add?",
-            ),
             (
                 _where(lambda back, window: (back >= 0) & (back <= window)),
                 _where(lambda back, window: (back >= 0) & (back < window - 1)),
             ),
         ),
-        Mistake(
+        mistake(
             "itself-hidden",
-            "a token sees the tokens before it, but not itself.",
-            (
-                "Print the mask for a window of 1. Which keys should it show?",
-                "The window ends with the token itself. Does your comparison let a distance of 0 through?",
-            ),
             (
                 _where(lambda back, window: (back > 0) & (back <= window)),
                 _where(lambda back, window: (back > 0) & (back < window)),
             ),
         ),
-        Mistake(
+        mistake(
             "both-sides",
-            "the window reaches to both sides: a token sees later tokens too.",
-            (
-                "Look at the first row of your mask. Which keys may token 0 attend to?",
-                "An absolute distance can't tell before from after. Which of the two should the window hold?",
-            ),
             (
                 _where(lambda back, window: back.abs() < window),
                 _where(lambda back, window: back.abs() <= window),
@@ -142,13 +125,8 @@ EXERCISE = Exercise(
                 _where(lambda back, window: back.abs() < window // 2),
             ),
         ),
-        Mistake(
+        mistake(
             "looks-ahead",
-            "a token sees tokens that come after it.",
-            (
-                "Look at the first row of your mask. Which keys may token 0 attend to?",
-                "Rows belong to queries, columns to keys. In which direction do you subtract, or move the triangle?",
-            ),
             (
                 _where(lambda back, window: (back <= 0) & (back > -window)),
                 _where(lambda back, window: (back <= 0) & (back >= -window)),
@@ -160,72 +138,19 @@ EXERCISE = Exercise(
                 _where(lambda back, window: (back >= -1) & (back < window - 1)),
             ),
         ),
-        Mistake(
-            "window-ignored",
-            "a token sees all tokens before it, however short the window is.",
-            (
-                ROW,
-                "The mask has two borders: one hides what comes later, one hides what is too far back. "
-                "Which of them is missing?",
-            ),
-            (_where(lambda back, window: back >= 0),),
-        ),
-        Mistake(
-            "wraps-around",
-            "the first tokens see the last ones, as if the sequence were a ring.",
-            (
-                "Look at the first row of your mask. Which keys may token 0 attend to?",
-                "No token comes before the first. Which columns do you reach from row 0: is any of them negative?",
-            ),
-            (_wrapped,),
-        ),
-        Mistake(
-            "slice-from-the-end",
-            "the first rows are empty: a slice with a negative start counts from the end.",
-            (
-                "Print `list(range(6))[-2:1]`. Where does this slice begin, and where does it end?",
-                "At which column should the window of row 0 begin? A sequence has no token before 0.",
-            ),
-            (_first_rows_empty,),
-        ),
-        Mistake(
+        mistake("window-ignored", (_where(lambda back, window: back >= 0),)),
+        mistake("wraps-around", (_wrapped,)),
+        mistake("slice-from-the-end", (_first_rows_empty,)),
+        mistake(
             "only-far-tokens",
-            "the mask hides the window and shows what is too far back.",
-            (
-                ROW,
-                "Near the diagonal the distance is small. Should a small distance be hidden or seen?",
-            ),
             (
                 _where(lambda back, window: back >= window),
                 _where(lambda back, window: back > window),
             ),
         ),
-        Mistake(
-            "blocks-instead-of-window",
-            "the tokens are cut into blocks of the window's length, and see nothing of the block before.",
-            (
-                "Look at row 3 of your mask for a window of 3. Which keys does it show?",
-                "A window moves on by one with every token. What moves by more than one in your code?",
-            ),
-            (_blocks,),
-        ),
-        Mistake(
-            "window-stays-at-the-start",
-            "the window stays at the first tokens; it should move along with the query.",
-            (
-                ROW,
-                "Compare the key's position with the query's, not with the beginning of the sequence.",
-            ),
-            (_first_keys,),
-        ),
+        mistake("blocks-instead-of-window", (_blocks,)),
+        mistake("window-stays-at-the-start", (_first_keys,)),
         NOT_BOOL,
-        replace(
-            MASK_AS_CONDITION,
-            symptom="Python's `and`, `or`, `not` and chains as in `a < b < c` need one True or False; a mask is many.",
-            hints=(
-                "Does one line of yours hold two comparisons? A chain of them has a hidden `and`.",
-                "Masks are negated and combined entry by entry. Which operators do that?",
-            ),
-        ),
+        mistake("mask-as-condition", recognise=MASK_AS_CONDITION.recognise),
     ),
 )

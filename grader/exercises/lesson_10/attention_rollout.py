@@ -10,9 +10,12 @@ from torch import Tensor
 from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 SEVERAL, TWO, ONE, DOUBLE = "several layers", "two layers", "one layer", "float64"
 TOKEN = "one token"
@@ -92,159 +95,65 @@ def _whole_ones(layers: Tensor) -> Tensor:
 
 
 MISTAKES = (
-    Mistake(
-        "identity-forgotten",
-        "the weights are multiplied as they are: what a token keeps of itself is missing.",
-        (
-            "Around every attention goes a residual: x + attention(x). Which matrix plays the part of x?",
-            "Try it on one layer: half of what a token has comes from itself.",
-        ),
-        (_product(_plain), _product(_plain, backwards=True)),
-    ),
-    Mistake(
-        "order-reversed",
-        "the layers are multiplied in the wrong order.",
-        (
-            "A product of matrices is read from the right: what happens first is the rightmost factor.",
-            "Which layer works on the tokens first? Go through two layers by hand.",
-        ),
-        (_product(with_residual, backwards=True),),
-    ),
-    Mistake(
+    mistake("identity-forgotten", (_product(_plain), _product(_plain, backwards=True))),
+    mistake("order-reversed", (_product(with_residual, backwards=True),)),
+    mistake(
         "averaged-instead",
-        "the layers are averaged or added up; but one works on what the other has made.",
-        (
-            "A token attends to its neighbour in each of two layers. From how far does content arrive after both?",
-            "Layer 1 attends to weighted sums that layer 0 made. Which operation applies one weighted sum to another?",
-        ),
         tuple(
             lambda layers, prepare=prepare, mean=mean: prepare(layers).mean(0) if mean else prepare(layers).sum(0)
             for prepare in (with_residual, _plain)
             for mean in (True, False)
         ),
     ),
-    Mistake(
+    mistake(
         "first-layer-without-identity",
-        "the product starts from the first layer's weights as they are: its residual is missing.",
-        (
-            "Try it on a single layer: half of what a token has comes from itself.",
-            "What is done to each layer inside your loop, and what to the one before the loop?",
-        ),
         (lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers[1:])])),),
     ),
-    Mistake(
+    mistake(
         "first-layer-twice",
-        "the first layer is multiplied in twice.",
-        (
-            "Try it on a single layer. What should come out?",
-            "With what does your product start, and which layer does the loop begin with?",
-        ),
         (
             lambda layers: _product(with_residual)(torch.cat([layers[:1], layers])),
             lambda layers: _product(_plain)(torch.cat([layers[:1], with_residual(layers)])),
         ),
     ),
-    Mistake(
-        "layer-lost",
-        "one layer, the first or the last, has no effect.",
-        (
-            "Change the first layer of your input, then the last. Does the result change each time?",
-            "With what does your product start, and over which layers does the loop run?",
-        ),
-        tuple(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1))),
+    mistake(
+        "layer-lost", tuple(lambda layers, cut=cut: _rolled(layers[cut]) for cut in (slice(1, None), slice(None, -1)))
     ),
-    Mistake(
+    mistake(
         "start-not-identity",
-        "the product starts from zeros or from ones, so every row comes out alike.",
-        (
-            "Multiply any matrix by one of zeros, and by one of ones. What is left of it?",
-            "Which matrix changes nothing when it is multiplied?",
-        ),
         (
             lambda layers: torch.zeros_like(layers[0]),
             lambda layers: torch.ones_like(layers[0]),
             lambda layers: torch.full_like(layers[0], 1 / layers.shape[-1]),
         ),
     ),
-    Mistake(
+    mistake(
         "half-misplaced",
-        "only one of the two, the weights or the identity, is halved.",
-        (
-            "Add up the rows of your result for a single layer. What should they give?",
-            "Python divides before it adds. What is `3 + 4 / 2`, and what is `(3 + 4) / 2`?",
-        ),
         (
             _product(lambda a: a + torch.eye(a.shape[-1]).to(a) / 2),
             _product(lambda a: a / 2 + torch.eye(a.shape[-1]).to(a)),
         ),
     ),
-    Mistake(
+    mistake(
         "identity-at-the-end",
-        "the identity is added once, to the product (or to one layer); every layer has a residual of its own.",
-        (
-            "How many residuals does a token pass through on its way through three layers?",
-            "Where does your code add the identity: inside the loop or outside?",
-        ),
         (
             lambda layers: with_residual(_product(_plain)(layers)),
             lambda layers: _product(_plain)(torch.cat([with_residual(layers[:1]), layers[1:]])),
         ),
     ),
-    Mistake(
+    mistake(
         "weights-transposed",
-        "the weights are transposed: rows and columns are swapped.",
-        (
-            "Add up the rows of your result. What should they give?",
-            "A row holds the weights that one token gives. Does anything in your code swap the two axes?",
-        ),
         (
             _product(lambda a: with_residual(a.mT.contiguous())),
             _product(lambda a: (a.mT + torch.eye(a.shape[-1]).to(a)) / 2),
         ),
     ),
-    Mistake(
-        "not-halved",
-        "the identity is added, but rows then sum to two, and to more with every layer.",
-        (
-            "Add up the rows of your result. What should they give?",
-            "The rows of A sum to one, those of I too. And those of A + I?",
-        ),
-        (_product(_added), _product(_added, backwards=True)),
-    ),
-    Mistake(
-        "columns-normalised",
-        "the columns are made to sum to one, and it should be the rows.",
-        (
-            "Add up the rows of your result, and the columns. Which should be 1?",
-            "A row holds the weights that one token gives. Along which axis does your sum go?",
-        ),
-        (_product(_columns),),
-    ),
-    Mistake(
-        "ones-for-identity",
-        "1 is added to every entry, where only the diagonal should gain.",
-        (
-            "Print what you add to the weights.",
-            "A token keeps something of *itself*: which entries of the matrix are that?",
-        ),
-        (_product(_whole_ones), _product(lambda a: (a + 1) / (a + 1).sum(-1, keepdim=True))),
-    ),
-    Mistake(
-        "one-layer-only",
-        "only one of the layers has any effect.",
-        (
-            "Change the first layer of your input, then the last. Does the result change each time?",
-            "What becomes of the product of one round in the next round of your loop?",
-        ),
-        tuple(lambda a, i=i, f=f: f(a)[i] for i in (0, -1) for f in (with_residual, _plain)),
-    ),
-    Mistake(
+    mistake("not-halved", (_product(_added), _product(_added, backwards=True))),
+    mistake("columns-normalised", (_product(_columns),)),
+    mistake("ones-for-identity", (_product(_whole_ones), _product(lambda a: (a + 1) / (a + 1).sum(-1, keepdim=True)))),
+    mistake("one-layer-only", tuple(lambda a, i=i, f=f: f(a)[i] for i in (0, -1) for f in (with_residual, _plain))),
+    mistake(
         "entries-multiplied",
-        "the layers are multiplied entry by entry.",
-        (
-            "Add up the rows of your result. What should they give?",
-            "`*` and `prod` multiply entries; a weighted sum of weighted sums is a product of matrices.",
-        ),
         (lambda a: with_residual(a).prod(0), lambda a: a.prod(0), lambda a: with_residual(a).prod(0).diag().diag()),
     ),
 )

@@ -15,8 +15,11 @@ from grader.exercises.lesson_10.local_pattern import local
 from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part
+from grader.spec.exercise import Case, Exercise, Finding, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 PATTERN_NAMES = ("diagonal", "uniform", "first", "local", "other")
 NOISE = 0.05
@@ -272,124 +275,19 @@ def _local_called_uniform(session: Session) -> bool:
 
 
 MISTAKES = (
-    Mistake(
-        "argmax-only",
-        "only the place of each row's largest weight counts, not its size.",
-        (
-            "Try a row such as [0.4, 0.2, 0.2, 0.2]: its largest weight comes first. Does it attend to that token?",
-            "How large are the weights of a diagonal head on its diagonal, with 5 % of anything mixed in?",
-        ),
-        recognise=_argmax_only,
-    ),
-    Mistake(
-        "tolerance-too-wide",
-        "even uniform weights are called diagonal: the comparison with the diagonal lets nearly everything through.",
-        (
-            "Print the distance that you find between uniform weights and the diagonal pattern.",
-            "Most entries of both are near 0, and differences can cancel. What does a mean over all of them tell?",
-        ),
-        recognise=_nearly_anything,
-    ),
-    Mistake(
-        "uniform-called-local",
-        "uniform weights are called local: the band has all neighbours in it, and all other tokens too.",
-        (
-            "How does a local pattern differ from a uniform one? Look outside the band.",
-            "Test for uniform first; or ask how much weight lies within the band.",
-        ),
-        recognise=_uniform_called_local,
-    ),
-    Mistake(
-        "exact-equality",
-        'weights are compared exactly, so that a little noise makes everything "other".',
-        (
-            "Trained heads are never exactly a pattern. How far off may a weight be, with 5 % of anything mixed in?",
-            "`torch.equal` and `==` need every digit to agree. Which functions take a tolerance?",
-        ),
-        recognise=_exact,
-    ),
-    Mistake(
-        "one-radius-only",
-        "of the two radii of a local pattern only one is found.",
-        (
-            "Make a band of radius 1 and one of radius 2 with `local_pattern`. What does your function say?",
-            "Local means a band of radius 1 *or* 2. How many of the two does your code ask for?",
-        ),
-        recognise=_one_radius,
-    ),
-    Mistake(
-        "never-other",
-        "the nearest of the four names is given to everything, even to weights that are like none of them.",
-        (
-            "Give it random weights, `torch.randn(8, 8).softmax(-1)`. What does it say?",
-            'How far is the nearest pattern? Beyond some distance the honest answer is "other".',
-        ),
-        recognise=_never_other,
-    ),
-    Mistake(
-        "any-radius",
-        "a wider band is called local too.",
-        (
-            "What does your function say of a band of radius 3?",
-            "Local means radius 1 or 2 here. How wide may a band be in your code?",
-        ),
-        recognise=_any_width,
-    ),
-    Mistake(
-        "last-called-first",
-        "the last token is taken for the first.",
-        (
-            "Give it `first_token_pattern(8)`, then the same flipped. What does it say?",
-            "Which index does the first column have?",
-        ),
-        recognise=_last_called_first,
-    ),
-    Mistake(
-        "first-row-instead",
-        "the pattern of the first token is not found: it is looked for in a row.",
-        (
-            "Print `first_token_pattern(6)`. Where are the ones, in a row or in a column?",
-            "Row i holds the weights that token i gives, column j those that token j gets.",
-        ),
-        recognise=_first_not_found,
-    ),
-    Mistake(
-        "edges-forgotten",
-        "local patterns are not found: they are compared with a band whose rows don't all sum to one.",
-        (
-            "Print `local_pattern(6, 1)`. What are the weights in the first row and in the last?",
-            "At the ends a token has fewer neighbours. Does your band allow for that?",
-        ),
-        recognise=_local_not_found,
-    ),
-    Mistake(
-        "band-alone",
-        "all weight within the band is called local, whatever its form; local weights are uniform within the band.",
-        (
-            "What does your function say of a head that always attends to the token before?",
-            "Local means: all neighbours within the radius get the same. Where does your code test that?",
-        ),
-        recognise=_band_alone,
-    ),
-    Mistake(
-        "spread-called-uniform",
-        "weights that are spread over many tokens, but not evenly, are called uniform: small weights pass a tolerance "
-        "that is larger than they are.",
-        (
-            "How large are the weights of `local_pattern(12, 3)`, and how far are they from 1/12?",
-            "With more tokens every weight is smaller. Does your tolerance, or your limit, know that?",
-        ),
-        recognise=_spread_called_uniform,
-    ),
-    Mistake(
-        "local-called-uniform",
-        "a local pattern is called uniform: the tolerance is as wide as the weights themselves.",
-        (
-            "How far from 1/T are the weights of `local_pattern(12, 2)`, within the band and outside?",
-            "With 5 % of anything mixed in, how much can an entry change?",
-        ),
-        recognise=_local_called_uniform,
-    ),
+    mistake("argmax-only", recognise=_argmax_only),
+    mistake("tolerance-too-wide", recognise=_nearly_anything),
+    mistake("uniform-called-local", recognise=_uniform_called_local),
+    mistake("exact-equality", recognise=_exact),
+    mistake("one-radius-only", recognise=_one_radius),
+    mistake("never-other", recognise=_never_other),
+    mistake("any-radius", recognise=_any_width),
+    mistake("last-called-first", recognise=_last_called_first),
+    mistake("first-row-instead", recognise=_first_not_found),
+    mistake("edges-forgotten", recognise=_local_not_found),
+    mistake("band-alone", recognise=_band_alone),
+    mistake("spread-called-uniform", recognise=_spread_called_uniform),
+    mistake("local-called-uniform", recognise=_local_called_uniform),
 )
 
 EXERCISE = Exercise(

@@ -12,8 +12,11 @@ from grader.exercises.lesson_06.shared import default_dtype
 from grader.exercises.lesson_10.shared import LESSON
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 Weigh = Callable[[int, int], Tensor]
 FEW, WIDE, REST = "radius 1", "a wider radius", ("radius 0", "a radius beyond the sequence", "a single token")
@@ -128,160 +131,64 @@ EXERCISE = Exercise(
         default_dtype(FEW),
     ),
     mistakes=(
-        Mistake(
-            "edges-not-normalised",
-            "every neighbour gets the same share everywhere, so the rows don't all sum to one.",
-            (
-                "Print the sums of the rows. Which ones differ, and what is different about these tokens?",
-                "How many neighbours does the first token have? The share depends on the row.",
-            ),
-            (_by(_near, _full), _by(_near, lambda _: 3.0)),
-        ),
-        Mistake(
-            "not-normalised",
-            "the band is filled with ones, and nothing is divided.",
-            (
-                "Print the sums of the rows. What should each of them be?",
-                "How many neighbours share the 1 of a row?",
-            ),
-            (_near,),
-        ),
-        Mistake(
+        mistake("edges-not-normalised", (_by(_near, _full), _by(_near, lambda _: 3.0))),
+        mistake("not-normalised", (_near,)),
+        mistake(
             "divided-by-another-number",
-            "the band is divided by a number that isn't the count of a row's neighbours.",
-            (
-                "Print the sums of the rows. What should each of them be?",
-                "By what do you divide, and is it the same for all rows? Count the neighbours of the first token.",
-            ),
             (
                 *(_by(_near, count) for count in (lambda r: r or 1, lambda r: 2 * r or 1, lambda r: r + 1)),
                 lambda n, r: _near(n, r) / _near(n, r).sum(),
                 lambda n, r: _near(n, r) / n,
             ),
         ),
-        Mistake(
-            "softmax-of-band",
-            "a softmax of ones and zeros: tokens outside the band get weights, too.",
-            (
-                "What is the softmax of [1, 1, 0]? Look at the entries outside your band.",
-                "Which score gives the weight 0 (lesson 04)?",
-            ),
-            (lambda n, r: _near(n, r).softmax(-1),),
-        ),
-        Mistake(
+        mistake("softmax-of-band", (lambda n, r: _near(n, r).softmax(-1),)),
+        mistake(
             "wraps-around",
-            "the band goes on at the other end: the first token attends to the last ones.",
-            (
-                "Look at the first row, at its right end. Whose neighbour is the last token?",
-                "Negative indices and `torch.roll` go round in a circle; a sequence has two ends.",
-            ),
             (
                 *(_rows_to_one(_around), _by(_around, _full), _around),
                 *(_rows_to_one(_left_around), _by(_left_around, _full), _left_around),
             ),
         ),
-        Mistake(
-            "slice-from-the-end",
-            "the first rows come out empty: a slice with a negative start counts from the end.",
-            (
-                "Print `list(range(6))[-1:2]`. Where does this slice begin, and where does it end?",
-                "At which columns should the band of row 0 begin? A sequence has no token before 0.",
-            ),
-            (_sliced, _rows_to_one(_sliced), _by(_sliced, _full)),
-        ),
-        Mistake(
-            "edges-not-cut",
-            "at an end of the sequence neighbours are filled in that don't exist.",
-            (
-                "Which columns does your code fill for the last token?",
-                "A sequence of n tokens has the columns 0 to n - 1. How do you keep an index between the two?",
-            ),
-            recognise=_beyond_the_end,
-        ),
-        Mistake(
+        mistake("slice-from-the-end", (_sliced, _rows_to_one(_sliced), _by(_sliced, _full))),
+        mistake("edges-not-cut", recognise=_beyond_the_end),
+        mistake(
             "band-inverted",
-            "the neighbours get nothing, and the others get the weight.",
-            (
-                "Look at the diagonal of your matrix. Is a token within radius 1 of itself?",
-                "Is a distance of 3 within a radius of 1? What does your comparison say?",
-            ),
             (
                 lambda n, r: (1 - _near(n, r)) / (1 - _near(n, r)).sum(-1, keepdim=True).clamp(min=1),
                 _rows_to_one(lambda n, r: 1 - _near(n, r)),
             ),
         ),
-        Mistake(
+        mistake(
             "only-the-farthest",
-            "only tokens at exactly the radius get a weight, not those in between.",
-            (
-                "Look at the diagonal of your matrix. Is a token within radius 1 of itself?",
-                "Which distances are within a radius of 2?",
-            ),
             (_rows_to_one(_farthest), _by(_farthest, lambda _: 2.0), _by(_farthest, _full), _farthest),
         ),
-        Mistake(
+        mistake(
             "band-open",
-            "the band has an end on one side only; on the other side every token is in it.",
-            (
-                "Look at a row in the middle. How many neighbours does it have on the left, how many on the right?",
-                "`tril` cuts off one corner. Which one is still there?",
-            ),
             tuple(
                 _rows_to_one(lambda n, r, lower=lower: torch.ones(n, n).tril(r) if lower else torch.ones(n, n).triu(-r))  # type: ignore[misc]
                 for lower in (True, False)
             ),
         ),
-        Mistake(
-            "self-left-out",
-            "the neighbours share the weight, but the token itself gets none.",
-            (
-                "Look at the diagonal of your matrix. Is a token within radius 1 of itself?",
-                "The distance of a token to itself is 0. Does your condition let it in?",
-            ),
-            (_rows_to_one(_others), _by(_others, lambda r: 2 * r), _by(_others, _full), _others),
-        ),
-        Mistake(
-            "columns-normalised",
-            "the columns sum to one, and it should be the rows.",
-            (
-                "Print the sums along both axes. Which ones are all 1?",
-                "Which axis belongs to the token that shares out its attention? A sum can keep it: `keepdim`.",
-            ),
-            (lambda n, r: _near(n, r) / _near(n, r).sum(0, keepdim=True),),
-        ),
-        Mistake(
+        mistake("self-left-out", (_rows_to_one(_others), _by(_others, lambda r: 2 * r), _by(_others, _full), _others)),
+        mistake("columns-normalised", (lambda n, r: _near(n, r) / _near(n, r).sum(0, keepdim=True),)),
+        mistake(
             "one-side-only",
-            "only tokens on one side are in the band.",
-            (
-                "Look at a row in the middle. How many neighbours does it have on the left, how many on the right?",
-                "A distance has a sign. Which sign does a neighbour on the left have?",
-            ),
             tuple(
                 form(side)
                 for side in (_backwards, lambda n, r: _backwards(n, r).mT)
                 for form in (_rows_to_one, lambda band: _by(band, _full))
             ),
         ),
-        Mistake(
+        mistake(
             "radius-ignored",
-            "the radius is 1, whatever the argument says.",
-            (
-                "Call it with radius 1 and with radius 2. Should the results be the same?",
-                "Where does your code use the argument `radius`?",
-            ),
             (
                 _rows_to_one(lambda n, _: _near(n, 1)),
                 lambda n, _: _near(n, 1) / 3,
                 _rows_to_one(lambda n, _: _around(n, 1)),
             ),
         ),
-        Mistake(
+        mistake(
             "one-neighbour-short",
-            "the band ends one token too early.",
-            (
-                "Print a row in the middle for radius 2. How many neighbours are on either side?",
-                "`range(a, b)` and slices end before b, and `<` leaves out the radius itself.",
-            ),
             (
                 _rows_to_one(_falling_off),
                 _by(_falling_off, _full),
@@ -289,22 +196,12 @@ EXERCISE = Exercise(
                 _rows_to_one(lambda n, r: _falling_off(n, r).mT),
             ),
         ),
-        Mistake(
+        mistake(
             "one-neighbour-too-many",
-            "the band goes one token too far.",
-            (
-                "Print a row in the middle for radius 1. How many neighbours are on either side?",
-                "Is a distance of 2 within a radius of 1? What does your comparison say?",
-            ),
             (_rows_to_one(lambda n, r: _near(n, r + 1)), lambda n, r: _near(n, r + 1) / (2 * r + 3)),
         ),
-        Mistake(
+        mistake(
             "nearer-counts-more",
-            "nearer neighbours get more than those at the edge of the radius.",
-            (
-                "Print a row in the middle. Are all entries that differ from zero the same?",
-                "Uniform means: every token within the radius gets the same.",
-            ),
             (
                 _rows_to_one(lambda n, r: (r + 1 - _distances(n).abs()).clamp(min=0).double()),
                 lambda n, r: (_near(n, r).log() - _distances(n).abs()).softmax(-1),

@@ -28,10 +28,13 @@ from grader.exercises.lesson_11.shared import LESSON, block, blocks_of, gpt_stat
 from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Opaque, Request
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 Function = Callable[[Tensor], Tensor]
 
@@ -322,166 +325,35 @@ EXERCISE = Exercise(
         parts.defaults("two blocks"),
     ),
     mistakes=(
-        Mistake(
-            "blocks-in-python-list",
-            "the blocks stand in a plain Python list, where PyTorch finds no parameters: they would not be trained, "
-            "saved or loaded.",
-            (
-                "Print `[name for name, _ in model.named_parameters()]`. Which parts are missing?",
-                "A module registers modules that are its attributes. Which kind of list is itself a module?",
-            ),
-            recognise=_in_python_list,
-        ),
-        Mistake(
-            "layers-shared",
-            "all blocks are one and the same: they share their parameters.",
-            (
-                "How many different blocks does your code make? Count the calls of the block's class.",
-                "`[block] * 3` is a list that holds one block three times.",
-            ),
-            tuple(replace(RIGHT, shared=i) for i in (-1, 0)),
-            recognise=_one_for_all,
-        ),
-        Mistake(
-            "head-has-bias",
-            "the head has a bias; this model's has none.",
-            (
-                "Print `[name for name, _ in model.named_parameters()]`. Is there a `head.bias`?",
-                "`nn.Linear` has two parameters unless it is told to do without one. Which argument says so?",
-            ),
-            recognise=_head_has_bias,
-        ),
-        Mistake(
-            "final-norm-forgotten",
-            "the last block's output goes into the head without a norm.",
-            (
-                "A pre-norm block ends with an addition. What has normalised its output?",
-                "Search `forward` for `self.norm`. Where is it called?",
-            ),
-            (replace(RIGHT, norm="nowhere"),),
-        ),
-        Mistake(
-            "norm-at-the-start",
-            "the norm acts on the embedding; it belongs after the last block.",
-            (
-                "What goes into your norm, and what goes into the head?",
-                "The blocks have norms for what goes into them. Whose output has none yet?",
-            ),
-            (replace(RIGHT, norm="start"), replace(RIGHT, norm="both")),
-        ),
-        Mistake(
+        mistake("blocks-in-python-list", recognise=_in_python_list),
+        mistake("layers-shared", tuple(replace(RIGHT, shared=i) for i in (-1, 0)), recognise=_one_for_all),
+        mistake("head-has-bias", recognise=_head_has_bias),
+        mistake("final-norm-forgotten", (replace(RIGHT, norm="nowhere"),)),
+        mistake("norm-at-the-start", (replace(RIGHT, norm="start"), replace(RIGHT, norm="both"))),
+        mistake(
             "softmax-applied",
-            "the result is probabilities, or their logarithms; logits are the scores before any softmax.",
-            (
-                "Are there negative numbers in your result, and positive ones? Logits have both.",
-                "The loss applies the softmax itself. What is the last thing that your `forward` calls?",
-            ),
             tuple(
                 replace(RIGHT, finish=finish) for finish in (lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1))
             ),
         ),
-        Mistake(
-            "only-last-block",
-            "every block starts from the embedding again, so only the last one counts.",
-            (
-                "Which variable goes into each block, and which one takes its output?",
-                "Write down for two blocks what the second one gets.",
-            ),
-            (replace(RIGHT, walk="last"),),
-        ),
-        Mistake(
-            "only-first-block",
-            "the loop ends after the first block.",
-            (
-                "Print something in the loop. How often does it appear in a model of two blocks?",
-                "How far is your `return` indented? A `return` inside the loop ends it.",
-            ),
-            (replace(RIGHT, walk="first"),),
-        ),
-        Mistake(
-            "blocks-lost",
-            "the blocks run, but what they give is lost: the result is made from the embedding alone.",
-            (
-                "Which line takes what a block returns, and under which name?",
-                "A block changes nothing in place. Calling it without keeping its result does nothing.",
-            ),
-            (replace(RIGHT, walk="none"),),
-        ),
-        Mistake(
-            "residual-around-blocks",
-            "each block's output is added to its input; the block has done that inside already.",
-            (
-                "How many additions does a block have? Count those inside it, too.",
-                "The next block takes the output of the one before, as it is.",
-            ),
-            (replace(RIGHT, walk="added"),),
-        ),
-        Mistake(
-            "embedding-scaled",
-            "the embedding is multiplied by the root of d_model, as in the first Transformer; not in this model.",
-            (
-                "What stands between `token_embedding` and the first block in your `forward`?",
-                "Read the description once more: is anything multiplied?",
-            ),
-            (replace(RIGHT, scale=True),),
-        ),
-        Mistake(
-            "full-length-refused",
-            "a text of exactly `max_length` tokens is refused.",
-            (
-                "Make a model with max_length = 5 and give it 5 tokens. Should it raise?",
-                "Which of `>` and `>=` says “more than”?",
-            ),
-            recognise=_full_length_refused,
-        ),
-        Mistake(
-            "weights-not-tied",
-            "head and embedding are two parameters: they may begin with equal numbers, and training moves them apart.",
-            (
-                "Is `model.head.weight is model.token_embedding.weight` True for your model?",
-                "Numbers can be copied, a parameter can be shared. Which of the two does your assignment do?",
-            ),
-            recognise=_not_tied,
-        ),
-        Mistake(
+        mistake("only-last-block", (replace(RIGHT, walk="last"),)),
+        mistake("only-first-block", (replace(RIGHT, walk="first"),)),
+        mistake("blocks-lost", (replace(RIGHT, walk="none"),)),
+        mistake("residual-around-blocks", (replace(RIGHT, walk="added"),)),
+        mistake("embedding-scaled", (replace(RIGHT, scale=True),)),
+        mistake("full-length-refused", recognise=_full_length_refused),
+        mistake("weights-not-tied", recognise=_not_tied),
+        mistake(
             "starts-too-large",
-            "head and embedding share the embedding's first numbers, or other large ones: the first logits, and with "
-            "them the first loss, are far too large.",
-            (
-                "Print the logits of a new model. How far is the largest from the smallest?",
-                "`nn.Embedding` begins with larger numbers than `nn.Linear`. Whose numbers do yours share?",
-            ),
             recognise=lambda session: _not_tied(session) is False and _starts_small(session) is not None,
         ),
-        Mistake(
+        mistake(
             "dropout-not-passed-on",
-            "the blocks don't get the `dropout` of the model.",
-            (
-                "Make a model with dropout = 0.5, and print `model.blocks[0].dropout`.",
-                "Which dropout does `GPTBlock` use if you pass none?",
-            ),
             recognise=in_training(replace(RIGHT, drops=(False, False)), replace(RIGHT, drops=(False, True))),
         ),
         DROPOUT_HARD_CODED,
-        Mistake(
-            "empty-cache-ignored",
-            "an empty cache counts as none, so the first call with a cache returns the logits alone.",
-            (
-                "What does `model(tokens, {})` return, and what should it return?",
-                "`bool({})` is False. How should your code test whether there is a cache?",
-            ),
-            recognise=_empty_means_none,
-        ),
-        Mistake(
-            "cache-not-passed-on",
-            "with a cache each piece of a text is treated as if it were the first: its positions count from zero, and "
-            "it sees nothing of what came before.",
-            (
-                "Give a model of two blocks an empty cache. How many entries should it have after the call?",
-                "Follow the cache from the model's `forward` to the attention. Which step doesn't pass it on?",
-            ),
-            recognise=_forgets,
-        ),
+        mistake("empty-cache-ignored", recognise=_empty_means_none),
+        mistake("cache-not-passed-on", recognise=_forgets),
     ),
     builds_on=("GPTBlock",),
 )

@@ -30,10 +30,13 @@ from grader.spec import compare, parts
 from grader.spec.cases import LENGTH_ONE, length_one_sizes
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part, Setup, shape_of
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part, Setup, shape_of
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Outcome, Request
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 
 def gpt_block(setup: Setup, x: Tensor) -> Tensor:
@@ -174,147 +177,25 @@ EXERCISE = Exercise(
         parts.after_values(Part("hands its cache on", 0.5, _hands_on, compares_values=False), "two sequences"),
     ),
     mistakes=(
-        Mistake(
-            "another-attention",
-            "the attention is called as another class takes it: lesson 03's wants query, key and value, this lesson's "
-            "x alone, `is_causal` and a cache.",
-            (
-                "Which class do you make `self.attention` from? Print `type(block.attention)`.",
-                "Compare your call with the first line of that class's `forward`.",
-            ),
-            recognise=_another_attention,
-        ),
-        Mistake(
-            "post-norm-instead",
-            "the norm acts on the sum; in this block it acts on what goes into the sub-layer.",
-            (
-                "Lesson 05 had both orders. Which one is x + sublayer(LayerNorm(x))?",
-                "If a sub-layer gives only zeros, x should come out as it went in. Does it?",
-            ),
-            _ordered("post"),
-        ),
-        Mistake(
-            "residual-forgotten",
-            "a sub-layer's output goes on alone: what went into the sub-layer isn't added.",
-            (
-                "Count the additions in `forward`: each sub-layer has one.",
-                "If a sub-layer gives only zeros, what should be left of x?",
-            ),
-            tuple(_but(adds=adds) for adds in (("", "x"), ("query", ""), ("", ""))),
-        ),
-        Mistake(
-            "same-norm-twice",
-            "one norm does the work of both; each has parameters of its own, which training moves apart.",
-            (
-                "Both start with ones and zeros, so a new module hides it. Where is each of the two used?",
-                "Search `forward` for `norm1` and for `norm2`.",
-            ),
-            (_norms("norm1", "norm1"), _norms("norm2", "norm2")),
-            recognise=_one_norm,
-        ),
-        Mistake(
-            "norms-swapped",
-            "`norm2` comes before the attention and `norm1` before the feed-forward layers.",
-            (
-                "Which of your two norms is called first?",
-                "Which norm belongs to the first sub-layer, and which one to the second?",
-            ),
-            (_norms("norm2", "norm1"),),
-        ),
-        Mistake(
-            "not-causal",
-            "a token's result depends on later tokens: a model that learns could read the answer.",
-            (
-                "Change the last token of x and call it again. Which rows of the result may change?",
-                "The attention hides later tokens only where it is told to. Which of its arguments says so?",
-            ),
-            (_attending(causal="no"), _attending(causal="no", turns=False)),
-        ),
-        Mistake(
-            "sees-too-little",
-            "a token can't see itself; it may look at all tokens up to here, its own included.",
-            (
-                "Print the mask for three tokens. How many entries of its first row are True?",
-                "What is the first token's result made of, if it may look at nothing?",
-            ),
-            (_attending(causal="too much"),),
-        ),
-        Mistake(
-            "positions-forgotten",
-            "queries and keys are not rotated by their positions, so the order of earlier tokens makes no difference.",
-            (
-                "Exchange the first two tokens of x. Should the last row of the result stay the same?",
-                "Which attention do you make in `__init__`? Only one of the two knows positions.",
-            ),
-            (_attending(turns=False),),
-        ),
-        Mistake(
-            "normalised-input-added",
-            "what is added is the normalised input; x itself should go past the sub-layer untouched.",
-            (
-                "If both sub-layers give only zeros, x should come out as it went in. Does it?",
-                "Does a line of your `forward` overwrite x with its norm?",
-            ),
-            _ordered("first"),
-        ),
-        Mistake(
-            "norm-of-the-output",
-            "the sub-layer's output is normalised; the norm belongs to what goes in.",
-            (
-                "Read your line from the inside out: which is called first, the norm or the sub-layer?",
-                "x + sublayer(norm(x)), or x + norm(sublayer(x))?",
-            ),
-            _ordered("before"),
-        ),
-        Mistake(
-            "norm-forgotten",
-            "a sub-layer gets x as it is, without a norm.",
-            (
-                "Which three things surround each sub-layer? Count them in your `forward`.",
-                "Search `forward` for `norm1` and for `norm2`.",
-            ),
-            _ordered("none"),
-        ),
-        Mistake(
-            "second-residual-from-input",
-            "the feed-forward layers' output is added to the block's input, not to what the attention left.",
-            (
-                "What goes into the second norm, and what is the feed-forward layers' output added to?",
-                "The second sub-layer begins where the first one ended.",
-            ),
-            (_but(adds=("query", "query")),),
-        ),
-        Mistake(
-            "feed-forward-from-input",
-            "the feed-forward layers get the block's input, not what the first sub-layer left.",
-            (
-                "What goes into the second norm, and what is the feed-forward layers' output added to?",
-                "The second sub-layer begins where the first one ended.",
-            ),
-            (_but(feeds="query"), _but(feeds="query", adds=("query", "query"))),
-        ),
+        mistake("another-attention", recognise=_another_attention),
+        mistake("post-norm-instead", _ordered("post")),
+        mistake("residual-forgotten", tuple(_but(adds=adds) for adds in (("", "x"), ("query", ""), ("", "")))),
+        mistake("same-norm-twice", (_norms("norm1", "norm1"), _norms("norm2", "norm2")), recognise=_one_norm),
+        mistake("norms-swapped", (_norms("norm2", "norm1"),)),
+        mistake("not-causal", (_attending(causal="no"), _attending(causal="no", turns=False))),
+        mistake("sees-too-little", (_attending(causal="too much"),)),
+        mistake("positions-forgotten", (_attending(turns=False),)),
+        mistake("normalised-input-added", _ordered("first")),
+        mistake("norm-of-the-output", _ordered("before")),
+        mistake("norm-forgotten", _ordered("none")),
+        mistake("second-residual-from-input", (_but(adds=("query", "query")),)),
+        mistake("feed-forward-from-input", (_but(feeds="query"), _but(feeds="query", adds=("query", "query")))),
         dropout_on_the_sum(_dropped("sum", "sum"), _dropped("sum", "output"), _dropped("output", "sum")),
         dropout_on_the_input(_dropped("output", "input"), _dropped("input", "output"), _dropped("input", "input")),
         dropout_forgotten(_dropped("nowhere", "nowhere"), _dropped("output", "nowhere"), _dropped("nowhere", "output")),
         DROPOUT_IN_EVAL_MODE,
         DROPOUT_HARD_CODED,
-        Mistake(
-            "not-causal-with-a-cache",
-            "with a cache a token's result depends on later tokens; without one it doesn't.",
-            (
-                "Call the block with x, and with x and `cache = {}`. Nothing came before: should the results differ?",
-                "A prompt goes through the model as a whole, with a cache. What may its first token see?",
-            ),
-            recognise=_not_causal_with_cache,
-        ),
-        Mistake(
-            "cache-not-handed-on",
-            "the block takes a cache and makes no use of it: the attention keeps no keys and values.",
-            (
-                "Call the block with `cache = {}`, and print `len(cache)` after the call.",
-                "Who keeps the keys and values, and how does it get the cache? An empty dict is a cache too.",
-            ),
-            recognise=lambda session: _hands_on(session) is not None,
-        ),
+        mistake("not-causal-with-a-cache", recognise=_not_causal_with_cache),
+        mistake("cache-not-handed-on", recognise=lambda session: _hands_on(session) is not None),
     ),
 )

@@ -13,8 +13,11 @@ from torch import Tensor
 from grader.exercises.lesson_08.shared import Number, close, matches_any, number, numbers
 from grader.exercises.lesson_11.shared import LESSON
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake
+from grader.spec.exercise import Case, Exercise
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def reference(train_ids: Tensor, test_ids: Tensor, vocab_size: int) -> float:
@@ -184,169 +187,30 @@ EXERCISE = Exercise(
         numbers("takes a text of two tokens", 0.5, TWO),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "unigram-instead",
-            "each token is judged by how frequent it is, whatever stands before it.",
-            (
-                "How many numbers does your table of counts have? A bigram model needs one for every pair.",
-                "Which two tokens decide the probability of one token of the test text?",
-            ),
             recognise=matches_any(
                 *(_unigrams(a, s, last) for a in (1.0, 0.0) for s in (1, 0) for last in (0, 1, -1)), where=PLAIN
             ),
         ),
-        Mistake(
-            "no-smoothing",
-            "nothing is added to the counts, so a pair that was never seen has probability 0 and an infinite loss.",
-            (
-                "Print the smallest entry of your counts. How large should it be at least?",
-                "What is the logarithm of a count of 0? What is added to each count, and when?",
-            ),
-            recognise=_not_smoothed,
+        mistake("no-smoothing", recognise=_not_smoothed),
+        mistake("columns-normalised", recognise=matches_any(Bigrams(rows="columns"))),
+        mistake("sums-along-a-row", recognise=matches_any(Bigrams(rows="across"))),
+        mistake("pairs-swapped", recognise=matches_any(Bigrams(rows="transposed"))),
+        mistake("joint-probability", recognise=matches_any(Bigrams(rows="all"))),
+        mistake("vocabulary-from-the-texts", recognise=matches_any(_largest_id)),
+        mistake("base-two", recognise=matches_any(_from_losses("bits"), _from_losses("decimal"))),
+        mistake("smoothed-above-only", recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum)),
+        mistake("one-only-for-unseen", recognise=matches_any(Bigrams(how="floor"))),
+        mistake("repeated-pairs-lost", recognise=matches_any(Bigrams(how="seen"))),
+        mistake("counted-on-the-test", recognise=matches_any(Bigrams(reads="test"))),
+        mistake(
+            "mean-of-probabilities", recognise=matches_any(_from_losses("of the mean"), _from_losses("probability"))
         ),
-        Mistake(
-            "columns-normalised",
-            "the counts are divided by the sum of their column: what is left are probabilities of the token before.",
-            (
-                "Print the sums of your table's rows. Which of them should be 1?",
-                "A row holds what follows one token. Over which axis should you sum?",
-            ),
-            recognise=matches_any(Bigrams(rows="columns")),
-        ),
-        Mistake(
-            "sums-along-a-row",
-            "each count is divided by the sum of its column's token, not of its row's: the sums lie along a row.",
-            (
-                "Print the sums of the rows of your probabilities. Which of them are 1?",
-                "A table (V, V) divided by sums of shape (V,): does one sum divide a row of the table, or a column?",
-            ),
-            recognise=matches_any(Bigrams(rows="across")),
-        ),
-        Mistake(
-            "pairs-swapped",
-            "the table is read or filled with first and second exchanged: it says what stands before a token.",
-            (
-                "For the text 0, 0, 1: which entry of your counts grows with the pair (0, 1)?",
-                "Compare the order of the two tokens where you count and where you look up.",
-            ),
-            recognise=matches_any(Bigrams(rows="transposed")),
-        ),
-        Mistake(
-            "joint-probability",
-            "the counts are divided by their total: that is how probable a pair is, not what follows a token.",
-            (
-                "Print the sum of one row of your table. What should it be?",
-                "The token before is known. How many pairs begin with it, and do you divide by that number?",
-            ),
-            recognise=matches_any(Bigrams(rows="all")),
-        ),
-        Mistake(
-            "vocabulary-from-the-texts",
-            "the table is too small: tokens that are in neither text belong to the vocabulary, and get a one as well.",
-            (
-                "How many columns has your table? Where does that number come from?",
-                "Call it with a vocab_size that is larger than all the ids. Should the loss change?",
-            ),
-            recognise=matches_any(_largest_id),
-        ),
-        Mistake(
-            "base-two",
-            "the loss is in bits: a logarithm to the base 2 (or 10) was taken; nats come from the natural one.",
-            (
-                "A probability of 1/2 costs 1 bit. How many nats does it cost?",
-                "Which logarithm did you take? Look at its name.",
-            ),
-            recognise=matches_any(_from_losses("bits"), _from_losses("decimal")),
-        ),
-        Mistake(
-            "smoothed-above-only",
-            "the one is added to the count but not to the sum of its row: the probabilities don't sum to one.",
-            (
-                "Print the sum of one row of your probabilities.",
-                "If you add one to each of the V counts of a row, by how much does the row's sum grow?",
-            ),
-            recognise=matches_any(Bigrams(below=0.0), _one_in_the_sum),
-        ),
-        Mistake(
-            "one-only-for-unseen",
-            "only pairs that were never seen get the one; all counts get it.",
-            (
-                "A pair that was seen once: what is its count after the one is added?",
-                "Print your counts for the text 0, 0, 1 and compare them with the example.",
-            ),
-            recognise=matches_any(Bigrams(how="floor")),
-        ),
-        Mistake(
-            "repeated-pairs-lost",
-            "a pair that comes several times counts once.",
-            (
-                "Count the text 0, 0, 0, 0. Which number should be at (0, 0) before one is added?",
-                "`counts[first, second] += 1` with tensors writes each place once, however often it occurs.",
-            ),
-            recognise=matches_any(Bigrams(how="seen")),
-        ),
-        Mistake(
-            "counted-on-the-test",
-            "the pairs of the test text are counted; the model may know the training text only.",
-            (
-                "Which of the two texts is the model made from, and which one is it judged by?",
-                "Search your code for `test_ids`. Where should it not be?",
-            ),
-            recognise=matches_any(Bigrams(reads="test")),
-        ),
-        Mistake(
-            "mean-of-probabilities",
-            "the probabilities are averaged, and the logarithm is taken of the mean, if at all.",
-            (
-                "Two tokens with probabilities 1 and 0.01: what are their two losses, and what is the mean of those?",
-                "In which order do you take the logarithm and the mean?",
-            ),
-            recognise=matches_any(_from_losses("of the mean"), _from_losses("probability")),
-        ),
-        Mistake(
-            "test-pair-lost",
-            "a pair of the test text is left out, its first or its last: a text of two tokens has none left.",
-            (
-                "A test text of three tokens: how many pairs has it, and how many do you count?",
-                "Print the first and the last pair that you look up, beside the text.",
-            ),
-            recognise=_test_pair_lost,
-        ),
-        Mistake(
-            "first-token-counted",
-            "the sum is divided by the number of all tokens of the test text; its first one has none before it.",
-            (
-                "A test text of two tokens: how many predictions are there?",
-                "By what do you divide? Compare it with the number of pairs.",
-            ),
-            recognise=matches_any(_from_losses("all tokens")),
-        ),
-        Mistake(
-            "summed",
-            "the losses are summed; the exercise asks for their mean.",
-            (
-                "A text twice as long: should the loss be twice as large?",
-                "By what is the sum of the losses divided?",
-            ),
-            recognise=matches_any(_from_losses("sum"), _from_losses("negative sum")),
-        ),
-        Mistake(
-            "sign-forgotten",
-            "the loss is negative: the mean of the logarithms is returned without its minus.",
-            (
-                "A probability lies between 0 and 1. Which sign does its logarithm have?",
-                "A loss is small where the probabilities are large. What turns a larger logarithm into a smaller loss?",
-            ),
-            recognise=matches_any(_from_losses("negative")),
-        ),
-        Mistake(
-            "perplexity",
-            "the exponential of the loss is returned, its perplexity; the exercise asks for the loss in nats.",
-            (
-                "What is the loss of a model that gives every token probability 1? What do you return for it?",
-                "Which function do you call last?",
-            ),
-            recognise=matches_any(_from_losses("perplexity")),
-        ),
+        mistake("test-pair-lost", recognise=_test_pair_lost),
+        mistake("first-token-counted", recognise=matches_any(_from_losses("all tokens"))),
+        mistake("summed", recognise=matches_any(_from_losses("sum"), _from_losses("negative sum"))),
+        mistake("sign-forgotten", recognise=matches_any(_from_losses("negative"))),
+        mistake("perplexity", recognise=matches_any(_from_losses("perplexity"))),
     ),
 )

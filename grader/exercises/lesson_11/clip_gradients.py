@@ -14,10 +14,13 @@ from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
 from grader.spec.exclusions import GRADIENT_CLIPPING
-from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Given, Request
 from grader.tolerance import FLOAT32
+
+mistake = Words(__file__)
 
 NAME = "clip_gradients"
 Gradients = tuple[Tensor | None, ...]
@@ -361,166 +364,42 @@ EXERCISE = Exercise(
         _right_where((LARGE,), Part("leaves the parameters as they were", 0.5, _leaves, compares_values=False)),
     ),
     mistakes=(
-        Mistake(
-            "clipped-one-by-one",
-            "each gradient is clipped by its own norm: their proportions change, and with them the direction.",
-            (
-                "Two gradients, [3] and [4], and `max_norm` 1. What should they be afterwards?",
-                "How many factors does your code compute for one call? There should be one for all.",
-            ),
-            recognise=_fits(_one_by_one(False), _one_by_one(True)),
-        ),
-        Mistake(
-            "always-rescaled",
-            "gradients with a small norm are rescaled too: they are made larger.",
-            (
-                "Try gradients with norm 0.5 and `max_norm` 1. Which norm do they have afterwards?",
-                "When should the gradients stay as they are? Where does your code test for that?",
-            ),
-            recognise=_fits(_by(_two, lambda norm, max_norm: max_norm / norm)),
-        ),
-        Mistake(
-            "weights-rescaled",
-            "the parameters themselves are rescaled, and their gradients are left as they were.",
-            (
-                "Print `p` and `p.grad` before and after your line. Which of them has changed?",
-                "The optimizer changes the weights later. What does it read, and what should clipping change?",
-            ),
-            recognise=lambda session: _nothing_happens(session) and not _kept(session),
-        ),
-        Mistake(
-            "grad-not-changed",
-            "the gradients are the same as before: the rescaled ones are new tensors that nobody keeps.",
-            (
-                "Print `p.grad` after your line. Has it changed?",
-                "`g = g * factor` makes a new tensor. Which operations write into the old one?",
-            ),
-            recognise=_nothing_happens,
-        ),
-        Mistake(
-            "replaced-gradients",
-            "`.grad` gets a new tensor; it should be changed in place, for whoever holds the old one.",
-            (
-                "Keep `before = p.grad`, call the function, and compare `before` with `p.grad`.",
-                "`p.grad = p.grad * factor` makes a new tensor. Which operations write into the old one?",
-            ),
-            recognise=_replaced,
-        ),
-        Mistake(
-            "rescaled-where-small",
-            "the comparison is the wrong way round: small norms are rescaled, large ones are left.",
-            (
-                "Try gradients with norm 0.5 and with norm 5, and `max_norm` 1. Which of them change?",
-                "Compare the direction of your `<` or `>`, or your `min` or `max`, with the description.",
-            ),
-            recognise=_fits(_by(_two, lambda norm, max_norm: max(1.0, max_norm / norm))),
-        ),
-        Mistake(
-            "values-clamped",
-            "each entry is cut off by itself; clipping by the norm multiplies all entries by one factor.",
-            (
-                "The gradient [3, 4] and `max_norm` 1: are your two entries still in the proportion 3 to 4?",
-                "Which operation keeps the direction of a vector and changes its length?",
-            ),
-            recognise=_fits(_clamped, _clamped_to(0.5)),
-        ),
-        Mistake(
+        mistake("clipped-one-by-one", recognise=_fits(_one_by_one(False), _one_by_one(True))),
+        mistake("always-rescaled", recognise=_fits(_by(_two, lambda norm, max_norm: max_norm / norm))),
+        mistake("weights-rescaled", recognise=lambda session: _nothing_happens(session) and not _kept(session)),
+        mistake("grad-not-changed", recognise=_nothing_happens),
+        mistake("replaced-gradients", recognise=_replaced),
+        mistake("rescaled-where-small", recognise=_fits(_by(_two, lambda norm, max_norm: max(1.0, max_norm / norm)))),
+        mistake("values-clamped", recognise=_fits(_clamped, _clamped_to(0.5))),
+        mistake(
             "divided-by-the-norm",
-            "the gradients are divided by their norm, so that it becomes 1 whatever `max_norm` is.",
-            (
-                "Which norm do your gradients have afterwards, if `max_norm` is 2?",
-                "The norm should become `max_norm`. By which factor does it have to change?",
-            ),
             recognise=_fits(
                 _by(_two, lambda norm, max_norm: 1 / norm if norm > max_norm else 1.0),
                 _by(_two, lambda norm, max_norm: 1 / norm),
             ),
         ),
-        Mistake(
+        mistake(
             "factor-upside-down",
-            "the gradients are multiplied by norm / max_norm: those that are too large get larger.",
-            (
-                "Which norm do your gradients have afterwards? Should it be smaller or larger than before?",
-                "Norm 10, `max_norm` 2: is your factor smaller than 1?",
-            ),
             recognise=_fits(_by(_two, lambda norm, max_norm: norm / max_norm if norm > max_norm else 1.0)),
         ),
-        Mistake(
-            "norms-added",
-            "the norms of the gradients are added; the norm of all together is smaller than that sum.",
-            (
-                "Two gradients, [3] and [4]. As one vector [3, 4], what is its norm?",
-                "What is summed over all entries, and when is the root taken?",
-            ),
-            recognise=_fits(_by(lambda g: sum(_norms(g)), _usual), norms=True),
-        ),
-        Mistake(
-            "root-forgotten",
-            "the sum of the squares is taken for the norm.",
-            (
-                "The gradient [3, 4]: what do you return for it?",
-                "First squares, then their sum: which step is missing to get a length?",
-            ),
-            recognise=_fits(_by(lambda g: _two(g) ** 2, _usual), norms=True),
-        ),
-        Mistake(
+        mistake("norms-added", recognise=_fits(_by(lambda g: sum(_norms(g)), _usual), norms=True)),
+        mistake("root-forgotten", recognise=_fits(_by(lambda g: _two(g) ** 2, _usual), norms=True)),
+        mistake(
             "largest-norm",
-            "the largest of the gradients' norms, or the largest entry, is taken for the norm of all.",
-            (
-                "Two gradients, [3] and [4]. As one vector [3, 4], what is its norm?",
-                "Does every gradient count in your norm?",
-            ),
             recognise=_fits(
                 _by(lambda g: max(_norms(g)), _usual),
                 _by(lambda g: max(float(t.abs().max()) for t in g if t is not None), _usual),
                 norms=True,
             ),
         ),
-        Mistake(
+        mistake(
             "sum-of-absolutes",
-            "the absolute values are summed; the norm comes from squares.",
-            (
-                "The gradient [3, 4]: what do you return for it?",
-                "What do you do with each entry before the sum?",
-            ),
             recognise=_fits(_by(lambda g: sum(float(t.abs().sum()) for t in g if t is not None), _usual), norms=True),
         ),
-        Mistake(
-            "norm-of-the-weights",
-            "the norm is that of the parameters; it should be that of their gradients.",
-            (
-                "Print `p` and `p.grad`. Whose entries do you square?",
-                "Which of the two does `max_norm` limit?",
-            ),
-            recognise=_of_the_weights,
-        ),
-        Mistake(
-            "returns-norm-after",
-            "what is returned is the norm after clipping; the one before tells whether something was wrong.",
-            (
-                "What do you return for gradients with norm 10 and `max_norm` 2?",
-                "At which line of your code is the norm computed that you return?",
-            ),
-            recognise=_returns_after,
-        ),
-        Mistake(
-            "walked-over-twice",
-            "`parameters` is walked over more than once; what `model.parameters()` gives is empty the second time.",
-            (
-                "Call it with `model.parameters()`, and then with `list(model.parameters())`. Is there a difference?",
-                "How often does your code begin to walk over `parameters`?",
-            ),
-            recognise=_exhausted,
-        ),
-        Mistake(
-            "none-not-expected",
-            "a parameter without a gradient makes it fail: its `.grad` is None.",
-            (
-                "Which parameters have no gradient? Those that had no part in the loss.",
-                "Before you compute with `.grad`, test whether there is one.",
-            ),
-            recognise=_none_met,
-        ),
+        mistake("norm-of-the-weights", recognise=_of_the_weights),
+        mistake("returns-norm-after", recognise=_returns_after),
+        mistake("walked-over-twice", recognise=_exhausted),
+        mistake("none-not-expected", recognise=_none_met),
     ),
     excluded=(GRADIENT_CLIPPING,),
 )

@@ -30,8 +30,11 @@ from grader.exercises.lesson_11.writing import (
     written,
     wrong,
 )
-from grader.spec.exercise import Exercise, Finding, Mistake
+from grader.spec.exercise import Exercise, Finding
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def _not_cut(session: Session) -> bool:
@@ -67,60 +70,17 @@ EXERCISE = Exercise(
     ),
     mistakes=(
         *MODES,
-        Mistake(
-            "prompt-lost",
-            "only the new tokens come back; the whole text is asked for, the prompt first.",
-            (
-                "Compare the shape of your result with (B, T + new_tokens).",
-                "What do you append each new token to, and what does that begin with?",
-            ),
-            recognise=only_new,
-        ),
+        mistake("prompt-lost", recognise=only_new),
         *SLIPS,
-        Mistake(
-            "beginning-lost",
-            "a long text loses its beginning: what the model gets is cut, and what is returned with it.",
-            (
-                "Write more tokens than `max_length`. How many columns does the result have?",
-                "There are two things: the whole text, and the part of it that the model gets. Do they share a name?",
-            ),
-            recognise=_window_returned,
-        ),
-        Mistake(
-            "context-not-cut",
-            "the model gets more tokens than it takes: a long text isn't cut at `model.max_length`.",
-            (
-                "Print how many tokens the model gets in each round, and `model.max_length`.",
-                "Which part of a long text matters most for the next token?",
-            ),
-            recognise=_not_cut,
-        ),
-        Mistake(
-            "first-tokens-kept",
-            "of a long text the model gets the first `max_length` tokens: it never sees what it wrote last.",
-            (
-                "Which tokens does the model get when the text has become too long?",
-                "A slice can begin at a place or end at one. Which tokens does yours keep?",
-            ),
-            recognise=fits(replace(RIGHT, given="start"), where=LONG),
-        ),
-        Mistake(
+        mistake("beginning-lost", recognise=_window_returned),
+        mistake("context-not-cut", recognise=_not_cut),
+        mistake("first-tokens-kept", recognise=fits(replace(RIGHT, given="start"), where=LONG)),
+        mistake(
             "reads-first-position",
-            "it reads the logits of the first position, which never change: the next token is predicted by the last.",
-            (
-                "Print the shape of the logits in each round. Which axis grows?",
-                "Position t predicts what follows token t. Which position predicts what follows the last token?",
-            ),
             recognise=fits(*(replace(RIGHT, reads=0, eval=mode) for mode in (True, False)), where=SURE),
         ),
-        Mistake(
-            "forgets-the-text",
-            "the model gets only the last token, or only the prompt, not all that was written so far.",
-            (
-                "Print the shape of what the model gets in each round. Does it grow?",
-                "What should the model know when it predicts the fifth new token?",
-            ),
-            recognise=fits(replace(RIGHT, given="last"), replace(RIGHT, given="prompt"), where=SURE),
+        mistake(
+            "forgets-the-text", recognise=fits(replace(RIGHT, given="last"), replace(RIGHT, given="prompt"), where=SURE)
         ),
         *DRAWS,
     ),

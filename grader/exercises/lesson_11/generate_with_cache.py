@@ -36,9 +36,12 @@ from grader.exercises.lesson_11.writing import (
     written,
     wrong,
 )
-from grader.spec.exercise import Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Request
+
+mistake = Words(__file__)
 
 
 def _by_generate(session: Session) -> Tensor | None:
@@ -175,80 +178,16 @@ EXERCISE = Exercise(
         leaves_prompt(0.5),
     ),
     mistakes=(
-        Mistake(
-            "none-for-an-empty-cache",
-            "the model's first call has no cache, so it returns the logits alone: a cache is a dict, `{}` at first.",
-            (
-                "Print what `model(prompt, None)` returns, and what `model(prompt, {})` returns.",
-                "What does your cache begin with? The model fills a dict; without one it keeps nothing.",
-            ),
-            recognise=_none_first,
-        ),
-        Mistake(
-            "pair-not-unpacked",
-            "with a cache the model returns two things, logits and cache; they go on together, as a tuple.",
-            (
-                "Print the type of what `model(prompt, {})` returns.",
-                "Which of the two things holds the logits, and how do you take it out of a tuple?",
-            ),
-            recognise=raises("tuple indices", "'tuple' object has no attribute"),
-        ),
-        Mistake(
-            "cache-not-used",
-            "the whole text goes through the model in every round: nothing is saved.",
-            (
-                "Print the shape of what you give the model in each round. Should it grow?",
-                "What is in the cache need not be given again. Which tokens are not in it yet?",
-            ),
-            recognise=_repeats,
-        ),
-        Mistake(
-            "positions-from-zero",
-            "each new token comes to an empty cache, so the model takes it for the first of a text, at position 0.",
-            (
-                "Print `len(cache)`, or what is in it, just before each call of the model.",
-                "Where is the empty cache made: once, or in every round?",
-            ),
-            recognise=_alone,
-        ),
-        Mistake(
-            "prompt-fed-twice",
-            "tokens go through the model again that are in the cache already: they are in the text twice.",
-            (
-                "Print the shape of what you give the model in each round. It should be (B, T), (B, 1), (B, 1), …",
-                "After the first call the prompt is in the cache. What is the only thing that the model hasn't seen?",
-            ),
-            recognise=lambda session: _twice(session) or _LAST_TWICE(session),
-        ),
-        Mistake(
-            "last-token-fed",
-            "the last new token goes through the model too, though nobody asks what follows it.",
-            (
-                "Count the calls of the model. How many logits are needed for three new tokens?",
-                "What is done with the logits of the last call?",
-            ),
-            recognise=_feeds_last,
-        ),
+        mistake("none-for-an-empty-cache", recognise=_none_first),
+        mistake("pair-not-unpacked", recognise=raises("tuple indices", "'tuple' object has no attribute")),
+        mistake("cache-not-used", recognise=_repeats),
+        mistake("positions-from-zero", recognise=_alone),
+        mistake("prompt-fed-twice", recognise=lambda session: _twice(session) or _LAST_TWICE(session)),
+        mistake("last-token-fed", recognise=_feeds_last),
         *MODES,
-        Mistake(
-            "prompt-lost",
-            "only the new tokens come back; the whole text is asked for, the prompt first.",
-            (
-                "Compare the shape of your result with (B, T + new_tokens).",
-                "Which of your names holds the whole text, and which one only what is new?",
-            ),
-            recognise=only_new,
-        ),
+        mistake("prompt-lost", recognise=only_new),
         *SLIPS,
-        Mistake(
-            "reads-first-position",
-            "it reads the logits of the first position; the next token is predicted by the last.",
-            (
-                "Print the shape of the logits in each round. In which round is there more than one position?",
-                "Position t predicts what follows token t. Which position predicts what follows the prompt?",
-            ),
-            recognise=fits(_first_position),
-        ),
+        mistake("reads-first-position", recognise=fits(_first_position)),
         *DRAWS,
     ),
     builds_on=("next_token_probabilities", "generate"),

@@ -10,7 +10,10 @@ from torch import Tensor
 from grader.exercises.lesson_11.shared import LESSON, whole_numbers
 from grader.spec import parts
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Mistake, Output
+from grader.spec.exercise import Case, Exercise, Output
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 Pair = tuple[Tensor, Tensor]
 
@@ -111,40 +114,11 @@ EXERCISE = Exercise(
         parts.unchanged(BATCH, 0.5),
     ),
     mistakes=(
-        Mistake(
-            "labels-not-shifted",
-            "the label of a token is the token itself: the model only has to copy.",
-            (
-                "Print the first row of both, one below the other. What stands below the first token?",
-                "At each place the model has read the tokens up to here. Which one should it predict?",
-            ),
-            (_apart(0, 0), _apart(1, 1)),
-        ),
-        Mistake(
-            "shifted-backwards",
-            "the labels come before the inputs: the model learns to say the token before.",
-            (
-                "Print the first row of both, one below the other, and read a column from top to bottom.",
-                "Which of the two begins at `starts`, and which begins one place further?",
-            ),
-            (_apart(1, 0), _apart(0, -1), _rolled(1)),
-        ),
-        Mistake(
-            "shifted-twice",
-            "the labels are two places further: the token in between is never asked for.",
-            (
-                "Print the first row of both. Which token of the text is the first label?",
-                "After the first token of a piece, which token comes next in the text?",
-            ),
-            (_apart(0, 2), _apart(-1, 1)),
-        ),
-        Mistake(
+        mistake("labels-not-shifted", (_apart(0, 0), _apart(1, 1))),
+        mistake("shifted-backwards", (_apart(1, 0), _apart(0, -1), _rolled(1))),
+        mistake("shifted-twice", (_apart(0, 2), _apart(-1, 1))),
+        mistake(
             "runs-in-rows",
-            "the text is folded into rows that follow each other; each piece should begin at its own start.",
-            (
-                "Print the first column of `inputs`, and `ids[starts]`. Should they be equal?",
-                "Change one entry of `starts` and call it again. Which rows may change?",
-            ),
             (
                 _rows(lambda _starts: 0),
                 _rows(lambda starts: int(starts[0])),
@@ -152,32 +126,8 @@ EXERCISE = Exercise(
                 _rows(lambda _starts: 0, along=False),
             ),
         ),
-        Mistake(
-            "starts-count-blocks",
-            "`starts` are read as numbers of blocks; they are places in the text.",
-            (
-                "Call it with `starts` 1 and 2. Which ids should the two pieces have in common?",
-                "A piece that starts at 5 begins with `ids[5]`, whatever `block_size` is. What does yours begin with?",
-            ),
-            (_blocks,),
-        ),
-        Mistake(
-            "labels-are-the-next-block",
-            "the labels are the whole piece that follows; they are the same piece one place further.",
-            (
-                "Print the first row of both. How many tokens should they have in common?",
-                "By how many places are your labels further than your inputs?",
-            ),
-            (_next_block,),
-        ),
-        Mistake(
-            "labels-go-round",
-            "the last label of each piece is its first token: the labels are made from the inputs, not from the text.",
-            (
-                "Print the last column of `labels`. Which places of the text does it come from?",
-                "What follows the last token of a piece is not in the piece. Where is it?",
-            ),
-            (_rolled(-1),),
-        ),
+        mistake("starts-count-blocks", (_blocks,)),
+        mistake("labels-are-the-next-block", (_next_block,)),
+        mistake("labels-go-round", (_rolled(-1),)),
     ),
 )

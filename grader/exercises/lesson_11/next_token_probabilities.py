@@ -14,8 +14,11 @@ from grader.spec import parts
 from grader.spec.cases import BATCH_OF_ONE
 from grader.spec.diagnose import right
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Output, Part
+from grader.spec.exercise import Case, Exercise, Finding, Output, Part
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 
 def reference(logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
@@ -226,13 +229,18 @@ def _cold(weight: float) -> Part:
 
 
 def _gradients(weight: float) -> Part:
-    """Through the softmax, and through all three steps."""
-    warm, steps = parts.gradients(WARM), parts.gradients(ALL)
+    """Through the softmax, through top-k alone, and through all three steps: what is divided by later hides what came
+    before."""
+    warm = parts.gradients(WARM)
+    steps = {"With top-k": parts.gradients(TOP_K), "With all three steps": parts.gradients(ALL)}
 
     def judge(session: Session) -> Finding | None:
-        finding = warm.judge(session)
-        later = steps.judge(session) if finding is None else None
-        return finding if later is None else replace(later, message=f"With all three steps: {later.message}")
+        if finding := warm.judge(session):
+            return finding
+        for what, part in steps.items():
+            if finding := part.judge(session):
+                return replace(finding, message=f"{what}: {finding.message}")
+        return None
 
     return Part(warm.name, weight, judge)
 
@@ -278,87 +286,23 @@ EXERCISE = Exercise(
         _gradients(0.5),
     ),
     mistakes=(
-        Mistake(
-            "nothing-without-top-k-and-top-p",
-            "where neither top-k nor top-p is given, nothing is returned.",
-            (
-                "Call it with logits alone, and print what comes back.",
-                "Follow your code where `top_k` and `top_p` are None. Does it come to a `return`?",
-            ),
-            recognise=_nothing_where_plain,
+        mistake("nothing-without-top-k-and-top-p", recognise=_nothing_where_plain),
+        mistake("divides-by-zero", recognise=_only(COLD, COLD_SINGLE)),
+        mistake("divides-by-nearly-zero", recognise=_only(COLD_SINGLE)),
+        mistake(
+            "temperature-multiplied", (replace(RIGHT, heat="multiplies"), replace(RIGHT, heat="multiplies", cold=False))
         ),
-        Mistake(
-            "divides-by-zero",
-            "at temperature 0 the logits are divided by zero.",
-            (
-                "Print the result for temperature 0. Which numbers are in it?",
-                "You can't divide by 0. Which distribution do lower and lower temperatures come close to?",
-            ),
-            recognise=_only(COLD, COLD_SINGLE),
-        ),
-        Mistake(
-            "divides-by-nearly-zero",
-            "at temperature 0 the logits are divided by a number so small that float32 can't hold it.",
-            (
-                "Print the result for temperature 0, once with float32 logits and once with `logits.double()`.",
-                "Which is the smallest positive number of float32? `torch.finfo` knows. Is a division needed at all?",
-            ),
-            recognise=_only(COLD_SINGLE),
-        ),
-        Mistake(
-            "temperature-multiplied",
-            "the logits are multiplied by the temperature: a high one makes the distribution sharper, not flatter.",
-            (
-                "Try temperatures 0.1 and 10 on the same logits. Which one should make the largest stand out?",
-                "At temperature 2 two logits that are 4 apart should be 2 apart. What are yours?",
-            ),
-            (replace(RIGHT, heat="multiplies"), replace(RIGHT, heat="multiplies", cold=False)),
-        ),
-        Mistake(
-            "temperature-forgotten",
-            "the temperature makes no difference.",
-            (
-                "Call it with temperatures 0.5 and 2. Should the results differ?",
-                "Where in your code is `temperature` used, and is its result used afterwards?",
-            ),
-            (replace(RIGHT, heat="nothing"), replace(RIGHT, heat="nothing", cold=False)),
-        ),
-        Mistake(
+        mistake("temperature-forgotten", (replace(RIGHT, heat="nothing"), replace(RIGHT, heat="nothing", cold=False))),
+        mistake(
             "temperature-on-probabilities",
-            "the probabilities are divided by the temperature; it belongs to the logits, before the softmax.",
-            (
-                "Probabilities divided by a number and brought back to a sum of one: has anything changed?",
-                "Which comes first in your code, the division or the softmax?",
-            ),
             tuple(
                 replace(RIGHT, heat=heat, cold=cold) for heat in ("probabilities", "twice") for cold in (True, False)
             ),
         ),
-        Mistake(
-            "top-k-above-vocabulary",
-            "a `top_k` larger than the vocabulary fails; then all tokens stay.",
-            (
-                "Call it with five logits and `top_k=8`. What happens?",
-                "How many tokens can stay at most?",
-            ),
-            recognise=_only(WIDE),
-        ),
-        Mistake(
-            "top-p-before-top-k",
-            "`top_p` is counted with the probabilities before top-k; it comes second and sees what top-k has left.",
-            (
-                "Probabilities 0.4, 0.3, 0.3 with `top_k=2` and `top_p=0.5`: what is the first one after top-k?",
-                "Each of the steps ends with rows that sum to one. Which sums does top-p add up?",
-            ),
-            (TOGETHER,),
-        ),
-        Mistake(
+        mistake("top-k-above-vocabulary", recognise=_only(WIDE)),
+        mistake("top-p-before-top-k", (TOGETHER,)),
+        mistake(
             "not-renormalised",
-            "after tokens were taken out, the probabilities that are left don't sum to one.",
-            (
-                "Print the sums of your rows.",
-                "What is left keeps its proportions. By what do you divide so that it sums to one?",
-            ),
             tuple(
                 replace(RIGHT, ends=ends, together=together)
                 for ends in (("left", "left"), ("left", "divided"), ("divided", "left"))
@@ -366,69 +310,36 @@ EXERCISE = Exercise(
                 if ends != ("left", "divided") or not together
             ),
         ),
-        Mistake(
+        mistake(
             "top-p-one-too-few",
-            "the token with which the sum gets to `top_p` is left out, so what stays doesn't reach it.",
-            (
-                "Probabilities 0.5, 0.3, 0.2 and `top_p=0.7`: which tokens does your code keep, and what is their sum?",
-                "Ask of each token what the sum of those before it is, not the sum that includes it.",
-            ),
             (
                 replace(RIGHT, more_p=-1),
                 replace(RIGHT, more_p=-1, at_least=0),
                 lambda *args: replace(RIGHT, more_p=-1, at_least=0)(*args).nan_to_num(0.0),
             ),
         ),
-        Mistake(
-            "top-p-one-too-many",
-            "one token more than needed stays: those before it reach `top_p` without it.",
-            (
-                "Probabilities 0.5, 0.3, 0.2 and `top_p=0.4`: how many tokens are needed?",
-                "Ask of each token what the sum of those before it is. From which sum on is it not needed?",
-            ),
-            (replace(RIGHT, more_p=1),),
-        ),
-        Mistake(
+        mistake("top-p-one-too-many", (replace(RIGHT, more_p=1),)),
+        mistake(
             "top-p-as-threshold",
-            "`top_p` is compared with each probability; it is a sum that has to reach it.",
-            (
-                "Four tokens with probability 0.25 and `top_p=0.5`: how many stay?",
-                "Which function gives the sums of the first, the first two, the first three, …?",
-            ),
             (
                 replace(RIGHT, threshold=True),
                 replace(RIGHT, threshold=True, at_least=0),
                 lambda *args: replace(RIGHT, threshold=True, at_least=0)(*args).nan_to_num(0.0),
             ),
         ),
-        Mistake(
+        mistake(
             "sorted-order-returned",
-            "the probabilities come back sorted: the first column is the most probable token, whichever it is.",
-            (
-                "Put the largest logit in the last place and call it with `top_k=1`. Where is the 1 in the result?",
-                "`sort` returns two things. What does the second one tell you?",
-            ),
             (
                 *(replace(RIGHT, back="never", back_from=when) for when in ("always", "any", "p", "k")),
                 replace(RIGHT, result=lambda chances: chances.sort(-1, descending=True).values),
             ),
         ),
-        Mistake(
+        mistake(
             "order-applied-twice",
-            "after sorting, the tokens are put in a third order: the way back is not the way there.",
-            (
-                "Try it with three logits that sorting moves round in a circle, 1, 3, 2 and 2, 1, 3 for example.",
-                "`order[i]` says where the i-th came from. Are you reading from there, or writing to there?",
-            ),
             tuple(replace(RIGHT, back="gather", back_from=when) for when in ("always", "any", "p", "k")),
         ),
-        Mistake(
+        mistake(
             "filtered-to-zero-logit",
-            "tokens that are taken out get the logit 0, which is as probable as any other; they need probability 0.",
-            (
-                "Which probability does a token with the logit 0 get, if the others are negative?",
-                "Which logit has the exponential 0?",
-            ),
             (
                 *(_zero_logits(*which) for which in ((True, True), (True, False), (False, True))),
                 _times_stays,
@@ -436,32 +347,8 @@ EXERCISE = Exercise(
                 replace(RIGHT, ends=("divided", "zero logit")),
             ),
         ),
-        Mistake(
-            "smallest-kept",
-            "the least probable tokens stay: they are sorted from the smallest up.",
-            (
-                "Call it with `top_k=1`. Which token has probability 1?",
-                "In which direction does `sort` sort if nothing else is said?",
-            ),
-            (replace(RIGHT, descending=False),),
-        ),
-        Mistake(
-            "top-k-off-by-one",
-            "one token too many or too few stays under top-k.",
-            (
-                "Call it with five logits and `top_k=2`. How many entries are larger than 0?",
-                "With which logit do you compare, and does that one stay?",
-            ),
-            (replace(RIGHT, more_k=1), replace(RIGHT, more_k=-1)),
-        ),
-        Mistake(
-            "log-probabilities",
-            "the result is logarithms of probabilities.",
-            (
-                "Print a row of your result. Can a probability be negative?",
-                "Which function do you call last?",
-            ),
-            (replace(RIGHT, result=torch.log),),
-        ),
+        mistake("smallest-kept", (replace(RIGHT, descending=False),)),
+        mistake("top-k-off-by-one", (replace(RIGHT, more_k=1), replace(RIGHT, more_k=-1))),
+        mistake("log-probabilities", (replace(RIGHT, result=torch.log),)),
     ),
 )

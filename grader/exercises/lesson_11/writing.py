@@ -13,10 +13,13 @@ from torch import Tensor
 from grader.exercises.lesson_11.next_token_probabilities import RIGHT as PROBABILITIES
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Given, Outcome, Request
 from grader.subject.writer import Writer
+
+mistake = Words(__file__)
 
 ROWS = 61  # of a model's table; a prime, so that no position repeats another
 MANY = 1500
@@ -467,111 +470,23 @@ def _not_sampled(session: Session) -> bool:
 
 
 MODES = (
-    Mistake(
-        "left-in-eval-mode",
-        "a model in train mode is left in eval mode: training would go on without dropout.",
-        (
-            "Print `model.training` before and after the call.",
-            "Store the mode before you switch, and set it again at the end.",
-        ),
-        recognise=_mode(TRAINING),
-    ),
-    Mistake(
-        "always-back-to-train-mode",
-        "a model in eval mode is left in train mode.",
-        (
-            "Print `model.training` before and after the call.",
-            "`model.training` says which mode it is in. Store it before you switch, and go back to that one.",
-        ),
-        recognise=_mode(SURE),
-    ),
-    Mistake(
-        "stays-in-train-mode",
-        "it writes in the mode that the model happens to be in; with dropout on, it writes something else.",
-        (
-            "What does dropout do in train mode? Is that wanted here?",
-            "Modules have two methods that switch the mode of everything inside them.",
-        ),
-        recognise=fits(replace(RIGHT, eval=False)),
-    ),
+    mistake("left-in-eval-mode", recognise=_mode(TRAINING)),
+    mistake("always-back-to-train-mode", recognise=_mode(SURE)),
+    mistake("stays-in-train-mode", recognise=fits(replace(RIGHT, eval=False))),
 )
 
-ONLY_ONE = Mistake(
-    "only-one-token",
-    "the prompt comes back with one new token, however many are asked for.",
-    (
-        "Print something in each round of your loop. How many rounds are there before the `return`?",
-        "How far is your `return` indented, and what is each new token appended to: the prompt, or the text so far?",
-    ),
-    recognise=only_one,
-)
+ONLY_ONE = mistake("only-one-token", recognise=only_one)
 
 SLIPS = (
     ONLY_ONE,
-    Mistake(
-        "one-token-off",
-        "one new token too few comes back, or one too many.",
-        (
-            "Call it with `new_tokens=1`. How many columns more than the prompt has the result?",
-            "How many rounds has your loop, and is a token appended outside of it too?",
-        ),
-        recognise=_one_off,
-    ),
-    Mistake(
-        "token-without-its-axis",
-        "the drawn tokens have one axis and the text has two, so they can't be joined.",
-        (
-            "Print the shape of what you draw, and of the text that it is appended to.",
-            "The text is (B, T). Which shape has a column of it?",
-        ),
-        recognise=raises("same number of dimensions"),
-    ),
-    Mistake(
-        "sampling-as-one-argument",
-        "`next_token_probabilities` gets the dict `sampling` as its temperature.",
-        (
-            "Print `sampling`. Which of the arguments of `next_token_probabilities` should each of its entries be?",
-            "`sampling` holds arguments by name. How does Python pass on a dict as arguments by name?",
-        ),
-        recognise=raises("and 'dict'", "'dict' and"),
-    ),
+    mistake("one-token-off", recognise=_one_off),
+    mistake("token-without-its-axis", recognise=raises("same number of dimensions")),
+    mistake("sampling-as-one-argument", recognise=raises("and 'dict'", "'dict' and")),
 )
 
 DRAWS = (
-    Mistake(
-        "always-argmax",
-        "the most probable token is always taken; nothing is drawn.",
-        (
-            "Write three texts from one prompt, with three seeds. Do they differ?",
-            "What is done with the probabilities: is the largest taken, or is one drawn?",
-        ),
-        recognise=_argmax,
-    ),
-    Mistake(
-        "one-draw-for-all",
-        "one token is drawn for all rows; each row has a distribution and a draw of its own.",
-        (
-            "Print the shape of what is drawn for a batch of four.",
-            "Which of the rows do your probabilities come from?",
-        ),
-        recognise=_one_for_all,
-    ),
-    Mistake(
-        "sampling-ignored",
-        "temperature, top-k and top-p make no difference: they don't reach `next_token_probabilities`.",
-        (
-            "Call it with `top_k=1` and two seeds. Should the texts differ?",
-            "What is in `sampling`, and who should get it?",
-        ),
-        recognise=_not_sampled,
-    ),
-    Mistake(
-        "generator-ignored",
-        "the draws don't come from `generator`: the same seed gives other texts, or another seed or state the same.",
-        (
-            "Call it twice with `torch.Generator().manual_seed(1)`. Are the two texts equal?",
-            "`torch.multinomial` takes a generator. Does yours get one, and is it the one that was handed in?",
-        ),
-        recognise=_own_seed,
-    ),
+    mistake("always-argmax", recognise=_argmax),
+    mistake("one-draw-for-all", recognise=_one_for_all),
+    mistake("sampling-ignored", recognise=_not_sampled),
+    mistake("generator-ignored", recognise=_own_seed),
 )

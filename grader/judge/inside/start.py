@@ -1,13 +1,18 @@
-"""Starts a zygote: `python start.py FD CONFINEMENT FOLDER...`, with the folders of installed packages.
+"""Starts a zygote: `python start.py FD`. On that socket the first packet is JSON: the confinement, and the folders of
+installed packages. What stands in a command can be read by the code that runs in there, so nothing of it does.
 
 In there `grader` is the stub beside this file. Once the zygote has imported what it needs, nothing else can be had of
 this package.
 """
 
 import importlib.util
+import json
+import socket
 import sys
 from pathlib import Path
 from types import ModuleType
+
+PACKET = 1 << 20
 
 
 def stub(name: str) -> ModuleType:
@@ -22,14 +27,17 @@ def stub(name: str) -> ModuleType:
 
 def main() -> None:
     """Fork on request: see `grader.subject.zygote_process`."""
-    sys.path += sys.argv[3:]
+    control = socket.socket(fileno=int(sys.argv[1]))
+    told = json.loads(control.recv(PACKET))
+    sys.path += told["packages"]
+    sys.argv[:] = sys.orig_argv[:] = [""]
     package = stub("grader")
     package.__path__ = [str(Path(__file__).parents[2])]
     from grader.subject import zygote_process
 
     package.views = stub("grader.views")  # type: ignore[attr-defined]
     package.__path__ = []
-    zygote_process.main()
+    zygote_process.main(control, zygote_process.Confinement(**told["confinement"]))
 
 
 if __name__ == "__main__":

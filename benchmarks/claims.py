@@ -1,0 +1,445 @@
+"""What the lessons conclude from their experiments, with other seeds and with the edits that a curious student makes.
+
+    python benchmarks/claims.py [NAME ...]     # `make claims`; without a name, all of them
+
+A cell of a lesson whose outcome its text draws a conclusion from carries `claim="name"`; here stands what has to hold.
+Every claim is run with five seeds as the lesson has it, and every edit with two. The lesson's own cells run, those that
+the claim's cell needs, in a namespace of their own. An edit replaces text in them, as a student would. Another seed is
+another start for every generator at once, so data that is drawn at random is drawn anew, too.
+
+Prints a table, and exits with 1 if a line of it fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import matplotlib  # noqa: E402
+
+matplotlib.use("agg")
+
+import torch  # noqa: E402
+
+from grader.authoring.lesson import Lesson, LessonCell, read_folder  # noqa: E402
+from grader.judge.needed import names_of_example  # noqa: E402
+from grader.subject.names import names_of  # noqa: E402
+
+SEEDS = range(5)
+OF_AN_EDIT = range(2)
+APART = 1000  # a lesson's own seeds are smaller
+# These run only where the claim is their own.
+LEFT_OUT = ("check", "try", "draw")
+# These hand functions of the lesson what they train, which that changes, and not the functions.
+CALLING = ("train", "answer")
+
+Names = Mapping[str, Any]
+Figures = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`figures` takes its numbers out of the names that the lesson's cells leave behind, `holds` judges them; `says`
+    is the conclusion, with the figures in order. Each edit has a title and, by the text that stands in a cell, what a
+    student writes in its place. `exceptions` has by its title what holds under an edit of which the text itself says
+    that something else comes out.
+    """
+
+    says: str
+    figures: Callable[[Names], Sequence[float]]
+    holds: Callable[..., bool]
+    edits: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    exceptions: Mapping[str, Callable[..., bool]] = field(default_factory=dict)
+
+
+def claims_of(lessons: Mapping[str, Lesson]) -> dict[str, tuple[Lesson, int]]:
+    """The claims in the lessons' cells by name: the lesson, and the place of the cell in it."""
+    return {cell.claim: (lesson, i) for lesson in lessons.values() for i, cell in enumerate(lesson.cells) if cell.claim}
+
+
+def cells_for(lesson: Lesson, place: int) -> list[LessonCell]:
+    """The cell at `place` and those before it that it needs, in order. A name that a cell binds itself is its own, such
+    as that of a loop."""
+    cells = [cell for cell in lesson.cells[:place] if cell.is_code and cell.role not in LEFT_OUT]
+    functions = {name for cell in cells for name in names_of_example(cell.source, definitions=True).makes}
+    wanted = [lesson.cells[place]]
+    words = names_of_example(wanted[0].source).uses - _binds(wanted[0])
+    for cell in reversed(cells):
+        names = names_of_example(cell.source)
+        changed = names.makes - functions if cell.role in CALLING else names.makes
+        if words & (changed | _binds(cell)):
+            wanted.append(cell)
+            words |= names.uses - _binds(cell)
+    return wanted[::-1]
+
+
+def _binds(cell: LessonCell) -> frozenset[str]:
+    return names_of(compile(cell.source, "<cell>", "exec")).binds
+
+
+def edited(cells: Sequence[LessonCell], edit: Mapping[str, str]) -> list[str]:
+    """The cells' sources with an edit made. ValueError if none holds a text that it replaces."""
+    sources = [cell.source for cell in cells]
+    for text, instead in edit.items():
+        if not any(text in source for source in sources):
+            raise ValueError(f"no cell of this claim holds {text!r}")
+        sources = [source.replace(text, instead) for source in sources]
+    return sources
+
+
+@contextlib.contextmanager
+def seed_moved(by: int) -> Iterator[None]:
+    """Every generator that is given a seed meanwhile starts from another one."""
+    kept = torch.manual_seed, torch.Generator, random.Random, random.seed
+
+    class Generator(torch.Generator):
+        def manual_seed(self, seed: int) -> torch.Generator:
+            return super().manual_seed(seed + by)
+
+    class Random(random.Random):
+        def __init__(self, seed: Any = None) -> None:
+            super().__init__(seed + by if isinstance(seed, int) else seed)
+
+    torch.manual_seed, torch.Generator = (lambda seed: kept[0](seed + by)), Generator  # type: ignore[misc]
+    random.Random, random.seed = Random, (lambda seed=None: kept[3](seed + by))  # type: ignore[misc]
+    try:
+        torch.manual_seed(0)
+        random.seed(0)
+        yield
+    finally:
+        torch.manual_seed, torch.Generator, random.Random, random.seed = kept  # type: ignore[misc]
+
+
+def run(sources: Sequence[str], seed: int) -> Names:
+    """The names that cells leave behind when their seeds are moved."""
+    namespace: dict[str, Any] = {"__name__": "lesson"}
+    with seed_moved(APART * seed), contextlib.redirect_stdout(io.StringIO()):
+        for source in sources:
+            exec(compile(source, "<lesson>", "exec"), namespace)
+    matplotlib.pyplot.close("all")
+    return namespace
+
+
+def table(name: str, claim: Claim, cells: Sequence[LessonCell]) -> Iterator[tuple[str, bool]]:
+    """The lines of a claim's table, and whether each holds."""
+    threads = {"two threads": {"set_num_threads(1)": "set_num_threads(2)"}}
+    several = any("set_num_threads(1)" in cell.source for cell in cells)
+    yield f"{name}: {claim.says}", True
+    for title, edit in {"as it is": {}, **claim.edits, **(threads if several else {})}.items():
+        found: list[Figures] = []
+        start = time.process_time()
+        for seed in SEEDS if title == "as it is" else OF_AN_EDIT:
+            found.append(tuple(float(figure) for figure in claim.figures(run(edited(cells, edit), seed))))
+        holds = claim.exceptions.get(title, claim.holds)
+        fine = all(holds(*figures) for figures in found)
+        shown = "  ".join(" ".join(f"{figure:.3g}" for figure in figures) for figures in found)
+        seconds = (time.process_time() - start) / len(found)
+        yield f"  {'holds' if fine else 'FAILS'}  {title:28} {shown}   ({seconds:.0f} s each)", fine
+
+
+# What a curious student does to a number first, by what it is.
+STEPS = {"half the steps": 0.5, "four times the steps": 4}
+RATE = {"half the rate": 0.5, "twice the rate": 2}
+DEPTH = {"half the depth": 0.5, "twice the depth": 2}
+WIDTH = {"half as wide": 0.5, "twice as wide": 2}
+
+
+def times(text: str, factors: Mapping[str, float]) -> dict[str, dict[str, str]]:
+    """Edits that multiply the number at the end of a text of the lesson, by title.
+
+    >>> times("steps=300", {"four times the steps": 4})
+    {'four times the steps': {'steps=300': 'steps=1200'}}
+    """
+    begin, number = re.fullmatch(r"(.*?)([\d.]+)", text).groups()  # type: ignore[union-attr]
+    return {title: {text: f"{begin}{float(number) * factor:g}"} for title, factor in factors.items()}
+
+
+STARTS = ("the malt", "this is the")
+LENGTH = {"ten words at once": {"length = 12": "length = 10"}, "sixteen words at once": {"length = 12": "length = 16"}}
+
+
+def strange_pairs(names: Names, model: str) -> list[int]:
+    """Of lesson 04's rhyme, by start: how many pairs of words a model wrote that the rhyme doesn't have."""
+    known = set(pairwise(names["words"]))
+    written = (names["go_on"](names[model], start).split() for start in STARTS)
+    return [sum(pair not in known for pair in pairwise(words)) for words in written]
+
+
+def last_ten(losses: Sequence[float]) -> float:
+    """The mean of the last ten."""
+    return sum(losses[-10:]) / 10
+
+
+def learnt_to_reverse(names: Names) -> list[float]:
+    """The last losses of lesson 05's three runs."""
+    return [last_ten(losses) for losses in names["attempts"].values()]
+
+
+def first_by_last(names: Names) -> list[float]:
+    """Of lesson 05's stacks, the first layer's gradient by the last one's: post-norm, where it is a power, by layer."""
+    lengths, kinds = names["lengths"], ("ReLU and a bias", "strong tanh")
+    post, pre = ([lengths[kind, pre][0] / lengths[kind, pre][-1] for kind in kinds] for pre in (False, True))
+    return [ratio ** (1 / (names["layers"] - 1)) for ratio in post] + pre
+
+
+def worst_of(names: Names, heads: int) -> float:
+    """The best of lesson 03's models with so many heads, by its worse question; of two heads the worst."""
+    worse = [min(both) for (count, _), both in names["accuracy"].items() if count == heads]
+    return max(worse) if heads == 1 else min(worse)
+
+
+def bugs(names: Names) -> list[float]:
+    """Of lesson 08's runs: what the right one reports, the most that one reports whose answers leak, the share of dates
+    that the right one writes, the largest share that one with a bug writes."""
+    reports, writes = names["reports"], names["writes"]
+    leaks = max(reports[name] for name in ("no shift", "mask forgotten"))
+    return [reports["right"], leaks, writes["right"], max(writes[name] for name in writes if name != "right")]
+
+
+CLAIMS = {
+    "scaling_undoes_the_width": Claim(
+        "largest weight at d_k = 1024: close to 1 unscaled, small when scaled",
+        lambda names: (names["unscaled"], names["scaled"]),
+        lambda unscaled, scaled: unscaled > 0.9 and scaled < 0.5,
+        {
+            "four times as wide": {"(4, 64, 1024)": "(4, 64, 4096)"},
+            "a quarter as wide": {"(4, 64, 1024)": "(4, 64, 256)"},
+            "forty keys": {"randn(10, width": "randn(40, width"},
+        },
+    ),
+    "small_matrices_average": Claim(
+        "untrained: the largest and the smallest weight of four tokens are both near a quarter",
+        lambda names: (names["untrained"].max(), names["untrained"].min()),
+        lambda most, least: most < 0.3 and least > 0.2,
+        {
+            "half as large": {"0.1 * torch.randn": "0.05 * torch.randn"},
+            "twice as large": {"0.1 * torch.randn": "0.2 * torch.randn"},
+        },
+        exceptions={"twice as large": lambda most, least: most - least > 0.1},
+    ),
+    "variance_is_the_width": Claim(
+        "the variance of a dot product, divided by d_k = 1024, is 1",
+        lambda names: (names["dots"].var() / 1024,),
+        lambda ratio: 0.9 < ratio < 1.1,
+        {"four times the pairs": {"5000, width": "20000, width"}, "half the pairs": {"5000, width": "2500, width"}},
+    ),
+    "unscaled_rows_saturate": Claim(
+        "entropy of a row in nats: unscaled at d_k = 1024, scaled at 4, scaled at 1024",
+        lambda names: (
+            names["entropies"]["unscaled"][-1],
+            names["entropies"]["scaled"][1],
+            names["entropies"]["scaled"][-1],
+        ),
+        lambda unscaled, narrow, wide: unscaled < 0.3 and min(narrow, wide) > 1.2,
+        {"forty keys": {"randn(10, width": "randn(40, width"}, "five keys": {"randn(10, width": "randn(5, width"}},
+    ),
+    "unscaled_stops_learning": Claim(
+        "last error: unscaled, scaled",
+        lambda names: [names["runs"][name][0][-1] for name in ("unscaled", "scaled")],
+        lambda unscaled, scaled: scaled < 0.1 < 0.5 < unscaled,
+        times("steps=200", STEPS)
+        | times("rate=0.1", RATE)
+        | {
+            "half as wide": {"width=64": "width=32", "64**-0.5": "32**-0.5"},
+            "twice as wide": {"width=64": "width=128", "64**-0.5": "128**-0.5"},
+        },
+    ),
+    "no_step_size_is_enough": Claim(
+        "the most tokens of 8 that the unscaled run finds at any step size, and the scaled run",
+        lambda names: (max(names["found_at"][1.0]), max(names["found_at"][64**-0.5])),
+        lambda unscaled, scaled: unscaled < 8 == scaled,
+        {
+            "four times the steps": {"train(scale, 600,": "train(scale, 2400,"},
+            "more step sizes": {"(0.003, 0.01, 0.03, 0.1, 0.3)": "(0.001, 0.005, 0.015, 0.05, 0.15, 0.5)"},
+        },
+    ),
+    "rand_is_sharp": Claim(
+        "entropy of a row with a fair start, in nats",
+        lambda names: (names["entropy"],),
+        lambda entropy: entropy > 1,
+    ),
+    "each_head_takes_a_question": Claim(
+        "right answers to both questions without head 0, then without head 1",
+        lambda names: [*names["right"][0], *names["right"][1]],
+        lambda *right: (
+            all(min(pair) < 0.5 and max(pair) > 0.95 for pair in (right[:2], right[2:]))
+            and (right[0] > right[1]) != (right[2] > right[3])
+        ),
+        times("steps=300", STEPS) | times("lr=0.01", RATE) | times("width=32", WIDTH),
+    ),
+    "one_head_makes_mistakes": Claim(
+        "the worse of the two questions: for the best model with one head, for the worst with two",
+        lambda names: (worst_of(names, 1), worst_of(names, 2)),
+        lambda one, two: one < 0.999 < two,
+        times("steps=300", STEPS) | times("lr=0.01", RATE),
+    ),
+    "cheating_is_perfect": Claim(
+        "right answers with the future in sight, and while it is hidden; pairs of words that the rhyme doesn't have",
+        lambda names: (
+            names["share_right"](names["cheat"]),
+            names["only_past"],
+            *strange_pairs(names, "cheat"),
+        ),
+        lambda seen, hidden, *strange: seen > 0.93 and hidden < 0.7 and min(strange) > 0,
+        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
+    ),
+    "honest_answers_are_fewer": Claim(
+        "right answers with the mask, and by the model that cheats; pairs of words that the rhyme doesn't have",
+        lambda names: (
+            names["mine"],
+            names["theirs"],
+            *strange_pairs(names, "honest"),
+        ),
+        lambda mine, theirs, *strange: mine < theirs and max(strange) == 0,
+        times("steps=1000", STEPS) | times("lr=0.003", RATE) | times("width=32", WIDTH) | LENGTH,
+    ),
+    "a_norm_frees_the_start": Claim(
+        "the largest last loss of the three starts: without a norm, with it",
+        lambda names: [max(names["last_loss"][name, size] for size in names["sizes"]) for name in names["norms"]],
+        lambda without, with_norm: with_norm < 0.2 and without > 2 * with_norm,
+        times("depth=24", DEPTH)
+        | times("steps=150", STEPS)
+        | times("lr=0.003", RATE)
+        | {"other starts": {"(0.5, 1, 2)": "(0.25, 1, 4)"}},
+    ),
+    "post_norm_multiplies": Claim(
+        "first gradient by last, post-norm for a layer, pre-norm for all: ReLU and a bias, strong tanh, and again",
+        first_by_last,
+        lambda relu, tanh, *pre: relu < 0.9 and tanh > 1.1 and all(0.5 < ratio < 100 for ratio in pre),
+        times("layers = 48", DEPTH) | times("width=32", WIDTH),
+    ),
+    "last_gradient_shrinks": Claim(
+        "the last gradient at 48 layers: post-norm, pre-norm",
+        lambda names: (names["post_norm"], names["pre_norm"]),
+        lambda post, pre: pre < 0.6 * post,
+        {
+            "one stack instead of eight": {
+                "seed in range(8)": "seed in range(1)",
+                "sum(runs[pre]) / 8": "sum(runs[pre])",
+            },
+            "twice as wide": {"width=32": "width=64"},
+        },
+    ),
+    "post_norm_needs_a_warm_up": Claim(
+        "last loss: post-norm, post-norm with a warm-up, pre-norm",
+        learnt_to_reverse,
+        lambda post, warm, pre: post > 2 and warm < 1 and pre < 1,
+        times("steps=150", {"four times the steps": 4})
+        | times("depth=6", DEPTH)
+        | {"a longer warm-up": {"False, 60)": "False, 120)", "steps=150": "steps=300"}},
+        exceptions={
+            "half the depth": lambda *losses: max(losses) < 1,
+            "twice the depth": lambda post, warm, pre: min(post, warm) > 1.5 and pre < 1,
+        },
+    ),
+    "company_decides": Claim(
+        "BatchNorm in company says the rhyme (1): in eval mode, in train mode",
+        lambda names: (
+            names["evaluated"] in names["rhyme"],
+            names["together"] in names["rhyme"],
+        ),
+        lambda evaluating, training: evaluating == 1 and training == 0,
+        times("BatchNorm1d, depth=6", DEPTH) | times("steps=150", STEPS),
+    ),
+    "relu_is_needed": Claim(
+        "loss with ReLU and without",
+        lambda names: (names["trained_loss"](torch.nn.ReLU()), names["trained_loss"](torch.nn.Identity())),
+        lambda relu, identity: relu < 0.1 and 0.68 < identity < 0.71,
+        times("range(300", STEPS)
+        | times("lr=0.05", RATE)
+        | {"twice as wide": {"nn.Linear(2, 16)": "nn.Linear(2, 32)", "nn.Linear(16, 1)": "nn.Linear(32, 1)"}},
+    ),
+    "loss_falls_first": Claim(
+        "after 40 steps: the loss, the share of right dates",
+        lambda names: (names["first_run"].losses[39], names["first_run"].shares[40]),
+        lambda loss, share: loss < 1.5 and share < 0.2,
+    ),
+    "dates_are_learnt": Claim(
+        "the share of right test dates",
+        lambda names: (names["share"],),
+        lambda share: share >= 0.99,
+        times("PEAK = 240, 40, 0.004", RATE) | {"twice the steps": {"PEAK = 240, 40": "PEAK = 480, 40"}},
+        exceptions={"half the rate": lambda share: 0.98 < share < 0.99},
+    ),
+    "warm_up_allows_a_high_rate": Claim(
+        "loss after 100 steps at the full rate: with a warm-up, without",
+        lambda names: names["ends"].values(),
+        lambda with_one, without: 1.5 * with_one < without,
+        {
+            "twice the steps": {"steps=160": "steps=260", "steps=100": "steps=200"},
+            "a warm-up twice as long": {"constant(60)": "constant(120)", "steps=160": "steps=220"},
+            "a warm-up half as long": {"constant(60)": "constant(30)", "steps=160": "steps=130"},
+            "a rate of 0.03": {"rate=0.02": "rate=0.03"},
+        }
+        | times("rate=0.02", {"half the rate": 0.5}),
+        exceptions={"half the rate": lambda with_one, without: max(with_one, without) < 0.1},
+    ),
+    "no_new_century": Claim(
+        "the share of right dates between 2100 and 2199",
+        lambda names: (names["far_share"],),
+        lambda share: share < 0.2,
+    ),
+    "bugs_look_good": Claim(
+        "reported by the right code, without shift or mask at most; written right by it, with a bug at most",
+        bugs,
+        lambda right, bug, writes, most: bug < right and most < writes,
+        {"half the steps": {"BUG_STEPS = 120": "BUG_STEPS = 60"}},
+    ),
+    "one_head_is_not_missed": Claim(
+        "the heads of 24 without which at least nine of ten dates are right",
+        lambda names: (sum(share >= 0.9 for _, share in names["ablated"].values()),),
+        lambda count: count >= 22,
+        {
+            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
+            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
+        },
+    ),
+    "sharp_is_not_needed": Claim(
+        "the most needed head's place by sharpness, of 16",
+        lambda names: (names["place"],),
+        lambda place: place > 2,
+        {"half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"}},
+    ),
+    "together_is_more": Claim(
+        "the encoder's heads: what all cost together, by the sum of each alone",
+        lambda names: (names["ratio"],),
+        lambda ratio: ratio >= 5,
+        {
+            "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
+            "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
+        },
+    ),
+}
+
+
+def main() -> int:
+    """Print the table of the claims that are asked for."""
+    found = claims_of(read_folder(ROOT / "lessons"))
+    asked = sys.argv[1:] or list(found)
+    if unknown := [name for name in asked if name not in found or name not in CLAIMS]:
+        print(f"no such claim: {', '.join(unknown)}; there are {', '.join(sorted(found))}", file=sys.stderr)
+        return 2
+    failed = 0
+    for name in asked:
+        lesson, place = found[name]
+        for line, fine in table(f"{lesson.number} {name}", CLAIMS[name], cells_for(lesson, place)):
+            print(line, flush=True)
+            failed += not fine
+    print(f"{len(asked)} claims, {failed} lines fail")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

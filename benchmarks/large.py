@@ -1,0 +1,110 @@
+"""What a notebook of 20 MB costs beside a usual one, from the platform's zip to the page of feedback.
+
+    python benchmarks/large.py [SHAPE ...]
+
+Two students hand in the same file, of lesson 01 with its model solutions and 0, 10 or 20 MB more in one of several
+shapes. `grader collect`, `autograde`, `feedback` and `insights` run on it; the table has the seconds of the processor
+that each takes beyond those for the usual notebook. Twice the size may take about twice the time: where it takes more
+than three times, by more than two seconds, the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.judge import BIN, LESSON, SOLVED, children, course  # noqa: E402
+from grader.classroom.roster import Person, save  # noqa: E402
+
+MB = 1_000_000
+SIZES = (0, 10, 20)
+STEPS = {
+    "collect": ("collect", ".", LESSON, "class.zip"),
+    "autograde": ("autograde", ".", LESSON, "--workers", "1"),
+    "feedback": ("feedback", ".", LESSON),
+    "insights": ("insights", "."),
+}
+Cell = dict[str, object]
+
+
+def _code(source: str, **more: object) -> Cell:
+    cell = {"cell_type": "code", "id": "large", "metadata": {}, "source": source, "outputs": [], "execution_count": 1}
+    return {**cell, **more}
+
+
+def _text(source: str) -> Cell:
+    return {"cell_type": "markdown", "id": "large", "metadata": {}, "source": source}
+
+
+# What a shape puts into a notebook to make it so many bytes larger.
+SHAPES: dict[str, Callable[[int], list[Cell]]] = {
+    "one cell of text": lambda size: [_text("a word or two\n\n" * (size // 15))],
+    "one cell of code": lambda size: [_code("x = 1  # a line\n" * (size // 16))],
+    "one cell of @": lambda size: [_code("@" * size)],
+    "one line of brackets": lambda size: [_code("x = " + "(" * size)],
+    "1,500 cells of code": lambda size: [_code("x = 1  # a line\n" * (size // 16 // 1500)) for _ in range(1500)],
+    "1,500 cells of text": lambda size: [_text("*a* [b](c) $d$ \n" * (size // 16 // 1500)) for _ in range(1500)],
+    "an output": lambda size: [_code("1", outputs=[{"output_type": "stream", "name": "stdout", "text": "x" * size}])],
+    "small values": lambda size: [_code("1", metadata={"x": [[1]] * (size // 6)})],
+}
+
+
+def notebook(shape: str, size: int) -> bytes:
+    """The lesson's notebook with its model solutions, and `size` bytes more."""
+    whole = json.loads(SOLVED.read_bytes())
+    whole["cells"] += SHAPES[shape](size) if size else []
+    return json.dumps(whole).encode()
+
+
+def seconds(data: bytes) -> dict[str, float]:
+    """Of the processor, by step."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = course(Path(folder), stock=False, submissions=[])
+        people = [Person("ann", "Ann", "Lee"), Person("bo", "Bo", "Ng")]
+        save(place, people)
+        with zipfile.ZipFile(place / "class.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for number, person in enumerate(people):
+                archive.writestr(f"{person.full_name}_{number}_assignsubmission_file_/{LESSON}.ipynb", data)
+        return {step: _taken(place, words) for step, words in STEPS.items()}
+
+
+def _taken(place: Path, words: tuple[str, ...]) -> float:
+    """A command may say that something is odd about the notebook (1), no more."""
+    before = children()
+    done = subprocess.run([BIN / "grader", *words], cwd=place, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"grader {words[0]}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return children() - before
+
+
+def main() -> int:
+    """Measure, print the table; 1 if something is worse than linear."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("shapes", nargs="*", choices=[[], *SHAPES], default=[])
+    usual, worse = seconds(notebook("", 0)), 0
+    shapes = parser.parse_args().shapes or list(SHAPES)
+    print("| what is large | step | usual, s | 10 MB more, + s | 20 MB more, + s |\n| --- | --- | --- | --- | --- |")
+    for shape in shapes:
+        half, whole = (seconds(notebook(shape, size * MB)) for size in SIZES[1:])
+        for step in STEPS:
+            more = [took[step] - usual[step] for took in (half, whole)]
+            steep = more[1] > 2 + 3 * max(more[0], 0)
+            worse += steep
+            sign = " **worse than linear**" if steep else ""
+            print(f"| {shape} | {step} | {usual[step]:.1f} | {more[0]:+.1f} | {more[1]:+.1f}{sign} |", flush=True)
+    return min(worse, 1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,163 @@
+"""The words of mistakes: Markdown beside a specification, `NAME.md` beside `NAME.py`.
+
+    # split_heads
+
+    ## heads-last
+
+    the symptom, one paragraph: what happens.
+
+    1. The first hint says where to look.
+    2. The last one says what to look at there.
+
+A word in braces, such as `{line}`, is a placeholder, and the specification gives its value.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grader.errors import CourseError
+from grader.spec.exercise import Mistake
+from grader.spec.session import Session
+
+ROOT = Path(__file__).parents[2]
+FEWEST_HINTS = 2
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_HINT = re.compile(r"(\d+)\. +(?=\S)")
+
+
+class Text(NamedTuple):
+    """One symptom or hint, and the line of the file that it begins on."""
+
+    line: int
+    text: str
+
+
+@dataclass
+class Entry:
+    """The words of one mistake as they stand in the file, `line` that of its heading."""
+
+    id: str
+    line: int
+    symptom: list[Text] = field(default_factory=list)  # one paragraph; more are an error
+    hints: list[Text] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[Text]:
+        return [*self.symptom, *self.hints]
+
+
+class Words:
+    """The words in the Markdown beside a module. A specification calls it with an id, which makes the `Mistake`:
+
+    mistake = Words(__file__)
+    mistake("heads-last", (variant,))
+    """
+
+    def __init__(self, module: str) -> None:
+        """`module`: the path of the module. `CourseError` with each line of its Markdown that isn't as it should be."""
+        self.path = Path(module).with_suffix(".md")
+        self._entries = read_words(self.path)
+        self._used: set[str] = set()
+
+    def __call__(
+        self,
+        id: str,
+        variants: tuple[Callable[..., Any], ...] = (),
+        recognise: Callable[[Session], bool] | None = None,
+        **values: object,
+    ) -> Mistake:
+        """The mistake `id` (see `Mistake`); `values` fill the placeholders of its words, by name. `CourseError` where
+        it has no words, a placeholder has no value, or a value no placeholder."""
+        if id not in self._entries:
+            raise CourseError(
+                f"{_caller()} the mistake {id} has no words. They begin with `## {id}` in {self.path.name}"
+            )
+        self._used.add(id)
+        entry = self._entries[id]
+        names = {name: line for line, text in reversed(entry.texts) for name in PLACEHOLDER.findall(text)}
+        for name in sorted(names.keys() - values.keys()):
+            raise CourseError(
+                f"{_shown(self.path, names[name])} nothing fills {{{name}}} of the mistake {id}. The specification "
+                f'gives its value: mistake("{id}", …, {name}=…)'
+            )
+        for name in sorted(values.keys() - names.keys()):
+            raise CourseError(f"{_caller()} {name} has no place in the words of the mistake {id}: expected {{{name}}}")
+        symptom, *hints = (PLACEHOLDER.sub(lambda name: str(values[name[1]]), text) for _line, text in entry.texts)
+        return Mistake(id, symptom, tuple(hints), variants, recognise)
+
+    def unused(self) -> list[str]:
+        """The words of mistakes that no specification has, each with file and line. All specifications have to be
+        imported before."""
+        left = [entry for id, entry in self._entries.items() if id not in self._used]
+        return [f"{_shown(self.path, entry.line)} no specification has the mistake {entry.id}" for entry in left]
+
+
+def read_words(path: Path) -> dict[str, Entry]:
+    """The words in a file by the mistakes' ids; none where there is no file. `CourseError` with every line that is not
+    as it should be."""
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for line, block in _blocks(path.read_text("utf-8") if path.exists() else ""):
+        if block.startswith("## "):
+            entries.append(Entry(block[3:].strip(), line))
+        elif block.startswith("#") and not entries and line == 1:
+            continue  # the title
+        elif not entries:
+            problems.append(f"{_shown(path, line)} words without an id: expected `## ID` above them")
+        elif _HINT.match(block):
+            expected = len(entries[-1].hints) + 1
+            if not block.startswith(f"{expected}. "):
+                problems.append(f"{_shown(path, line)} hint {block.partition('.')[0]}, expected hint {expected}")
+            entries[-1].hints.append(Text(line, _HINT.sub("", block, count=1)))
+        elif entries[-1].hints:
+            problems.append(f"{_shown(path, line)} a paragraph behind the hints; a hint begins with its number, `1. `")
+        else:
+            entries[-1].symptom.append(Text(line, block))
+    for entry in entries:
+        problems += [f"{_shown(path, entry.line)} {problem}" for problem in _faults(entry, entries)]
+    if problems:
+        raise CourseError("\n".join(problems))
+    return {entry.id: entry for entry in entries}
+
+
+def _faults(entry: Entry, entries: list[Entry]) -> Iterator[str]:
+    """What the words of one mistake lack, or have too much of."""
+    first = next(other for other in entries if other.id == entry.id)
+    if first is not entry:
+        yield f"the mistake {entry.id} has words in line {first.line} already"
+    if len(entry.symptom) != 1:
+        yield f"the mistake {entry.id} has {len(entry.symptom)} paragraphs for its symptom, expected one"
+    if len(entry.hints) < FEWEST_HINTS:
+        yield f"the mistake {entry.id} has {len(entry.hints)} of at least {FEWEST_HINTS} hints; write them as `1. HINT`"
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Headings, paragraphs and items of lists in one line each, with the number of their first line."""
+    block, first = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        begins = line.startswith("#") or _HINT.match(line)
+        if block and (begins or not line.strip() or block.startswith("#")):
+            yield first, block
+            block = ""
+        if line.strip():
+            block, first = (f"{block} {line.strip()}", first) if block else (line.strip(), number)
+    if block:
+        yield first, block
+
+
+def _shown(path: Path, line: int) -> str:
+    """Where something stands, and in the words of which exercise, as messages begin."""
+    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    return f"{shown.as_posix()}:{line} {path.stem}:"
+
+
+def _caller() -> str:
+    """The line of a specification that makes a mistake, as messages begin."""
+    frame = sys._getframe(2)
+    return _shown(Path(frame.f_code.co_filename), frame.f_lineno)
