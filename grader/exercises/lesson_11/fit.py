@@ -20,12 +20,15 @@ from grader.exercises.lesson_08.train_step import CLOSE
 from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
 from grader.subject import Given, Outcome, Request
 from grader.subject.translator import BACKWARD, FORWARD, STEP_WITHOUT_GRADIENTS, Speaker
 
 Judge = Callable[[Session], Finding | None]
+
+mistake = Words(__file__)
 
 NAME = "fit"
 USUAL, CLIPPED, DEFAULT = "a model in train mode", "gradients longer than max_norm", "without max_norm"
@@ -465,202 +468,92 @@ EXERCISE = Exercise(
         Part("leaves `ids` and `starts` as they were", 0.5, _after_values(_leaves_text), compares_values=False),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "gradients-off",
-            "the loss has no gradients: they were switched off while the model ran, or the loss was cut off from it.",
-            (
-                "Print `loss.requires_grad`. When is it False?",
-                "Look for `torch.no_grad()`, `.detach()` or `.item()` on the way from the logits to `backward`.",
-            ),
             recognise=_no_gradients,
         ),
-        Mistake(
+        mistake(
             "backward-forgotten",
-            "the gradients are never computed, so no parameter changes.",
-            (
-                "Print a parameter's `.grad` after the call.",
-                "The optimiser reads `.grad`. Which call on the loss fills it in?",
-            ),
             recognise=lambda session: _happens(FORWARD, STEP_WITHOUT_GRADIENTS)(session) or _happens(FORWARD)(session),
         ),
-        Mistake(
+        mistake(
             "step-forgotten",
-            "gradients are computed, and no parameter changes: the optimiser never takes its step.",
-            (
-                "Print one parameter before and after the call. Does it change?",
-                "`backward` only fills in `.grad`. Whose task is it to change the parameters?",
-            ),
             recognise=_happens(FORWARD, BACKWARD),
         ),
-        Mistake(
+        mistake(
             "gradients-cleared-too-late",
-            "the gradients are cleared after they were computed and before the step: the optimiser finds none.",
-            (
-                "Print a parameter's `.grad` just above the line with `optimizer.step()`.",
-                "Between which two lines are the gradients needed? Clear them outside of that stretch.",
-            ),
             recognise=_cleared_too_late,
         ),
-        Mistake(
+        mistake(
             "step-before-backward",
-            "the optimiser takes its step before the gradients of this batch are computed.",
-            (
-                "Print a parameter's `.grad` just above the line with `optimizer.step()`, in the first round.",
-                "What does the optimiser need to know to change a parameter? Which line computes that?",
-            ),
             recognise=_order,
         ),
-        Mistake(
+        mistake(
             "optimizer-not-used",
-            "the parameters change, but not by steps of the optimiser that was given.",
-            (
-                "Which of the arguments does your code not use?",
-                "The optimiser has its own learning rate and its own rule. Who should change the parameters?",
-            ),
             recognise=_happens(FORWARD, BACKWARD, changes=True),
         ),
-        Mistake(
+        mistake(
             "one-step-only",
-            "only one step is taken: the loop ends in its first round.",
-            (
-                "How many rows has `starts`, and how many losses do you return?",
-                "How far is your `return` line indented: inside the loop, or below it?",
-            ),
             recognise=trained(Way(steps=1), losses=False),
         ),
-        Mistake(
+        mistake(
             "same-batch-every-step",
-            "every step learns from the same batch.",
-            (
-                "Print the first token of every batch. Do they differ from step to step?",
-                "`starts` has a row for each step. Which row does each round of your loop use?",
-            ),
             recognise=trained(Way(row="first"), Way(row="last"), losses=False),
         ),
-        Mistake(
+        mistake(
             "rows-backwards",
-            "the rows of `starts` are used from the last to the first.",
-            (
-                "Print the row of `starts` that each round uses.",
-                "In which order does your loop walk over the rows?",
-            ),
             recognise=trained(Way(row="backwards"), losses=False),
         ),
-        Mistake(
+        mistake(
             "labels-not-shifted",
-            "the label of a token is the token itself: the model only learns to copy.",
-            (
-                "Print the first row of the inputs and of the labels, one below the other.",
-                "`language_batch` returns two tensors. Where does each of them go?",
-            ),
             recognise=trained(Way(labels=0), losses=False),
         ),
-        Mistake(
+        mistake(
             "summed",
-            "the loss is a sum over the labels: a batch with more tokens makes a larger step.",
-            (
-                "Compare your first loss with log V. How many times as large is it?",
-                "Which reduction makes the loss a mean over all labels?",
-            ),
             recognise=_summed,
         ),
-        Mistake(
+        mistake(
             "clipped-after-the-step",
-            "the steps are taken with the gradients as they came: these are clipped too late, or not at all.",
-            (
-                "Print the norm of the gradients just above the line with `optimizer.step()`.",
-                "Who reads the gradients, and when? Clipping must come before that, and after they are computed.",
-            ),
             recognise=trained(Way(clips=False), losses=False),
         ),
-        Mistake(
+        mistake(
             "max-norm-ignored",
-            "the gradients are always clipped to a norm of 1, whatever `max_norm` says.",
-            (
-                "Is each of the arguments used?",
-                "Call it with another `max_norm`. Which line should notice?",
-            ),
             recognise=trained(Way(max_norm=1.0), losses=False),
         ),
-        Mistake(
+        mistake(
             "gradients-from-before",
-            "the gradients are cleared after a step only: what is in `.grad` before the first step counts in it.",
-            (
-                "Call `backward` on some loss of the model, and then your function. Does its first step change?",
-                "Who calls your function need not have cleared anything. Where does your code make sure of it?",
-            ),
             recognise=trained(Way(from_nothing="later"), losses=False),
         ),
-        Mistake(
+        mistake(
             "gradients-add-up",
-            "the first step is right; from the second on, the gradients of the steps before are added to the new ones.",
-            (
-                "Print the norm that `clip_gradients` returns in every step. Does it grow?",
-                "`backward` adds to what is in `.grad`. Who empties it between two steps?",
-            ),
             recognise=trained(Way(from_nothing="never"), Way(from_nothing="calls"), losses=False),
         ),
-        Mistake(
+        mistake(
             "loss-after-the-step",
-            "the steps are right, and the losses that are returned are computed again after them.",
-            (
-                "Which parameters does a loss belong to that you return: those before the step or those after it?",
-                "The loss is known before the step. Keep it.",
-            ),
             recognise=trained(Way(loss_after=True)),
         ),
-        Mistake(
+        mistake(
             "mode-not-switched",
-            "a model that comes in eval mode is trained in eval mode: without dropout.",
-            (
-                "Print `model.training` just above the line that calls the model.",
-                "A module has a method that switches it, and everything inside it, to train mode.",
-            ),
             recognise=trained(Way(mode=None), losses=False),
         ),
-        Mistake(
+        mistake(
             "trains-in-eval-mode",
-            "the model runs in eval mode while it learns: dropout is off.",
-            (
-                "Print `model.training` just above the line that calls the model.",
-                "In which of the two modes does dropout work? Which one is wanted here?",
-            ),
             recognise=trained(Way(mode=False), losses=False),
         ),
-        Mistake(
+        mistake(
             "one-number-returned",
-            "one number comes back; a list is asked for, with the loss before each step.",
-            (
-                "How many steps does a call take, and how many losses does it return?",
-                "Make an empty list before the loop. What goes into it in each round?",
-            ),
             recognise=_one_number,
         ),
-        Mistake(
+        mistake(
             "keeps-the-graph",
-            "the graphs of the losses are kept after the call, so the memory of every step stays taken.",
-            (
-                "What is the type of what you put into the list? What hangs on it?",
-                "A plain number holds nothing else. For a curve of the losses, numbers are enough.",
-            ),
             recognise=_holds_graph,
         ),
-        Mistake(
+        mistake(
             "left-in-train-mode",
-            "a model that came in eval mode goes out in train mode.",
-            (
-                "Print `model.training` before and after the call.",
-                "Note the mode before you switch it, and put back at the end what you noted.",
-            ),
             recognise=_mode_left(True),
         ),
-        Mistake(
+        mistake(
             "left-in-eval-mode",
-            "a model that came in train mode goes out in eval mode: the rest of a training would go without dropout.",
-            (
-                "Print `model.training` before and after the call.",
-                "Which mode do you go back to: a fixed one, or the one that the model came in?",
-            ),
             recognise=_mode_left(False),
         ),
     ),

@@ -12,8 +12,11 @@ from torch import Tensor
 from grader.exercises.lesson_11.shared import LESSON
 from grader.spec import compare
 from grader.spec.draw import Draw
-from grader.spec.exercise import Case, Exercise, Finding, Mistake, Part, not_judged
+from grader.spec.exercise import Case, Exercise, Finding, Part, not_judged
 from grader.spec.session import Session
+from grader.spec.words import Words
+
+mistake = Words(__file__)
 
 NAME = "head_that_remembers"
 Head = tuple[int, int]
@@ -265,98 +268,48 @@ EXERCISE = Exercise(
         Part("leaves its arguments as they were", 0.5, _unchanged, compares_values=False),
     ),
     mistakes=(
-        Mistake(
+        mistake(
             "flat-index",
-            "the answer is one number, the place in a flattened table of heads; a layer and a head are asked for.",
-            (
-                "How many heads has a layer? What are the quotient and the remainder of your number?",
-                "`argmax` counts through all entries, row by row. `divmod` or `torch.unravel_index` takes that apart.",
-            ),
             recognise=_one_number,
         ),
-        Mistake(
+        mistake(
             "layer-and-head-exchanged",
-            "the head comes first and the layer second; (layer, head) is asked for.",
-            (
-                "In which order do the first two axes of `weights` stand, and in which order does your pair?",
-                "Call it on weights with 3 layers and 5 heads. Which number of your answer goes up to 4?",
-            ),
             recognise=_exchanged,
         ),
-        Mistake(
+        mistake(
             "rows-and-columns-swapped",
-            "the weights are read the wrong way round: rows and columns are exchanged.",
-            (
-                "`weights[l, h, t]` is one row. Whose row is it, and what do its entries sum to?",
-                "The query stands in the row, what it looks at in the column. Which of the two is place t?",
-            ),
             recognise=_as(Looks(turned=True)),
         ),
-        Mistake(
+        mistake(
             "looks-for-itself",
-            "it looks for earlier occurrences of the token that was just read, not of the one to come.",
-            (
-                "At place t the model has read `ids[t]`. What should it write next, and which argument says so?",
-                "Compare `ids` with `labels[t]`. What does your code compare it with?",
-            ),
             recognise=_as(
                 Looks(of="ids"),
                 Looks(of="ids", past="before", known="before"),
                 Looks(of="ids", past="all", known="all"),
             ),
         ),
-        Mistake(
+        mistake(
             "places-without-label-counted",
-            "places whose label is −1 are counted too.",
-            (
-                "Print for how many places your code finds an earlier occurrence. How many labels are not −1?",
-                "Which words come next is told by `labels`. Where do you use `ids` in its place?",
-            ),
             recognise=_as(Looks(of="next"), Looks(of="next", past="all", known="all")),
         ),
-        Mistake(
+        mistake(
             "new-words-counted",
-            "places count whose label has not been read yet: it comes for the first time, or only later.",
-            (
-                "Take the ids 5, 7, 5 and the label 7 at place 0. Has the 7 been read by then?",
-                "For which places do you ask whether the label occurs, and up to where do you look?",
-            ),
             recognise=_as(Looks(past="all", known="all")),
         ),
-        Mistake(
+        mistake(
             "later-places-counted",
-            "the weight on later occurrences is added, which haven't been read at place t.",
-            (
-                "Take the ids 5, 7, 5 and the label 5 at place 0. Which of the two 5s has been read by then?",
-                "Print the columns that you add for one place t. Is one of them beyond t?",
-            ),
             recognise=_as(Looks(past="all")),
         ),
-        Mistake(
+        mistake(
             "own-place-left-out",
-            "the place t itself is left out: there the token to come may stand as well, where it comes twice in a row.",
-            (
-                "Which places are ids[0..t]: with the last one or without it?",
-                "Take the ids 5, 7 and the label 7 at place 1. What has been read by then?",
-            ),
             recognise=_as(Looks(past="before", known="before"), Looks(past="before")),
         ),
-        Mistake(
+        mistake(
             "one-occurrence-only",
-            "only one occurrence of the label counts, the first or the last; their weights belong together.",
-            (
-                "Take the ids 5, 7, 5 and the label 5 at place 2. How many occurrences have been read?",
-                "`index` finds one place. A comparison with all of `ids[: t + 1]` finds them all.",
-            ),
             recognise=_as(Looks(only="first"), Looks(only="last")),
         ),
-        Mistake(
+        mistake(
             "least-instead-of-most",
-            "it is the head with the least weight on the occurrences.",
-            (
-                "Print your averages as a table, a row for each layer. Which entry is your answer?",
-                "Do you want the smallest or the largest of them?",
-            ),
             recognise=_as(_least),
         ),
     ),
