@@ -42,7 +42,7 @@
 # | --- | --- | --- |
 # | `B` | batch: pieces of text handled together | 8 |
 # | `T` | tokens in a piece, `block_size` | 96 |
-# | `V` | `vocab_size`: different tokens | 343 |
+# | `V` | `vocab_size`: different tokens | 331 |
 # | `L`, `H` | `num_layers`, `num_heads` | 2, 2 |
 # | `E` | `d_model` | 64 |
 
@@ -257,6 +257,8 @@ def table_probability(after, before, token):
     return probability
 
 
+after = counted(train_ids, 5)
+
 # %% [markdown]
 # From here on, all models are judged on the same questions: the first 128 tokens from the beginning of each held-out
 # tale. And we ask for one kind of word separately: **names that were named before** in that piece. Whoever remembers
@@ -298,7 +300,6 @@ def table_losses(after, back):
     return torch.tensor(losses)
 
 
-after = counted(train_ids, 5)
 ladder = {}
 for back in range(6):
     losses = table_losses(after, back)
@@ -311,7 +312,7 @@ compare_guess("11_again", round(best_names, 1))
 # %% [markdown]
 # Counting improves, and then it is over: for five words back there are too few examples. About names no table learns
 # anything. They are worse than a draw from all the names, because they often don't even expect a name. The name stands
-# ten, thirty, sixty words back, and a table with sixty words of context would need more tales than there are atoms in
+# five, twenty, forty words back, and a table with forty words of context would need more tales than there are atoms in
 # the world.
 #
 # And yet a table can write. This is what the one with three words back makes of the beginning:
@@ -1082,7 +1083,7 @@ predict(
     "11_hot",
     "Temperature 2: how many words, the likeliest first, reach nine tenths of the probability?",
     low=1,
-    high=343,
+    high=331,
     unit="words",
 )
 

@@ -18,9 +18,10 @@ def _words(text: str) -> list[str]:
 
 
 NAMES = _words("""
-    Ada Amos Arlo Basil Bella Bruno Carla Cecil Clara Cosmo Daisy Della Edgar Edith Elsa Emil Etta Felix Fergus Fiona Flora
-    Frida Gilda Gus Harold Hazel Hector Hilda Homer Ida Igor Iris Ivan Jasper Kurt Leo Lotte Mabel Magda Marta Maud Milo
-    Morris Myrtle Nelly Odile Olga Oscar Otto Pearl Percy Petra Quentin Rosa Rufus Stella Theo Tilda Ursula Victor Wanda
+    Ada Amos Arlo Basil Bella Bruno Carla Cecil Clara Cosmo Daisy Della Edgar Edith Elsa Emil Etta Felix Fergus
+    Fiona Flora Frida Gilda Gus Harold Hazel Hector Hilda Homer Ida Igor Iris Ivan Jasper Kurt Leo Lotte Mabel
+    Magda Marta Maud Milo Morris Myrtle Nelly Odile Olga Oscar Otto Pearl Percy Petra Quentin Rosa Rufus Stella
+    Theo Tilda Ursula Victor Wanda
 """)
 STRANGERS = _words("Agnes Boris Conrad Dagmar Eugene Gloria Hubert Kitty Ludwig Olive Ruby Walter")
 KINDS = _words("fox hare heron badger otter crow goat mouse owl toad")

@@ -32,6 +32,8 @@ HARMLESS = {
     "classify_pattern": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "bigram_loss": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
     "clip_gradients": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
+    "fit": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
+    "head_that_remembers": {"squeeze()": NO_TENSOR, "squeeze(0)": NO_TENSOR},
 }
 
 # These have another name, or none, for a lost axis: they compare more than shapes and values.

@@ -13,14 +13,14 @@ PROBABILITIES = torch.tensor([0.15, 0.5, 0.05, 0.3])
 
 
 def stub(tokens: torch.Tensor) -> torch.Tensor:
-    """Logits (1, T, 4) of at most 5 characters: the same probabilities, and what was read can be told from them."""
+    """Logits (1, T, 4) of at most 5 words: the same probabilities, and what was read can be told from them."""
     assert tokens.shape[1] <= 5
     return PROBABILITIES.log().expand(1, tokens.shape[1], 4) + tokens[..., None]
 
 
 @pytest.fixture
 def view() -> Sampler:
-    return Sampler(stub, ["a", "b", " ", "\n"], "ab", max_length=5)
+    return Sampler(stub, ["an", "owl", ".", "\n"], "an owl", max_length=5)
 
 
 def sent(view: Sampler) -> torch.Tensor:
@@ -46,36 +46,38 @@ def test_what_is_drawn_from_is_cut_in_order(settings, expected):
 
 
 def test_a_text_is_read_and_its_logits_are_sent_with_it(view):
-    assert view.read == "ab"
+    assert view.read == "an owl"
     torch.testing.assert_close(sent(view), PROBABILITIES.log() + 1)
-    view.text = "ab "
-    assert view.read == "ab "
+    view.text = "an owl."
+    assert view.read == "an owl."
     torch.testing.assert_close(sent(view), PROBABILITIES.log() + 2)
 
 
 def test_a_long_text_is_cut_in_front(view):
-    view.text = "ab" * 10
-    assert view.read == "ab" * 10
+    view.text = "an owl " * 10
+    assert view.read == "an owl " * 10
     torch.testing.assert_close(sent(view), PROBABILITIES.log() + 1)
 
 
 def test_its_repr_is_one_sentence_and_follows_text_and_settings(view):
-    after = 'Sampler after "ab", temperature 1, top-k all, top-p all: '
-    assert repr(view) == f'{after}4 characters stay, "b" 50 %, "↵" 30 %, "a" 15 %.'
+    after = 'Sampler after "an owl", temperature 1, top-k all, top-p all: '
+    assert repr(view) == f'{after}4 words stay, "owl" 50 %, "↵" 30 %, "an" 15 %.'
     view.top_k, view.temperature = 2, 0.5
-    assert 'temperature 0.5, top-k 2, top-p all: 2 characters stay, "b" 74 %, "↵" 26 %.' in repr(view)
-    view.top_k, view.top_p, view.text = 4, 0.5, "b\n"
-    assert 'after "b↵"' in repr(view)
-    assert repr(view).endswith('top-p 0.5: 1 character stays, "b" 100 %.')
+    assert 'temperature 0.5, top-k 2, top-p all: 2 words stay, "owl" 74 %, "↵" 26 %.' in repr(view)
+    view.top_k, view.top_p, view.text = 4, 0.5, "owl\n"
+    assert 'after "owl↵"' in repr(view)
+    assert repr(view).endswith('top-p 0.5: 1 word stays, "owl" 100 %.')
 
 
-@pytest.mark.parametrize("wrong", [{"text": "axb"}, {"text": ""}, {"temperature": -1.0}, {"top_k": 0}, {"top_p": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"text": "an ox"}, {"text": ""}, {"temperature": -1.0}, {"top_k": 0}, {"top_p": 1.5}]
+)
 def test_other_settings_are_refused(view, wrong):
     with pytest.raises(traitlets.TraitError):
         view.set_trait(*next(iter(wrong.items())))
 
 
-@pytest.mark.parametrize(("prompt", "named"), [("", "empty"), ("a?", r"'\?'")])
+@pytest.mark.parametrize(("prompt", "named"), [("", "empty"), ("an?", r"'\?'")])
 def test_a_prompt_that_cannot_be_read_is_named(prompt, named):
     with pytest.raises(traitlets.TraitError, match=f"(prompt|text): got .*{named}"):
-        Sampler(stub, ["a", "b"], prompt)
+        Sampler(stub, ["an", "owl"], prompt)
