@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import random
 import re
 import sys
@@ -41,7 +42,7 @@ SEEDS = range(5)
 OF_AN_EDIT = range(2)
 APART = 1000  # a lesson's own seeds are smaller
 # These run only where the claim is their own.
-LEFT_OUT = ("check", "try", "draw")
+LEFT_OUT = ("check", "draw")
 # These hand functions of the lesson what they train, which that changes, and not the functions.
 CALLING = ("train", "answer")
 
@@ -192,6 +193,27 @@ def first_by_last(names: Names) -> list[float]:
     lengths, kinds = names["lengths"], ("ReLU and a bias", "strong tanh")
     post, pre = ([lengths[kind, pre][0] / lengths[kind, pre][-1] for kind in kinds] for pre in (False, True))
     return [ratio ** (1 / (names["layers"] - 1)) for ratio in post] + pre
+
+
+TWICE_AS_LONG = {"steps=1000": "steps=2000", "until=1000": "until=2000"}
+
+
+def remembering(names: Names) -> list[float]:
+    """Of lesson 11's model: its loss and the best table's, the names right with all heads, without the one that
+    remembers, and without the worst of the others; how many heads put more than half of their weight, before a name, on
+    where it stood, and the weight of the first of them."""
+    tables = [names["attention_weights"](names["my_gpt"], one[None]) for one in names["test_inputs"]]
+    rows = zip(tables, names["test_inputs"], names["name_labels"], strict=True)
+    looking = []
+    for weights, ids, labels in rows:
+        places = (ids == labels[:, None]).tril()
+        looking.append((weights * places).sum(-1)[..., places.any(1)].mean(-1))
+    mean = torch.stack(looking).mean(0).flatten()
+    found = names["my_layer"], names["my_head"]
+    off = {place: right for place, (*_, right) in names["my_off"].items()}
+    loss, _, right = names["my_run"].judged[names["my_run"].done]
+    without = off.pop(found)
+    return [loss, names["best_table"], right, without, min(off.values()), int((mean > 0.5).sum()), float(mean.max())]
 
 
 def worst_of(names: Names, heads: int) -> float:
@@ -419,6 +441,48 @@ CLAIMS = {
         {
             "half the dates": {"measured(trained.pairs)": "measured(trained.pairs[:100])"},
             "the other half": {"measured(trained.pairs)": "measured(trained.pairs[100:])"},
+        },
+    ),
+    "tables_know_no_names": Claim(
+        "nats of the best table, for names; of a draw among all names",
+        lambda names: (names["best_table"], names["best_names"], math.log(len(names["names"]))),
+        lambda table, table_names, drawn: table > 1.2 and table_names > drawn,
+        {"half the tales": {"counted(train_ids, 5)": "counted(train_ids[: len(train_ids) // 2], 5)"}},
+    ),
+    "names_need_context": Claim(
+        "names right from 8 words, from 64",
+        lambda names: (names["my_contexts"][8][1], names["my_contexts"][64][1]),
+        lambda few, many: few < 0.2 and many > 0.5,
+        {"twice the steps": TWICE_AS_LONG} | times("peak=0.006", {"twice the rate": 2}),
+    ),
+    "one_head_remembers": Claim(
+        "nats, the best table's; names right, without the head, without another; heads that look back, the weight",
+        remembering,
+        lambda loss, table, right, off, other, heads, weight: (
+            loss < table - 0.4
+            and right >= 0.55
+            and off < right / 2
+            and other > right - 0.15
+            and heads == 1 > weight > 0.5
+        ),
+        {"twice the steps": TWICE_AS_LONG, "wider": {'"d_model": 64': '"d_model": 96'}}
+        | times("peak=0.006", {"half the rate": 0.5, "twice the rate": 2}),
+    ),
+    "few_tales_overfit": Claim(
+        "held out at its lowest and at the end, without dropout and with it; training at the end",
+        lambda names: [
+            figure
+            for run in names["my_few"].values()
+            for losses in [[held for held, *_ in run.judged.values()]]
+            for figure in (min(losses), losses[-1], last_ten(run.losses))
+        ],
+        lambda low, end, learnt, low_with, end_with, learnt_with: (
+            end > low + 0.1 and end_with > low_with + 0.1 and min(low, low_with) > 1.5 and learnt < learnt_with < 0.5
+        ),
+        {
+            "60 tales": {"[:30]": "[:60]"},
+            "more dropout": {"(0.0, 0.2)": "(0.0, 0.4)"},
+            "half the rate": {"peak=0.006": "peak=0.003"},
         },
     ),
 }
