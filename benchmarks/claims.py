@@ -195,7 +195,7 @@ def first_by_last(names: Names) -> list[float]:
     return [ratio ** (1 / (names["layers"] - 1)) for ratio in post] + pre
 
 
-TWICE_AS_LONG = {"steps=1000": "steps=2000", "until=1000": "until=2000"}
+TWICE_AS_LONG = {"steps=1200": "steps=2400", "until=1200": "until=2400"}
 
 
 def remembering(names: Names) -> list[float]:
@@ -453,7 +453,7 @@ CLAIMS = {
         "names right from 8 words, from 64",
         lambda names: (names["my_contexts"][8][1], names["my_contexts"][64][1]),
         lambda few, many: few < 0.2 and many > 0.5,
-        {"twice the steps": TWICE_AS_LONG} | times("peak=0.006", {"twice the rate": 2}),
+        {"twice the steps": TWICE_AS_LONG} | times("peak=0.008", {"twice the rate": 2}),
     ),
     "one_head_remembers": Claim(
         "nats, the best table's; names right, without the head, without another; heads that look back, the weight",
@@ -466,7 +466,7 @@ CLAIMS = {
             and heads == 1 > weight > 0.5
         ),
         {"twice the steps": TWICE_AS_LONG, "wider": {'"d_model": 64': '"d_model": 96'}}
-        | times("peak=0.006", {"half the rate": 0.5, "twice the rate": 2}),
+        | times("peak=0.008", {"half the rate": 0.5, "twice the rate": 2}),
     ),
     "few_tales_overfit": Claim(
         "held out at its lowest and at the end, without dropout and with it; training at the end",
@@ -482,7 +482,7 @@ CLAIMS = {
         {
             "60 tales": {"[:30]": "[:60]"},
             "more dropout": {"(0.0, 0.2)": "(0.0, 0.4)"},
-            "half the rate": {"peak=0.006": "peak=0.003"},
+            "half the rate": {"peak=0.008": "peak=0.004"},
         },
     ),
 }

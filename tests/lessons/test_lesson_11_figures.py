@@ -5,28 +5,28 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import textwrap
 from collections import Counter
 from typing import Any
 
 import pytest
 import torch
 
-from grader.models.gpt import course_text, trained_gpt
+from grader.models.gpt import course_tales, trained_gpt, words_of
+from scripts.tales import NAMES
 from scripts.train_dates import run_lesson
 from scripts.train_gpt import LESSON
 from tests.lessons.printed import printed_text
 
 LINES = [
-    "148220 characters, 27612 words",
-    "to learn from: 133398  held out: 14822",
-    "uniform: 4.32 nats   unigram: 3.09 nats",
-    "parameters: 71872",
-    "after 100 steps better than a bigram model: True",
-    "nats below the bigram model, more than half a nat: True",
-    "the course's model: 1.28 nats on the same held-out text",
-    "--- after 1000 steps",
+    "331 different tokens, to learn from: 91060  held out: 9194",
+    "uniform: 5.80 nats   unigram: 4.89 nats",
+    "73 names; 739 of 10240 places ask for one that was named before",
+    "3 words back: 1.30 nats, names 5.17",
+    "to choose among 73 names at random: 4.29",
+    "parameters: 88256",
+    "the course's model: 0.55 nats, 74% of the names right",
     "largest difference of the logits below 0.001",
-    "'e' + ' ' occurs 4650 times, 143570 tokens are left",
     "a block: 7,087,872   the embedding: 38,597,376   in all: 124,439,808",  # as Hugging Face counts `gpt2`
     "123,653,376 parameters; GPT-2 has 786,432 more, a learnt vector for each of 1024 positions",
 ]
@@ -47,7 +47,7 @@ def lesson() -> dict[str, Any]:
 def training(lesson: dict[str, Any], steps: int = 4) -> Any:
     torch.manual_seed(0)
     model = lesson["GPT"](lesson["V"], 8, 1, 2, 16, max_length=128)
-    return lesson["Training"](model, lesson["language_batch"], lesson["clip_gradients"], steps=steps)
+    return lesson["Training"](model, lesson["fit"], steps=steps)
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -57,19 +57,53 @@ def test_line_is_printed(text, line):
 
 def test_what_the_course_wrote_is_shown_as_it_is_stored(text):
     for step, wrote in trained_gpt().samples.items():
-        assert f"--- after {step} steps\n{wrote}" in text
+        assert f"--- after {step} steps\n{textwrap.fill(wrote, 88)}" in text
 
 
 def test_the_unigram_loss_is_that_of_counts_with_one_added(lesson):
-    train, test = course_text()[: lesson["cut"]], course_text()[lesson["cut"] :]
-    counts, size = Counter(train), len(set(course_text()))
-    losses = [-math.log((counts[character] + 1) / (len(train) + size)) for character in test]
+    learnt, held_out, strange = map(words_of, course_tales())
+    counts, size = Counter(learnt), len({*learnt, *held_out, *strange})
+    losses = [-math.log((counts[word] + 1) / (len(learnt) + size)) for word in held_out]
     assert lesson["unigram"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
 
 
-def test_the_bigram_model_chooses_among_11_or_12(lesson):
-    loss = lesson["bigram_loss"](lesson["train_ids"], lesson["test_ids"], lesson["V"])
-    assert 11 < math.exp(loss) < 12
+def test_a_tables_probabilities_sum_to_one(lesson):
+    before = lesson["encode"]("Once there was a heron called")[0].tolist()
+    probabilities = [lesson["table_probability"](lesson["after"], before[-3:], token) for token in range(lesson["V"])]
+    assert sum(probabilities) == pytest.approx(1)
+    assert min(probabilities) > 0
+
+
+def test_a_name_named_before_is_asked_for_after_it_was_read(lesson):
+    for tale, t in lesson["again"].nonzero()[:50].tolist():
+        label = lesson["test_labels"][tale, t]
+        assert lesson["WORDS"][label] in NAMES
+        assert label in lesson["test_inputs"][tale, : t + 1]
+
+
+def test_the_heads_weights_are_those_that_the_model_uses(lesson):
+    """What the heads mix with them, joined and projected, is what the attention of the model gives."""
+    torch.manual_seed(0)
+    model = lesson["GPT"](lesson["V"], **lesson["SIZES"]).eval()
+    tokens, seen = lesson["encode"]("Once there was a heron called Odile."), []
+    model.blocks[0].attention.register_forward_hook(lambda _module, given, gave: seen.append((given[0], gave)))
+    weights = lesson["attention_weights"](model, tokens)
+    (x, gave), attention = seen[0], model.blocks[0].attention
+    values = lesson["split_heads"](attention.v_proj(x), attention.num_heads)
+    torch.testing.assert_close(attention.out_proj(lesson["merge_heads"](weights[0] @ values)), gave)
+    assert weights.shape == (2, 2, tokens.shape[1], tokens.shape[1])
+
+
+def test_a_head_that_is_off_adds_nothing(lesson):
+    torch.manual_seed(0)
+    model = lesson["GPT"](lesson["V"], **lesson["SIZES"]).eval()
+    tokens = lesson["encode"]("Once there was a heron")
+    silent = lesson["without_head"](lesson["without_head"](model, 1, 0), 1, 1)
+    attended: list[torch.Tensor] = []
+    silent.blocks[1].attention.register_forward_hook(lambda _module, _given, gave: attended.append(gave))
+    assert not torch.allclose(silent(tokens), model(tokens))
+    bias = silent.blocks[1].attention.out_proj.bias
+    torch.testing.assert_close(attended[0], bias.expand_as(attended[0]))
 
 
 def test_a_stopped_training_goes_on_where_it_was(lesson):
@@ -79,7 +113,7 @@ def test_a_stopped_training_goes_on_where_it_was(lesson):
     lesson["go_on"](stopped, until=2)  # nothing is left to do
     lesson["go_on"](stopped, until=4)
     assert stopped.losses == straight.losses
-    assert len(stopped.norms) == 4
+    assert len(stopped.losses) == 4
 
 
 def test_the_learning_rate_rises_and_ends_above_zero(lesson):
@@ -119,8 +153,8 @@ def test_the_capstone_names_what_does_not_fit(lesson, capsys):
         lesson["compare_with_course"](kind)
         said.append(capsys.readouterr().out.strip())
     assert said == [
-        "last_norm.bias: yours (96,), the course's has none",
-        "blocks.0.feed_forward.linear1.bias: yours (7,), the course's (192,)",
+        "last_norm.bias: yours (64,), the course's has none",
+        "blocks.0.feed_forward.linear1.bias: yours (7,), the course's (128,)",
         "largest difference of the logits not below 0.001",
         "largest difference of the logits below 0.001",
     ]

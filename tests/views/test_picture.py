@@ -30,7 +30,7 @@ VIEWS = {
     "NormExplorer": lambda: views.NormExplorer(EYE, norm="BatchNorm"),
     "OnlineSoftmax": lambda: views.OnlineSoftmax(EYE, EYE, EYE),
     "PositionExplorer": lambda: views.PositionExplorer(d_model=8),
-    "Sampler": lambda: views.Sampler(lambda tokens: EYE[tokens], ["a", "b", "\n"], "ab", top_k=2),
+    "Sampler": lambda: views.Sampler(lambda tokens: EYE[tokens], ["an", "owl", "\n"], "an owl", top_k=2),
     "ScalingExplorer": lambda: views.ScalingExplorer(EYE, 9 * EYE),
     "ShapeTracer": views.ShapeTracer,
     "TrainingMonitor": monitor,

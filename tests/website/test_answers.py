@@ -18,7 +18,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.models.gpt import PlainGPT, as_gpt, course_text, trained_gpt
+from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
 from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, PositionExplorer, Sampler
 from grader.views.base import View, module
 from grader.views.mask_painter import PRESETS as MASKS
@@ -141,17 +141,17 @@ def position_walks(chance: random.Random) -> Iterator[Walk]:
 
 
 def sampler_walks(chance: random.Random) -> Iterator[Walk]:
-    course, text = trained_gpt(), course_text()
-    view = Sampler(rounded(Sampler(course, course.characters, "The ").kept()), course.characters, "The ")
+    course, text = trained_gpt(), words_of(course_tales()[1])
+    view = Sampler(rounded(Sampler(course, course.words, "Once").kept()), course.words, "Once")
 
     def moves() -> Iterator[State]:
         for _ in range(25):
-            start, length = chance.randrange(len(text) - 200), chance.choice([1, 2, 30, 31, 100, 128, 129, 150])
-            yield {"text": text[start : start + length]}
+            start, length = chance.randrange(len(text) - 260), chance.choice([1, 2, 30, 31, 100, 150, 256, 257])
+            yield {"text": joined(text[start : start + length])}
             yield {"temperature": chance.choice([0, 0.1, 0.5, 0.7, 1, 1.3, 2])}
-            yield {"top_k": chance.choice([1, 2, 10, 40, 74, 75, 80])}
+            yield {"top_k": chance.choice([1, 2, 10, 40, 330, 331, 340])}
             yield {"top_p": chance.choice([0.05, 0.3, 0.5, 0.85, 0.9, 0.95, 1])}
-            yield {"text": "".join(chance.choices(course.characters, k=length))}
+            yield {"text": joined(chance.choices(course.words, k=length))}
             yield chance.choice([{"text": ""}, {"text": "½"}, {"temperature": -1}, {"top_k": 0}, {"top_p": 1.5}])
 
     yield view, moves()
@@ -260,7 +260,7 @@ def is_close(expected: Any, got: Any) -> bool:
         if expected == got:
             return True
         one, other = (torch.frombuffer(bytearray(numbers), dtype=torch.float32) for numbers in (expected, got))
-        return one.shape == other.shape and torch.allclose(one, other, rtol=1e-5, atol=2e-5, equal_nan=True)
+        return one.shape == other.shape and torch.allclose(one, other, rtol=1e-5, atol=1e-4, equal_nan=True)
     if isinstance(expected, str) and expected != got:
         pairs = list(zip(NUMBER.findall(expected), NUMBER.findall(got), strict=False))
         same = NUMBER.sub("", expected) == NUMBER.sub("", got)
@@ -285,12 +285,12 @@ def test_numbers_are_written_as_python_writes_them():
 
 
 def test_the_sampler_keeps_a_gpt_that_nearly_says_the_same():
-    course, text = trained_gpt(), course_text()[:12_800]
-    kept = Sampler(course, course.characters, "The ").kept()
+    course, words = trained_gpt(), words_of(course_tales()[1])[:8960]
+    kept = Sampler(course, course.words, "Once").kept()
     assert len(kept["rounded"]) + len(kept["numbers"]) < 350_000
-    tokens = torch.tensor([course.characters.index(character) for character in text]).reshape(-1, 128)
+    tokens = torch.tensor([course.words.index(word) for word in words]).reshape(-1, 128)
     exact, page = course(tokens).softmax(-1), rounded(kept)(tokens).softmax(-1)
-    assert float((exact - page).abs().max()) < 0.08
+    assert float((exact - page).abs().max()) < 0.12
     assert float((exact - page).abs().mean()) < 1e-3
     assert float((exact.argmax(-1) == page.argmax(-1)).float().mean()) > 0.98
 
@@ -298,9 +298,9 @@ def test_the_sampler_keeps_a_gpt_that_nearly_says_the_same():
 def test_a_learners_gpt_is_read_and_another_model_is_not():
     torch.manual_seed(0)
     model = GPT(5, 8, num_layers=2, num_heads=2, d_ff=12)
-    view = Sampler(model, list("abcde"), "ab")
+    view = Sampler(model, list("abcde"), "a b")
     tokens = torch.tensor([[0, 4, 2]])
     assert float((rounded(view.kept())(tokens) - model(tokens).detach()).abs().max()) < 0.05
     model.norm = torch.nn.LayerNorm(8, eps=1.0)  # the same names, but it computes something else
     assert as_gpt(model, tokens[0]) is None
-    assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "ab").kept() == {}
+    assert Sampler(lambda tokens: torch.eye(5)[tokens], list("abcde"), "a b").kept() == {}
