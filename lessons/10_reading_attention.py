@@ -1318,4 +1318,6 @@ check(quiz_10, "quiz_10")
 # A beam of 4 keeps four beginnings. It extends each by every token, and keeps the four likeliest of all these. At the
 # end it takes the likeliest complete text. A long text has a small probability, so its score is corrected for length.
 #
-# **Next:** in lesson 11 you build a decoder alone, the kind of model that people chat with today, and make it write.
+# **Next:** in lesson 11 you build a decoder alone, the kind of model that people chat with today, and make it write
+# tales. There, no head spares the others: one of four remembers the names, you find it with the tools of this lesson,
+# and without it the model forgets who is who.

@@ -764,9 +764,10 @@ for my_place, my_style, my_label in ((0, "-", "held out"), (1, "--", "held out, 
     axes.plot(my_steps, my_curve, my_style, color="#00204c", label=my_label)
 my_ladder = {"uniform": uniform, "unigram": unigram, "bigram": my_bigram, "best table": best_table}
 for my_label, my_loss in {**my_ladder, "best table, names": best_names}.items():
-    axes.axhline(my_loss, linestyle="--" if "names" in my_label else "-", color="#a59c74", lw=1)
-    axes.text(1.01 * my_run.done, my_loss, my_label, va="center")
-axes.set(xlabel="step", ylabel="nats", ylim=(0, 7))
+    my_style, my_side = ("--", "bottom") if "names" in my_label else ("-", "top")
+    axes.axhline(my_loss, linestyle=my_style, color="#a59c74", lw=1)
+    axes.text(1.02 * my_run.done, my_loss, my_label, va=my_side)
+axes.set(xlabel="step", ylabel="nats", xlim=(0, 1.3 * my_run.done), ylim=(0, 7))
 axes.legend(ncols=2)
 plt.show()
 my_first = (my_step for my_step in my_steps if my_run.judged[my_step][2] > 1 / 3)
@@ -978,8 +979,8 @@ compare_guess("11_off", round(100 * my_off[my_layer, my_head][2]))
 # %% [markdown]
 # One of four heads, and the names are gone. The others matter too: without any of them the loss rises, because the
 # sentences get worse. But the names stay. You have found the place where this model remembers, by a prediction, a
-# measurement and an intervention. (With four heads a layer it isn't always so clean: often two of them share the work.
-# Put `num_heads` 4 into `SIZES` and see.)
+# measurement and an intervention. (With four heads a layer, or at twice the rate, it isn't always so clean: often two
+# of them share the work. Put `num_heads` 4 into `SIZES` and see.)
 #
 # Does it remember *names*, or only those sixty that it knows? The third part of the text is about twelve animals whose
 # names it has never seen.
@@ -1251,17 +1252,13 @@ check(generate)
 # %% role="try" timed=true
 # Try it: your model at three steps, with the same beginning and the same random numbers.
 for my_step, my_moment in my_album.items():
-    my_ids = generate(
-        my_moment, encode(BEGINNING), 90, torch.Generator().manual_seed(1), temperature=0.7
-    )
+    my_ids = generate(my_moment, encode(BEGINNING), 90, torch.Generator().manual_seed(1), temperature=0.7)
     print(f"--- after {my_step} steps\n{textwrap.fill(decode(my_ids[0]), 88)}\n")
 
 # %% role="try" timed=true
 # Try it: with the head that remembers switched off. Who is who?
 my_silent = without_head(my_gpt, my_layer, my_head)
-my_ids = generate(
-    my_silent, encode(BEGINNING), 90, torch.Generator().manual_seed(1), temperature=0.7
-)
+my_ids = generate(my_silent, encode(BEGINNING), 90, torch.Generator().manual_seed(1), temperature=0.7)
 print(textwrap.fill(decode(my_ids[0]), 88))
 
 # %% role="try" timed=true

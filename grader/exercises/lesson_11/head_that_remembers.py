@@ -40,14 +40,15 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
 @dataclass(frozen=True)
 class Looks:
     """How heads are compared. `past`: which occurrences count, "so far" (the place itself too), "before" or "all";
-    `known`: the same for the
-    occurrences that a place needs to count; `of`: the token whose occurrences are looked for,
-    "labels", "ids" (the place's own) or "next" (also where there is no label); `only`: its "first" or "last" occurrence
-    alone; `turned`: rows and columns exchanged; `most`: the largest weight of all in place of the average."""
+    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked for,
+    "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an occurrence;
+    `only`: its "first" or "last" occurrence alone; `turned`: rows and columns exchanged; `most`: the largest weight of
+    all in place of the average."""
 
     past: Literal["so far", "before", "all"] = "so far"
     known: Literal["so far", "before", "all"] = "so far"
     of: Literal["labels", "ids", "next"] = "labels"
+    by: Callable[[Tensor, Tensor], Tensor] = torch.eq
     only: Literal["", "first", "last"] = ""
     turned: bool = False
     most: bool = False
@@ -55,7 +56,7 @@ class Looks:
     def places(self, labels: Tensor, ids: Tensor) -> Tensor:
         """(T, T): which columns count in which rows."""
         wanted = {"labels": labels, "ids": ids.where(labels >= 0, -1), "next": torch.cat([ids[1:], -ids.new_ones(1)])}
-        same = ids == wanted[self.of][:, None]
+        same = self.by(ids, wanted[self.of][:, None])
         counted = (same & _until(self.known, len(ids))).any(1)
         chosen = same & _until(self.past, len(ids)) & counted[:, None]
         if self.only:
@@ -82,7 +83,7 @@ def _until(which: str, length: int) -> Tensor:
 # --- the cases --------------------------------------------------------------------------------------------------------
 
 PLAIN, DOUBLE, ONE_LAYER, ONE_HEAD = "one text", "float64", "one layer", "one head a layer"
-LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE = (
+LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE, LARGER, SMALLER = (
     "a head that looks at later occurrences",
     "a head that looks at what is new",
     "a head that looks back where no label is",
@@ -92,6 +93,8 @@ LATER, NEW, EVERY, ITSELF, TURNED, OWN, FIRST, LAST, ONCE = (
     "a head that looks at the first occurrence",
     "a head that looks at the last occurrence",
     "a head that looks back once",
+    "a head that looks at words with larger ids",
+    "a head that looks at words with smaller ids",
 )
 # What each head that is no answer does, by the case that it stands in.
 DECOYS = {
@@ -104,6 +107,8 @@ DECOYS = {
     FIRST: Looks(only="first"),
     LAST: Looks(only="last"),
     ONCE: Looks(most=True),
+    LARGER: Looks(by=torch.ge),
+    SMALLER: Looks(by=torch.le),
 }
 FEWEST = 4  # places that a decoy has to itself
 
@@ -260,7 +265,7 @@ EXERCISE = Exercise(
     signature=("weights", "labels", "ids"),
     cases=_cases,
     parts=(
-        _finds("finds the head in one text", 3, PLAIN, ITSELF, TURNED, ONCE),
+        _finds("finds the head in one text", 3, PLAIN, ITSELF, TURNED, ONCE, LARGER, SMALLER),
         _finds("counts only what has been read so far", 1.5, LATER, NEW),
         _finds("counts only places with a label", 1, EVERY),
         _finds("counts every occurrence so far, the place itself too", 1, FIRST, LAST, OWN),
