@@ -230,6 +230,9 @@ my_bigram = bigram_loss(train_ids, test_ids, V)
 compare_guess("11_bigram", round(my_bigram, 2))
 
 # %% [markdown]
+# What does such a number mean? Someone who hesitates between 13 equally probable words has a loss of log 13, about 2.6.
+# So e to the power of the loss, the **perplexity**, says among how many words a model hesitates on average.
+#
 # Why stop at one word? A table can count what comes after the last two words, or the last five. Most beginnings of five
 # words were never seen, so a good table falls back on shorter ones. This one mixes them, by a rule of Witten and Bell:
 # the more different words came after a beginning, the less it is trusted.
