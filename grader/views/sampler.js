@@ -173,7 +173,7 @@ class Sampler extends Picture {
   drawFigure(order) {
     const { plain, final } = this.found;
     while (this.bars.children.length < Math.min(ROWS, order.length)) {
-      const name = make("span", { class: "att-character" });
+      const name = make("span", { class: "att-word" });
       const bar = make("span", { class: "att-share", "aria-hidden": "true" }, make("span"), make("span"));
       const number = make("span", { class: "att-percent" });
       const place = this.bars.children.length;

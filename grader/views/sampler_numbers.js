@@ -71,7 +71,13 @@ export function shown(word) {
 
 /** A word as it is said. */
 export function said(word) {
-  const names = { "\n": "end of the line", ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark" };
+  const names = {
+    "\n": "end of the line",
+    ".": "full stop",
+    ",": "comma",
+    "?": "question mark",
+    "!": "exclamation mark",
+  };
   const marks = { ":": "colon", "“": "opening quotation mark", "”": "closing quotation mark" };
   return names[word] ?? marks[word] ?? word;
 }
