@@ -96,14 +96,29 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
 @click.option("--preview", is_flag=True, help="Say what would happen, and write nothing.")
 @click.option("--also", metavar="LESSON", multiple=True, help="Take over this lesson although students have it.")
 @click.option(
+    "--theirs",
+    metavar="LESSON[/CELL]",
+    multiple=True,
+    help="Where you and the release changed this cell (or any of this lesson), take the release's.",
+)
+@click.option("--mine", metavar="LESSON[/CELL]", multiple=True, help="The same, and yours stays for good.")
+@click.option(
     "--solutions",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="The release's notebooks.  [default: those that are installed, or this repository's]",
 )
-def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path | None) -> None:
+def update(
+    folder: Path,
+    preview: bool,
+    also: tuple[str, ...],
+    theirs: tuple[str, ...],
+    mine: tuple[str, ...],
+    solutions: Path | None,
+) -> None:
     """Bring the installed release's lessons into the course directory DIR.
 
-    What you changed stays: where the release changed the same cell, it is listed. A lesson that has been handed out,
+    What you changed stays: where the release changed the same cell, it is listed, at each update until --theirs or
+    --mine says whose it is to be. A lesson that has been handed out,
     handed in or graded is left as it is, unless --also names it.
     """
     with teachers_packages():
@@ -111,6 +126,7 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
         from grader.classroom.class_directory import course_layout
         from grader.classroom.source import update as updating
         from grader.classroom.source.base import version_of
+        from grader.classroom.source.merge import Side
         from grader.exercises.registry import exercises
         from grader.learner.starter_code import solutions_folder
         from grader.lesson_names import choose
@@ -120,8 +136,18 @@ def update(folder: Path, preview: bool, also: tuple[str, ...], solutions: Path |
             raise CourseError(NO_SOLUTIONS)
         layout = course_layout(folder)
         names = [path.name for path in updating.source_of(layout).glob("*")]
+        sides: dict[Side, tuple[str, ...]] = {"theirs": theirs, "mine": mine}
+
+        def place(name: str) -> str:
+            lesson, slash, cell = name.partition("/")
+            found = choose(lesson, names)
+            if found is None:
+                raise CourseError(f"{name!r}: the course has no such lesson. There are: {', '.join(sorted(names))}.")
+            return f"{found}{slash}{cell}"
+
         with nullcontext() if preview else locked(folder.resolve()):
-            planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also])
+            settled = {place(name): side for side, chosen in sides.items() for name in chosen}
+            planned = updating.steps(layout, solutions, [choose(one, names) or one for one in also], settled)
             news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]

@@ -335,13 +335,13 @@ def test_what_both_changed_stays_the_teachers_and_is_listed():
     new = text(("a2", "one two three theirs"), ("c", "C"), ("d", "D"))
     merged = merge(BASE, mine, new)
     assert sources(merged) == ["one two three mine", "B, mine", "C", "D"]
-    assert [(one["source"], new and new["source"]) for one, new in merged.conflicts] == [
+    assert [(one.mine["source"], one.new and one.new["source"]) for one in merged.conflicts] == [
         ("one two three mine", "one two three theirs"),
         ("B, mine", None),
     ]
     # The next release finds the cell again.
     later = merge(new, [*merged.cells], text(("a3", "one two three last"), ("c", "C"), ("d", "D")))
-    assert later.conflicts[0][0]["source"] == "one two three mine"
+    assert later.conflicts[0].mine["source"] == "one two three mine"
 
 
 def test_moved_cells_keep_the_order_of_whoever_moved_them():
@@ -422,6 +422,114 @@ def test_update_takes_over_what_nobody_has(updated):
     also = said("course", "update", course, "--solutions", release, "--also", "0")
     assert f"{START}: taken over" in also
     assert b"Also fresh." in path_of(course, START).read_bytes()
+
+
+def one_of_each(cells: list[dict[str, Any]]) -> list[str]:
+    """The ids of a cell of each kind: of text, a statement, and each role of code."""
+    kinds: dict[tuple[str, ...], str] = {}
+    for cell in cells:
+        role = cell["metadata"].get("course", {}).get("role", "")
+        kinds.setdefault((cell["cell_type"], role, "### Exercise" in cell["source"]), cell["id"])  # type: ignore[arg-type]
+    return list(kinds.values())
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> tuple[Path, Path, list[str]]:
+    """A course and a release that have both changed a cell of each kind, its text at the same place, and the points of
+    an exercise; their ids."""
+    course = course_in(tmp_path, HEADS)
+    release = tmp_path / "new"
+    shutil.copytree(tmp_path / "release", release)
+    ids = one_of_each(load(path_of(course, HEADS))["cells"])
+    assert len(ids) > 9
+    for path, sign in ((path_of(course, HEADS), "mine"), (release / f"{HEADS}.ipynb", "theirs")):
+        changed(
+            path,
+            lambda cells, sign=sign: [c.update(source=f"# {sign}\n{c['source']}") for c in cells if c["id"] in ids],
+        )
+    return course, release, ids
+
+
+def test_what_both_changed_is_offered_until_it_is_settled(both):
+    course, release, ids = both
+    before = path_of(course, HEADS).read_bytes()
+    update = ("course", "update", course, "--solutions", release)
+    for _ in range(2):
+        found = said(*update)
+        assert f"{HEADS}: nothing new but what both changed" in found
+        for name in ids:
+            assert f"both changed cell {name}: yours stays: # mine\n    the release has: # theirs\n" in found
+            assert f"--theirs {HEADS}/{name}; to keep yours and not be asked again: --mine {HEADS}/{name}" in found
+        assert path_of(course, HEADS).read_bytes() == before
+    first, second, *others = ids
+    preview = said(*update, "--preview", "--theirs", f"03/{first}", "--mine", f"3/{second}")
+    assert f"{HEADS}: would be taken over" in preview
+    assert path_of(course, HEADS).read_bytes() == before
+    found = said(*update, "--theirs", f"03/{first}", "--mine", f"3/{second}")
+    assert found.count("both changed cell") == len(others)
+    cells = {cell["id"]: cell["source"].splitlines()[0] for cell in load(path_of(course, HEADS))["cells"]}
+    assert (cells[first], cells[second], cells[others[0]]) == ("# theirs", "# mine", "# mine")
+    found = said(*update)
+    assert found.count("both changed cell") == len(others)
+    assert f"cell {first}" not in found
+    assert f"cell {second}" not in found
+    said(*update, "--theirs", "03")
+    assert f"{HEADS}: nothing new\n" in said(*update)
+    cells = {cell["id"]: cell["source"].splitlines()[0] for cell in load(path_of(course, HEADS))["cells"]}
+    assert {cells[name] for name in others} == {"# theirs"}
+    assert cells[second] == "# mine"
+
+
+def test_both_changed_points_and_the_release_has_lost_a_cell(tmp_path):
+    course = course_in(tmp_path, HEADS)
+    release = tmp_path / "new"
+    shutil.copytree(tmp_path / "release", release)
+    cells = load(path_of(course, HEADS))["cells"]
+    check = next(cell["id"] for cell in cells if cell["source"].startswith("check("))
+    gone = cells[3]["id"]
+    for path, points in ((path_of(course, HEADS), 7), (release / f"{HEADS}.ipynb", 9)):
+        changed(
+            path,
+            lambda cells, points=points: cells[place_of(cells, check)]["metadata"]["nbgrader"].update(points=points),
+        )
+    changed(path_of(course, HEADS), lambda cells: cells[3].update(source="Mine."))
+    changed(release / f"{HEADS}.ipynb", lambda cells: cells.pop(3))
+    update = ("course", "update", course, "--solutions", release)
+    for _ in range(2):
+        found = said(*update)
+        assert f"both changed the settings of cell {check}: yours stay: check(" in found
+        assert "points 7, the release has 9" in found
+        assert f"both changed cell {gone}: yours stays: Mine.\n    the release no longer has it" in found
+    order = [cell["id"] for cell in load(path_of(course, HEADS))["cells"]]
+    said(*update, "--theirs", f"03/{check}", "--theirs", f"03/{gone}")
+    after = load(path_of(course, HEADS))["cells"]
+    assert after[place_of(after, check)]["metadata"]["nbgrader"]["points"] == 9
+    assert [cell["id"] for cell in after] == [name for name in order if name != gone]
+    assert f"{HEADS}: nothing new\n" in said(*update)
+
+
+def test_a_lesson_that_students_have_is_settled_without_being_written(both):
+    course, release, ids = both
+    (course / "release" / HEADS).mkdir(parents=True)
+    before = path_of(course, HEADS).read_bytes()
+    update = ("course", "update", course, "--solutions", release)
+    assert said(*update).count("both changed cell") == len(ids)
+    assert f"add --also {HEADS}" in said(*update, "--theirs", "03", code=2)
+    said(*update, "--mine", f"03/{ids[0]}")
+    assert said(*update).count("both changed cell") == len(ids) - 1
+    assert path_of(course, HEADS).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--mine", "17"), "the course has no such lesson. There are: 03_multi_head_attention."),
+        (("--mine", "03/nowhere"), "you and the release didn't both change that cell. Where you did: 03_multi"),
+    ],
+)
+def test_what_can_not_be_settled_is_told(both, words, message):
+    course, release, _ids = both
+    assert message in said("course", "update", course, "--solutions", release, *words, code=2)
 
 
 def test_update_without_the_old_release_keeps_every_difference(updated):

@@ -3,65 +3,105 @@
 Cells are matched by their ids, which the build derives from the exercise, or from the text where there is none, and
 which JupyterLab keeps. So a text that a release changes comes with a new id, and is paired with the one in whose place
 it stands. What the teacher didn't change becomes new; what only the teacher changed stays; where both changed
-something, the teacher's stays and is listed.
+something, the teacher's stays and is listed, and listed again at the next merge, until the teacher says whose it is to
+be: `Merged.base` keeps such a cell as it was before both changed it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Literal
 
 from grader.classroom.source.notebook import Cell
 
 ALIKE = 0.5  # from here on two texts are the same one, changed
 
 
+Side = Literal["mine", "theirs", ""]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A cell that both changed: as it was (`old`), the teacher's (`mine`), the release's (`new`; None if it is gone
+    there). `side`: whose it is to be, "" as long as nobody has said so."""
+
+    old: Cell
+    mine: Cell
+    new: Cell | None
+    side: Side = ""
+
+    @property
+    def name(self) -> str:
+        """The cell's id in the teacher's notebook."""
+        return str(self.mine.get("id", ""))
+
+
 @dataclass(frozen=True)
 class Merged:
-    """The cells of the merged lesson; which of them the release changed and added, which of its cells are gone, and
-    which cells were changed by both, with the release's version."""
+    """The cells of the merged lesson, and those that the next merge begins from (`base`); which of them the release
+    changed and added, which of its cells are gone, and which cells both changed."""
 
     cells: tuple[Cell, ...]
+    base: tuple[Cell, ...] = ()
     changed: tuple[Cell, ...] = ()
     added: tuple[Cell, ...] = ()
     removed: tuple[Cell, ...] = ()
-    conflicts: tuple[tuple[Cell, Cell | None], ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 Keyed = dict[str, Cell]
 
 
-def merge(base: Sequence[Cell], mine: Sequence[Cell], new: Sequence[Cell]) -> Merged:
-    """Merge the cells of three notebooks."""
+def merge(
+    base: Sequence[Cell], mine: Sequence[Cell], new: Sequence[Cell], side_of: Callable[[str], Side] = lambda _name: ""
+) -> Merged:
+    """Merge the cells of three notebooks. `side_of` says of a cell that both changed whose it is to be."""
     old = {_id(cell, place): cell for place, cell in enumerate(base)}
     theirs = _named(old, new, pair=True)
     own = _named(old, mine)
     merged: Keyed = {}
     changed: list[Cell] = []
     removed: list[Cell] = []
-    conflicts: list[tuple[Cell, Cell | None]] = []
+    conflicts: dict[str, Conflict] = {}
     for key, cell in own.items():
+        side = side_of(str(cell.get("id", "")))
         if key not in theirs:
-            if key in old and cell["source"] == old[key]["source"]:
+            if key in old and cell["source"] != old[key]["source"]:
+                conflicts[key] = Conflict(old[key], cell, None, side)
+            if key in old and (key not in conflicts or side == "theirs"):
                 removed.append(cell)
-                continue
-            if key in old:
-                conflicts.append((cell, None))
-            merged[key] = cell
+            else:
+                merged[key] = cell
         elif key not in old:  # both added it
             merged[key] = theirs[key] if _same(cell, theirs[key]) else cell
         else:
-            merged[key], clash = _cell(old[key], cell, theirs[key])
+            merged[key], clash = _cell(old[key], cell, theirs[key], side == "theirs")
             if clash:
-                conflicts.append((cell, theirs[key]))
-            elif not _same(old[key], theirs[key]) and not _same(cell, theirs[key]):
+                conflicts[key] = Conflict(old[key], cell, theirs[key], side)
+            if not _same(old[key], theirs[key]) and not _same(cell, merged[key]):
                 changed.append(merged[key])
     added = {key: cell for key, cell in theirs.items() if key not in old and key not in own}
     order = _order(list(old), list(own), list(theirs), {*merged, *added})
     cells = tuple((merged | added)[key] for key in order)
-    return Merged(cells, tuple(changed), tuple(added.values()), tuple(removed), tuple(conflicts))
+    kept = tuple(_base(old, theirs, {key for key, one in conflicts.items() if not one.side}))
+    return Merged(cells, kept, tuple(changed), tuple(added.values()), tuple(removed), tuple(conflicts.values()))
+
+
+def _base(old: Keyed, theirs: Keyed, open_: set[str]) -> list[Cell]:
+    """The release's cells; those over which there is a conflict still as they were, by the release's ids."""
+    found = {
+        key: {**old[key], **({"id": cell["id"]} if "id" in cell else {})} if key in open_ else cell
+        for key, cell in theirs.items()
+    }
+    keys, order = list(found), list(old)
+    for key in order:
+        if key in open_ and key not in found:
+            before = next((one for one in reversed(order[: order.index(key)]) if one in keys), None)
+            keys.insert(0 if before is None else keys.index(before) + 1, key)
+            found[key] = old[key]
+    return [found[key] for key in keys]
 
 
 def _id(cell: Cell, place: int) -> str:
@@ -123,25 +163,28 @@ def _likeness(one: Cell, other: Cell) -> float:
     return SequenceMatcher(None, one["source"].split(), other["source"].split(), autojunk=False).ratio()
 
 
-def _cell(base: Cell, mine: Cell, new: Cell) -> tuple[Cell, bool]:
-    """One cell, and whether both changed it. What came out belongs to the text: it comes from where that does. The id
-    is the release's, so that the next one finds it."""
-    source, clash = _three(base["source"], mine["source"], new["source"])
-    cell = {**(new if source == new["source"] else mine), **({"id": new["id"]} if "id" in new else {})}
-    cell["metadata"], other = _three(base["metadata"], mine["metadata"], new["metadata"])
+def _cell(base: Cell, mine: Cell, new: Cell, theirs: bool) -> tuple[Cell, bool]:
+    """One cell, and whether both changed it; what both changed is the release's if `theirs`. What came out belongs to
+    the text: it comes from where that does. The id is the release's, so that the next one finds it."""
+    source, clash = _three(base["source"], mine["source"], new["source"], theirs)
+    cell = {**(new if source == new["source"] else mine), "source": source}
+    cell |= {"id": new["id"]} if "id" in new else {}
+    cell["metadata"], other = _three(base["metadata"], mine["metadata"], new["metadata"], theirs)
     return cell, clash or other
 
 
-def _three(base: Any, mine: Any, new: Any) -> tuple[Any, bool]:
+def _three(base: Any, mine: Any, new: Any, theirs: bool) -> tuple[Any, bool]:
     """A value, item by item in a dict, and whether both changed it."""
     if mine == new or new == base:
         return mine, False
     if mine == base:
         return new, False
     if not all(isinstance(one, dict) for one in (base, mine, new)):
-        return mine, True
+        return (new if theirs else mine), True
     missing = object()
-    found = {key: _three(base.get(key, missing), mine.get(key, missing), new.get(key, missing)) for key in mine | new}
+    found = {
+        key: _three(base.get(key, missing), mine.get(key, missing), new.get(key, missing), theirs) for key in mine | new
+    }
     return {key: value for key, (value, _) in found.items() if value is not missing}, any(c for _, c in found.values())
 
 
