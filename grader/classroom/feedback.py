@@ -3,14 +3,15 @@ the submission as a whole."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
 import nh3
 
 from grader.judge.clean_text import clean
-from grader.judge.result import UNSAFE, ExerciseResult, SubmissionResult, TestResult
+from grader.judge.result import UNSAFE, ExerciseResult, PartResult, SubmissionResult, TestResult
 from grader.markup import inline
-from grader.report.words import NOT_JUDGED, first_failure, first_fix, grouped, row, unwritten, waits_for
+from grader.report.words import MARKS, NOT_JUDGED, first_failure, first_fix, grouped, had_to_come, unwritten
 
 BROKEN = "The check itself failed, not your code. Your teacher can see this and will look at it."
 WITHOUT_SANDBOX = "Graded without a sandbox."
@@ -27,9 +28,11 @@ def as_text(result: ExerciseResult) -> str:
     nothing = unwritten(result.parts)
     if nothing is not None:
         lines.append(nothing.message)
-    for group in grouped(result.parts) if nothing is None else ():
-        part = group[0]
-        lines.append(row(group))
+    for part, names, earned in _judged(result) if nothing is None else ():
+        if part.state == NOT_JUDGED:
+            lines.append(f"        not judged, {had_to_come(part)}: {names}{f' ({earned})' if earned else ''}")
+        else:
+            lines.append(f"  {MARKS[part.state]}  {names}{f' ({earned})' if earned else ''}")
         if part.state == "failed" and part.message not in told:
             told.add(part.message)
             lines += ["        " + line for line in part.message.splitlines()]
@@ -90,18 +93,33 @@ def said_of(test: TestResult) -> str:
     return "The tests passed" if test.passed else "The tests did not pass"
 
 
+def _judged(result: ExerciseResult) -> Iterator[tuple[PartResult, str, str]]:
+    """Each part, or the first of several that waited for the same thing; their names, and the points that they earned
+    of those that they could: "0 of 1.41"; "" where they are worth nothing by themselves."""
+    left = list(result.part_points)
+    for group in grouped(result.parts):
+        of_group, left = left[: len(group)], left[len(group) :]
+        earned, possible = (round(sum(numbers), 2) for numbers in zip(*of_group, strict=True))
+        yield group[0], "; ".join(part.name for part in group), f"{earned:g} of {possible:g}" if possible else ""
+
+
 def _rows(result: ExerciseResult) -> str:
     rows, told = [], {""}
-    for group in grouped(result.parts):
-        part, names = group[0], "; ".join(one.name for one in group)
+    for part, names, earned in _judged(result):
         message = ""
         if part.state == NOT_JUDGED:
-            message = f" ({inline(waits_for(part))})"
+            message = f"<p>{inline(_sentence(had_to_come(part)))}</p>"
         elif part.message not in told:
             message = f"<p>{inline(part.message)}</p>"
             told.add(part.message)
-        rows.append(f"<li><strong>{part.state}</strong> {inline(names)}{message}</li>")
+        state = "not judged" if part.state == NOT_JUDGED else part.state
+        points = f": {earned} points" if earned else ""
+        rows.append(f"<li><strong>{state}</strong> {inline(names)}{points}{message}</li>")
     return f"<ul>{''.join(rows)}</ul>"
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def preface(result: SubmissionResult) -> list[str]:

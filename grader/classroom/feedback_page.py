@@ -276,10 +276,12 @@ def _parts(result: ExerciseResult) -> str:
     passed = sum(part.passed for part in result.parts)
     if passed == len(result.parts):
         return "Everything passed."
-    failed = [part.name for part in result.parts if part.state == "failed"]
-    waiting = [part.name for part in result.parts if part.state == NOT_JUDGED]
+    named: dict[str, list[str]] = {"failed": [], NOT_JUDGED: []}
+    for part, (earned, possible) in zip(result.parts, result.part_points, strict=True):
+        if not part.passed:
+            named[part.state].append(f"{part.name} ({earned:g} of {possible:g})" if possible else part.name)
     said = f"{passed} of {len(result.parts)} parts passed."
-    for title, names in (("Failed", failed), ("Not judged yet", waiting)):
+    for title, names in (("Failed", named["failed"]), ("Not judged", named[NOT_JUDGED])):
         said += f" {title}: {inline('; '.join(names))}." if names else ""
     return said
 

@@ -20,7 +20,7 @@ from grader.judge.clean_text import clean, printable
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable, read
-from grader.judge.result import SubmissionResult
+from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 from grader.lesson_names import choose
 
@@ -65,6 +65,7 @@ class One:
                 "points": one.points,
                 "diagnosis": one.diagnosis,
                 "hints": list(one.hints),
+                "parts": _parts(one),
                 "text": clean(as_text(one), FEEDBACK_BYTES),
             }
             for one in self.result.exercises
@@ -72,7 +73,9 @@ class One:
         for test in self.result.tests:
             points = self.own_tests[test.grade_id]
             earned: dict[str, Any] = {"name": test.grade_id, "mark": test.mark(points), "points": points}
-            rows.append({**earned, "diagnosis": None, "hints": [], "text": clean(test.message, FEEDBACK_BYTES)})
+            rows.append(
+                {**earned, "diagnosis": None, "hints": [], "parts": [], "text": clean(test.message, FEEDBACK_BYTES)}
+            )
         return rows
 
     def as_json(self) -> dict[str, Any]:
@@ -135,6 +138,14 @@ class One:
                 for row in about["exercises"]
             ],
         }
+
+
+def _parts(result: ExerciseResult) -> list[dict[str, Any]]:
+    """Each part with the points that it earned, of those that it could."""
+    return [
+        {"name": part.name, "state": part.state, "mark": earned, "points": possible, "message": part.message}
+        for part, (earned, possible) in zip(result.parts, result.part_points, strict=True)
+    ]
 
 
 def limits_of(pairs: tuple[str, ...]) -> Limits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,6 +66,33 @@ class ExerciseResult:
     @property
     def passed(self) -> bool:
         return self.score == 1.0
+
+    @property
+    def part_points(self) -> tuple[tuple[float, float], ...]:
+        """Of each part the points earned and possible, to two decimals: they add up to what the exercise earned by
+        itself, without what was `carried`, and to its points."""
+        alone = round(self.points * (self.score - self.carried), 2)
+        whole, own = round(100 * self.points), round(100 * alone)
+        right = [part.weight * part.passed for part in self.parts]
+        left = [part.weight * (not part.passed) for part in self.parts]
+        if not math.isclose(sum(right) * self.points, (self.score - self.carried) * self.points * sum(right + left)):
+            # The score isn't the sum of the parts, as where something was used that is excluded.
+            return tuple((0.0, cents / 100) for cents in _divided(whole, [part.weight for part in self.parts]))
+        earned, missed = _divided(own, right), _divided(whole - own, left)
+        return tuple((cents / 100, (cents + more) / 100) for cents, more in zip(earned, missed, strict=True))
+
+
+def _divided(cents: int, weights: Sequence[float]) -> list[int]:
+    """Whole cents by these weights, which add up: those that lose most by rounding down get one more."""
+    total = sum(weights)
+    if not total:
+        return [0] * len(weights)
+    exact = [cents * weight / total for weight in weights]
+    found = [math.floor(share) for share in exact]
+    order = sorted(range(len(weights)), key=lambda place: found[place] - exact[place])
+    for place in order[: cents - sum(found)]:
+        found[place] += 1
+    return found
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,15 @@ def waits_for(part: JudgedPart) -> str:
     return re.sub(r"^Not judged( yet)?: ", "", part.message).rstrip(".")
 
 
+def had_to_come(part: JudgedPart) -> str:
+    """The same of a mark that is final: "the values had to come first"."""
+    return re.sub(r"\b(comes?|has to run) first\b", _past, waits_for(part))
+
+
+def _past(found: re.Match[str]) -> str:
+    return f"{'had to run' if 'run' in found[1] else 'had to come'} first"
+
+
 def first_fix(exercise: str, first: str, why: str) -> str:
     """The sentence that names the earlier exercise that comes first."""
     steps = {"is not defined": "Run its cell, then check again.", "is not written yet": "Write it first."}

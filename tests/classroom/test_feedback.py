@@ -35,7 +35,7 @@ from tests.classroom.conftest import LESSON, answered, classroom_at, solved
 FILE = f"{LESSON}.ipynb"
 SHAPE, VALUES = (
     PartResult("returns the right shape", True, 1),
-    PartResult("has the right values", False, 2, "values", "It differs."),
+    PartResult("has the right values", False, 3, "values", "It differs."),
 )
 FAILED = ExerciseResult(
     "first_steps",
@@ -122,7 +122,7 @@ def grader(*arguments):
 
 def test_summary_tells_points_what_passed_the_mistake_and_the_next_hint(course):
     row = course.row("ann", "first_steps")
-    assert "0.25 of 1 points 1 of 2 parts passed. Failed: has the right values." in row
+    assert "0.25 of 1 points 1 of 2 parts passed. Failed: has the right values (0 of 0.75)." in row
     assert "It looks like one-forgotten: the + 1 is missing Hint. Look again." in row
     assert "Count." not in row
     page = course.page("ann")

@@ -34,9 +34,11 @@ def test_what_waits_in_secret_is_not_worded_by_a_practice_check_that_failed_othe
 
 def test_feedback_has_three_states_and_one_line_for_what_is_not_written():
     result = result_of(WRONG)
-    assert "not judged yet, the values come first: takes any leading axes; " in as_text(result)
+    assert "not judged, the values had to come first: takes any leading axes; " in as_text(result)
+    assert "multiplies (0 of 1.71)" in as_text(result)
     assert as_text(result).count("FAIL") == 1
-    assert "<strong>not judged yet</strong> takes any leading axes; " in as_html(result)
+    assert "<strong>not judged</strong> takes any leading axes; " in as_html(result)
+    assert "points<p>The values had to come first.</p>" in as_html(result)
     unwritten = as_text(result_of("def product(left, right):\n    raise NotImplementedError()"))
     assert len(unwritten.splitlines()) == 2
     assert "is not written yet" in unwritten
