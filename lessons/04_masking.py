@@ -99,7 +99,7 @@ class Writer(nn.Module):
         return self.answer(scores.softmax(-1) @ v)
 
 
-# %% role="train"
+# %% role="train" timed=true
 def learn(mask=None, steps=1000):
     """A model trained on the rhyme."""
     torch.manual_seed(0)
@@ -134,7 +134,7 @@ predict(
 )
 
 
-# %% role="answer" claim="cheating_is_perfect"
+# %% role="answer" timed=true claim="cheating_is_perfect"
 def go_on(model, start, count=8):
     """`start`, and the words that the model adds, each from those before it."""
     said = start.split()
@@ -1150,7 +1150,7 @@ predict(
     ["more", "as many", "fewer"],
 )
 
-# %% role="try" claim="honest_answers_are_fewer"
+# %% role="try" timed=true claim="honest_answers_are_fewer"
 # Try it: the model of section 1 with your mask. Then it writes.
 hide = causal_mask(length)
 honest = learn(hide)

@@ -743,7 +743,7 @@ monitor
 my_run = Training(my_gpt, fit)
 my_album = {0: copy.deepcopy(my_gpt)}
 
-# %% role="try"
+# %% role="try" timed=true
 # Your model learns.
 go_on(my_run, until=100, monitor=monitor)
 my_album[100] = copy.deepcopy(my_gpt)

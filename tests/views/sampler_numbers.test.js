@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   distributions,
   drawn,
+  joined,
   percent,
   ranked,
   said,
@@ -10,6 +11,7 @@ import {
   softmax,
   topK,
   topP,
+  wordsOf,
 } from "../../grader/views/sampler_numbers.js";
 
 const probabilities = [0.15, 0.5, 0.05, 0.3];
@@ -72,9 +74,16 @@ test("each place is drawn by its share, and never one that was cut", () => {
   assert.equal(drawn([0.1, 0.2, 0.7 - 1e-12, 0], 1 - 1e-13), 2);
 });
 
-test("blanks have a sign and a name", () => {
-  assert.deepEqual([" ", "\n", "a"].map(shown), ["␣", "↵", "a"]);
-  assert.deepEqual([" ", "\n", "A", "a", "."].map(said), ["space", "new line", "capital A", "a", "full stop"]);
+test("the end of a line has a sign, and marks have a name", () => {
+  assert.deepEqual(["\n", "owl"].map(shown), ["↵", "owl"]);
+  assert.deepEqual(["\n", "owl", "."].map(said), ["end of the line", "owl", "full stop"]);
+});
+
+test("a text is taken apart and put together again", () => {
+  const text = "“It's mine,” said Ida: “mine!”\nShe ran.";
+  assert.deepEqual(wordsOf("“It's mine,” said Ida."), ["“", "It's", "mine", ",", "”", "said", "Ida", "."]);
+  assert.equal(joined(wordsOf(text)), text);
+  assert.deepEqual(wordsOf(""), []);
 });
 
 test("a percentage has two digits, and 0 means none at all", () => {
