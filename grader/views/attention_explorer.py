@@ -10,7 +10,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, lines_of, names
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ STEPS = ("query", "key", "value", "scores", "scaled", "weights", "output")
 MOST_IN_WORDS = 4
 
 
-class AttentionExplorer(View):
+class AttentionExplorer(KernelView):
     """Walks through Q, K, V, scores, scaling, softmax and weighted sum of one sequence.
 
     x: (T, E); w_query and w_key: (E, d_k); w_value: (E, d_v); `tokens` names the rows of x. The scores are divided by

@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, style
+from grader.views.base import KernelView, module, style
 from grader.views.picture import extent, heatmap, names, sheet
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_COLUMNS = 10  # a number's last digit is its column
 Stage = dict[str, Any]
 
 
-class HeadSplitter(View):
+class HeadSplitter(KernelView):
     """Splits a numbered tensor into heads and merges it again, step by step, and shows two wrong short cuts.
 
     x (T, E) with T = seq_len and E = num_heads * head_dim holds 10 * token + column. At each step: the tensor, its

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, lines_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WAYS = {
 PADDING = "pad"
 
 
-class MaskPainter(View):
+class MaskPainter(KernelView):
     """A mask (True = may attend) painted cell by cell over fixed float32 scores, and the resulting weights.
 
     scores: (T, T), already scaled; `words` names the tokens: if there are fewer than T, the rest is padding, at the end

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, lines_of, names
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MOVED = 1e-4
 MOST_IN_WORDS = 5
 
 
-class NormExplorer(View):
+class NormExplorer(KernelView):
     """A table of numbers, normalised in one of three ways, with the mean and the variance of each row or column.
 
     table: (B, E), B >= 2. Every norm has γ = 1 and β = 0; ε is 1e-5, for RMSNorm 1e-6; BatchNorm is in train mode.

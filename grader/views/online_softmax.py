@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import extent, heatmap, names, sheet
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BLOCKS_DRAWN = 4  # in the static picture
 
 
-class OnlineSoftmax(View):
+class OnlineSoftmax(KernelView):
     """The state carried from block to block while a few queries read the keys: maximum, factor, sum, output so far.
 
     query: (Tq, D); key: (Tk, D); value: (Tk, d_v). `step` counts the blocks from 1; with `rescaling` off, earlier sums

@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, sheet
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ BASES = (10, 100, 1000, 10000, 100000)
 FURTHER = (1, 10)  # the offsets in the summary
 
 
-class PositionExplorer(View):
+class PositionExplorer(KernelView):
     """A row for each of 32 positions, and its dot products with all others by distance.
 
     `kind` is "sinusoidal", "rotary" (one random query and key, turned to every position) or "random table" (learnt

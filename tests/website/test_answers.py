@@ -20,7 +20,7 @@ from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
 from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, PositionExplorer, Sampler
-from grader.views.base import View, module
+from grader.views.base import FOLDER, KernelView, module
 from grader.views.mask_painter import PRESETS as MASKS
 from grader.views.mask_painter import WAYS
 from grader.views.norm_explorer import EDITED, NORMS, preset_tables
@@ -34,7 +34,7 @@ NODE = shutil.which("node") or "node"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
-Walk = tuple[View, Iterable[State]]
+Walk = tuple[KernelView, Iterable[State]]
 
 
 def attention_walks(chance: random.Random) -> Iterator[Walk]:
@@ -181,12 +181,12 @@ WALKS = {
 }
 
 
-def state_of(view: View) -> State:
+def state_of(view: KernelView) -> State:
     own = [name for name, trait in view.traits(sync=True).items() if trait.this_class.__module__.startswith("grader")]
     return {name: getattr(view, name) for name in own} | {"kept": view.kept()}
 
 
-def walked(view: View, moves: Iterable[State]) -> tuple[list[State], list[State]]:
+def walked(view: KernelView, moves: Iterable[State]) -> tuple[list[State], list[State]]:
     """Each move, and whether Python refused it; and the state after it."""
     made, states = [], []
     for move in moves:
@@ -273,7 +273,8 @@ def test_numbers_are_written_as_python_writes_them():
     halves = [at / 2**digits for digits in range(1, 5) for at in range(-60, 60)]
     drawn = [chance.choice([1, 1e-3, 50, 1e4]) * chance.gauss(0, 1) for _ in range(3000)]
     values = [*halves, *drawn, 0.1, 1e-5, 12345.0, 123456.5, 1234565.0, 1234567.0, 2e-10, 1e6]
-    source = f"""import {{ fixed, general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
+    source = f"""import {{ fixed }} from {json.dumps((FOLDER / "numbers.js").as_uri())};
+        import {{ general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
         const values = {json.dumps(values)};
         console.log(JSON.stringify(values.map((value) => [
             fixed(value, 2), fixed(value, 0), general(value), general(value, 4),

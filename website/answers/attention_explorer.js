@@ -1,9 +1,8 @@
 // What the attention explorer's Python side answers: everything after the scores, and the summary.
 
 import { STEPS } from "../../grader/views/attention_steps.js";
-import { unpack } from "../../grader/views/numbers.js";
-import { softmax } from "../../grader/views/sampler_numbers.js";
-import { fixed, isWhole, matrixOf, packed, product, rowsOf } from "./python.js";
+import { fixed, matrixOf, rowsOf, softmax, unpack } from "../../grader/views/numbers.js";
+import { isWhole, packed, rowProduct } from "./python.js";
 
 const MOST_IN_WORDS = 4;
 const ALIKE = 1e-4; // weights that far apart count as equal
@@ -20,7 +19,7 @@ export function answer(state, changed) {
   if (!changed.includes("divisor")) {
     return { summary };
   }
-  const output = matrixOf(product(rowsOf(weights), rowsOf(value)));
+  const output = matrixOf(rowProduct(rowsOf(weights), rowsOf(value)));
   const { layout, buffer } = packed({ scaled, weights, output });
   return { moving_layout: layout, moving: buffer, summary };
 }

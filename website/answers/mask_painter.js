@@ -1,8 +1,7 @@
 // What the mask painter's Python side answers: a preset's mask, masked scores, weights, and the summary.
 
-import { unpack } from "../../grader/views/numbers.js";
-import { softmax } from "../../grader/views/sampler_numbers.js";
-import { matrixOf, packed, rowsOf } from "./python.js";
+import { matrixOf, rowsOf, softmax, unpack } from "../../grader/views/numbers.js";
+import { packed } from "./python.js";
 
 const PRESETS = ["all visible", "causal", "padding", "both", "free hand"];
 // What each way of hiding makes of a row that sees nothing.
@@ -48,7 +47,7 @@ function presetCells({ preset, in_front: inFront }, size, count) {
 
 /** As in float32: a score minus 1e10 is -1e10, whatever the score. */
 function attend(scores, visible, way) {
-  const hide = (score) => ({ "subtract 1e10": score - 1e10, "fill with -1e20": -1e20 })[way] ?? -Infinity;
+  const hide = (score) => ({ "subtract 1e10": Math.fround(score - 1e10), "fill with -1e20": -1e20 })[way] ?? -Infinity;
   const masked = matrixOf(scores.map((row, i) => row.map((score, j) => (visible[i][j] ? score : hide(score)))));
   const share = (row, at) => (way === "masked_softmax" && !visible[at].includes(true) ? row.fill(0) : softmax(row));
   return { masked, weights: matrixOf(rowsOf(masked).map(share)) };

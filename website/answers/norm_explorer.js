@@ -1,8 +1,8 @@
 // What the norm explorer's Python side answers: statistics, outputs, which of them moved, and the summary.
 
 import { LARGEST, NORMS } from "../../grader/views/norm_numbers.js";
-import { unpack } from "../../grader/views/numbers.js";
-import { fixed, packed } from "./python.js";
+import { fixed, unpack } from "../../grader/views/numbers.js";
+import { packed } from "./python.js";
 
 const EDITED = "edited";
 const MOVED = 1e-4;

@@ -1,7 +1,7 @@
 // What the online softmax's Python side answers: the summary.
 
-import { unpack } from "../../grader/views/numbers.js";
-import { fixed, isWhole } from "./python.js";
+import { fixed, unpack } from "../../grader/views/numbers.js";
+import { isWhole } from "./python.js";
 
 const SAME = 5e-4; // outputs that near count as the final one
 

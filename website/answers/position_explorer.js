@@ -1,7 +1,7 @@
 // What the position explorer's Python side answers: the rows of all positions, their products, and the summary.
 
-import { unpack } from "../../grader/views/numbers.js";
-import { fixed, matrixOf, packed, product, rowsOf } from "./python.js";
+import { fixed, matrixOf, rowsOf, unpack } from "../../grader/views/numbers.js";
+import { packed, rowProduct } from "./python.js";
 
 const POSITIONS = 32;
 const FURTHER = [1, 10]; // the offsets in the summary
@@ -24,11 +24,11 @@ function encoded(kind, width, base, numbers) {
   );
   if (kind === "rotary") {
     const [query, key] = numbers.slice(0, 2).map((row) => turns.map((angles) => turned(row, angles)));
-    return { rows: key, products: product(query, columnsOf(key)) };
+    return { rows: key, products: rowProduct(query, columnsOf(key)) };
   }
   const waves = () => turns.map((angles) => angles.flatMap((angle) => [Math.sin(angle), Math.cos(angle)]));
   const rows = kind === "sinusoidal" ? waves() : numbers.map((row) => row.map((number) => number * Math.sqrt(0.5)));
-  return { rows, products: product(rows, columnsOf(rows)) };
+  return { rows, products: rowProduct(rows, columnsOf(rows)) };
 }
 
 function turned(row, angles) {

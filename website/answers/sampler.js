@@ -1,9 +1,9 @@
 // What the sampler's Python side answers: the logits after a text, and the summary.
 
-import { unpack } from "../../grader/views/numbers.js";
+import { fixed, unpack } from "../../grader/views/numbers.js";
 import { distributions, ranked, wordsOf } from "../../grader/views/sampler_numbers.js";
 import { gptOf, logitsAfter } from "./gpt.js";
-import { fixed, general, isWhole, packed } from "./python.js";
+import { general, isWhole, packed } from "./python.js";
 
 const FEW = 3; // words that the summary names
 
