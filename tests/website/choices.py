@@ -11,7 +11,7 @@ import torch
 
 from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
-from grader.views import AlignmentView, HeadExplorer, OnlineSoftmax, Prediction, ShapeTracer
+from grader.views import AlignmentView, HeadExplorer, Prediction, ShapeTracer
 from grader.views.base import KernelView
 from grader.views.shape_steps import STEPS
 
@@ -51,16 +51,6 @@ def _head_move(chance: random.Random) -> State:
     return chance.choice([{"kind": kind}, {"layer": layer}, {"head": head}, {"layer": layer, "head": head}])
 
 
-def softmax_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(12):
-        queries, keys, width, wide = (chance.randint(1, 6) for _ in range(4))
-        tensors = (4 * torch.randn(rows, columns) for rows, columns in ((queries, width), (keys, width), (keys, wide)))
-        moves = [
-            chance.choice([{"step": chance.randint(0, 7)}, {"rescaling": chance.random() < 0.5}]) for _ in range(15)
-        ]
-        yield OnlineSoftmax(*tensors, block_size=chance.randint(1, 4)), moves
-
-
 def tracer_walks(chance: random.Random) -> Iterator[Walk]:
     solved: dict[str, Any] = {}
     exec(model_solution(exercises()["Transformer"]), solved)
@@ -82,7 +72,6 @@ def guesses(chance: random.Random) -> Iterator[Walk]:
 CHOICES = {
     "alignment_view": alignment_walks,
     "head_explorer": head_walks,
-    "online_softmax": softmax_walks,
     "shape_tracer": tracer_walks,
     "prediction": guesses,
 }
