@@ -19,12 +19,11 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, PositionExplorer, Sampler
+from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, Sampler
 from grader.views.base import FOLDER, KernelView, module
 from grader.views.mask_painter import PRESETS as MASKS
 from grader.views.mask_painter import WAYS
 from grader.views.norm_explorer import EDITED, NORMS, preset_tables
-from grader.views.position_explorer import BASES, KINDS, WIDTHS
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
 
@@ -131,15 +130,6 @@ def split_walks(chance: random.Random) -> Iterator[Walk]:
     yield HeadSplitter(), [{"step": step} for step in (3, 7, 1)] + [{"sizes": [0, 1, 1]}, {"sizes": [7, 1, 1]}]
 
 
-def position_walks(chance: random.Random) -> Iterator[Walk]:
-    all_ = [
-        {"kind": kind, "d_model": width, "base": base} for kind, width, base in itertools.product(KINDS, WIDTHS, BASES)
-    ]
-    chance.shuffle(all_)
-    wrong = [{"kind": "learnt"}, {"d_model": 12}, {"base": 50}]
-    yield PositionExplorer(), [*({name: move[name]} for move in all_ for name in move), *wrong]
-
-
 def sampler_walks(chance: random.Random) -> Iterator[Walk]:
     course, text = trained_gpt(), words_of(course_tales()[1])
     view = Sampler(rounded(Sampler(course, course.words, "Once").kept()), course.words, "Once")
@@ -175,7 +165,6 @@ WALKS = {
     "mask_painter": mask_walks,
     "norm_explorer": norm_walks,
     "head_splitter": split_walks,
-    "position_explorer": position_walks,
     "sampler": sampler_walks,
     **CHOICES,
 }
