@@ -19,10 +19,8 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, Sampler
+from grader.views import AttentionExplorer, HeadSplitter, NormExplorer, Sampler
 from grader.views.base import FOLDER, KernelView, module
-from grader.views.mask_painter import PRESETS as MASKS
-from grader.views.mask_painter import WAYS
 from grader.views.norm_explorer import EDITED, NORMS, preset_tables
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
@@ -54,33 +52,6 @@ def _attention_move(chance: random.Random, d_k: int) -> State:
             {"step": chance.randint(1, 7)},
             {"divisor": chance.choice([0, -1.5])},
             {"step": chance.choice([0, 8])},
-        ]
-    )
-
-
-def mask_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        size = chance.randint(1, 6)
-        words = [f"word{at}" for at in range(chance.randint(1, size))]
-        options = {"preset": chance.choice(MASKS[:-1]), "in_front": chance.random() < 0.5}
-        view = MaskPainter(3 * torch.randn(size, size), words, **options)
-        yield view, [_mask_move(chance, size) for _ in range(12)]
-
-
-def _mask_move(chance: random.Random, size: int) -> State:
-    density = chance.choice([0.1, 0.5, 0.9])
-    cells = bytes(int(chance.random() < density) for _ in range(size * size))
-    return chance.choice(
-        [
-            {"preset": chance.choice(MASKS)},
-            {"in_front": chance.random() < 0.5},
-            {"way": chance.choice(list(WAYS))},
-            {"mask": cells, "preset": MASKS[-1]},
-            {"mask": cells, "preset": MASKS[-1]},
-            {"preset": "diagonal"},
-            {"way": "hide"},
-            {"mask": cells + b"\1", "preset": MASKS[-1]},
-            {"mask": b"\2" * len(cells), "preset": MASKS[-1]},
         ]
     )
 
@@ -162,7 +133,6 @@ def rounded(kept: State) -> PlainGPT:
 
 WALKS = {
     "attention_explorer": attention_walks,
-    "mask_painter": mask_walks,
     "norm_explorer": norm_walks,
     "head_splitter": split_walks,
     "sampler": sampler_walks,
