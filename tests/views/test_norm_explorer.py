@@ -11,7 +11,6 @@ from torch import nn
 
 from grader.views import NormExplorer
 from grader.views.norm_explorer import normalise, preset_tables
-from tests.views.test_attention_explorer import unpacked
 
 TABLE = torch.tensor([[2.0, 1.0, 4.0, 3.0, 5.0], [6.0, 6.0, 8.0, 5.0, 5.0], [-2.0, 4.0, 0.0, 2.0, 1.0]])
 
@@ -19,6 +18,12 @@ TABLE = torch.tensor([[2.0, 1.0, 4.0, 3.0, 5.0], [6.0, 6.0, 8.0, 5.0, 5.0], [-2.
 @pytest.fixture
 def explorer() -> NormExplorer:
     return NormExplorer(TABLE)
+
+
+def unpacked(layout: dict[str, list[int]], buffer: bytes) -> dict[str, torch.Tensor]:
+    numbers = torch.frombuffer(bytearray(buffer), dtype=torch.float32)
+    pieces = numbers.split([math.prod(shape) for shape in layout.values()])
+    return {name: piece.reshape(shape) for (name, shape), piece in zip(layout.items(), pieces, strict=True)}
 
 
 def sent(explorer: NormExplorer, name: str) -> torch.Tensor:

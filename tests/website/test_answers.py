@@ -19,7 +19,7 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import AttentionExplorer, HeadSplitter, NormExplorer, Sampler
+from grader.views import HeadSplitter, NormExplorer, Sampler
 from grader.views.base import FOLDER, KernelView, module
 from grader.views.norm_explorer import EDITED, NORMS, preset_tables
 from tests.exercises.lesson_11.prelude import GPT
@@ -32,28 +32,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
 Walk = tuple[KernelView, Iterable[State]]
-
-
-def attention_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        size, width, d_k, d_v = (chance.randint(1, 6) for _ in range(4))
-        x = torch.randn(size, width)
-        if chance.random() < 0.4:
-            x[-1] = x[0]  # equal tokens, equal weights
-        view = AttentionExplorer(x, torch.randn(width, d_k), torch.randn(width, d_k), torch.randn(width, d_v))
-        yield view, [_attention_move(chance, d_k) for _ in range(12)]
-
-
-def _attention_move(chance: random.Random, d_k: int) -> State:
-    return chance.choice(
-        [
-            {"divisor": d_k**0.5 * 10 ** (chance.randint(-100, 100) / 100)},
-            {"divisor": chance.choice([0.125, 0.375, 1, 2, 2.5, 1e-6, 1e6])},
-            {"step": chance.randint(1, 7)},
-            {"divisor": chance.choice([0, -1.5])},
-            {"step": chance.choice([0, 8])},
-        ]
-    )
 
 
 def norm_walks(chance: random.Random) -> Iterator[Walk]:
@@ -132,7 +110,6 @@ def rounded(kept: State) -> PlainGPT:
 
 
 WALKS = {
-    "attention_explorer": attention_walks,
     "norm_explorer": norm_walks,
     "head_splitter": split_walks,
     "sampler": sampler_walks,
