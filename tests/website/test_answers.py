@@ -16,12 +16,10 @@ from typing import Any
 import pytest
 import torch
 import traitlets
-from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import HeadSplitter, NormExplorer, Sampler
+from grader.views import HeadSplitter, Sampler
 from grader.views.base import FOLDER, KernelView, module
-from grader.views.norm_explorer import EDITED, NORMS, preset_tables
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
 
@@ -32,44 +30,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
 Walk = tuple[KernelView, Iterable[State]]
-
-
-def norm_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        start = torch.randint(-9, 10, (chance.randint(2, 4), chance.randint(1, 7))) / chance.choice([1, 2, 4, 10])
-        view = NormExplorer(start)
-        yield view, _norm_moves(chance, view, preset_tables(start))
-
-
-def _norm_moves(chance: random.Random, view: NormExplorer, presets: dict[str, Tensor]) -> Iterator[State]:
-    """Made while they are walked: who types changes the table that is there."""
-    for _ in range(4):
-        preset = chance.choice(list(presets))
-        row, column = chance.randrange(view.shape[0]), chance.randrange(view.shape[1])
-        yield {"norm": chance.choice(NORMS)}
-        yield {"table": _bytes(presets[preset]), "preset": preset}
-        for digits in (str(chance.randint(-400, 400)), f"{chance.randint(0, 99)}.{chance.randint(0, 99)}"):
-            for end in range(2 if digits.startswith("-") else 1, len(digits) + 1):  # one key after another
-                yield {"table": _changed(view, row, column, float(digits[:end])), "preset": EDITED}
-        yield {"table": _changed(view, chance.randrange(view.shape[0]), 0, 99_999), "preset": EDITED}
-        yield chance.choice(
-            [
-                {"table": _changed(view, row, column, chance.choice([1e6, float("nan")])), "preset": EDITED},
-                {"table": view.table + b"\0\0\0\0", "preset": EDITED},
-                {"norm": "GroupNorm"},
-                {"preset": "zeros"},
-            ]
-        )
-
-
-def _changed(view: NormExplorer, row: int, column: int, value: float) -> bytes:
-    table = view.numbers
-    table[row, column] = value
-    return _bytes(table)
-
-
-def _bytes(numbers: Tensor) -> bytes:
-    return numbers.to(torch.float32).numpy().tobytes()
 
 
 def split_walks(chance: random.Random) -> Iterator[Walk]:
@@ -110,7 +70,6 @@ def rounded(kept: State) -> PlainGPT:
 
 
 WALKS = {
-    "norm_explorer": norm_walks,
     "head_splitter": split_walks,
     "sampler": sampler_walks,
     **CHOICES,
