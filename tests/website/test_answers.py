@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import random
 import re
@@ -18,7 +17,7 @@ import torch
 import traitlets
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import HeadSplitter, Sampler
+from grader.views import Sampler
 from grader.views.base import FOLDER, KernelView, module
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
@@ -30,13 +29,6 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
 Walk = tuple[KernelView, Iterable[State]]
-
-
-def split_walks(chance: random.Random) -> Iterator[Walk]:
-    sizes = [[*sizes] for sizes in itertools.product(range(1, 7), range(1, 6), range(1, 6)) if sizes[1] * sizes[2] < 12]
-    moves = [move for size in sizes for move in ({"sizes": size}, {"step": chance.randint(0, 8)})]
-    yield HeadSplitter(), moves
-    yield HeadSplitter(), [{"step": step} for step in (3, 7, 1)] + [{"sizes": [0, 1, 1]}, {"sizes": [7, 1, 1]}]
 
 
 def sampler_walks(chance: random.Random) -> Iterator[Walk]:
@@ -70,7 +62,6 @@ def rounded(kept: State) -> PlainGPT:
 
 
 WALKS = {
-    "head_splitter": split_walks,
     "sampler": sampler_walks,
     **CHOICES,
 }
