@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import torch
 
 from grader.views import HeadSplitter
 from grader.views.head_splitter import numbered
