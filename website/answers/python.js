@@ -1,22 +1,6 @@
-// What the answers share: matrices as Python sends them, and numbers as Python writes them.
+// What the answers share: numbers as Python writes them.
 
 import { fixed } from "../../grader/views/numbers.js";
-
-/** Matrices by name as one buffer of float32 numbers and its layout: what `unpack` reads. */
-export function packed(matrices) {
-  const layout = {};
-  const all = [];
-  for (const [name, { rows, columns, values }] of Object.entries(matrices)) {
-    layout[name] = [rows, columns];
-    all.push(...values);
-  }
-  return { layout, buffer: new DataView(Float32Array.from(all).buffer) };
-}
-
-/** The matrix product of two lists of rows. */
-export function rowProduct(left, right) {
-  return left.map((row) => right[0].map((_, column) => row.reduce((sum, x, at) => sum + x * right[at][column], 0)));
-}
 
 /** Python's `f"{value:g}"`: so many significant digits, without zeros at the end. */
 export function general(value, significant = 6) {
