@@ -1,6 +1,6 @@
 // A mask, what it does to the scores, and to one row of them in arithmetic and in words.
 
-import { entry, isExact, mapped, matrixOf, rowsOf, softmaxOf, unpack, written } from "./numbers.js";
+import { entry, isExact, mapped, softmaxOf, unpack, written } from "./numbers.js";
 
 export const PRESETS = ["all visible", "causal", "padding", "both"];
 export const FREE_HAND = "free hand";
@@ -32,10 +32,9 @@ export function numbersOf(model) {
   const cells = isPainted ? model.get("mask") : presetCells(model.get("preset"), inFront, words.length, scores.rows);
   const mask = { ...scores, values: cells };
   const masked = mapped(scores, (score, at) => (mask.values[at] ? score : hidden(score, way)));
-  const weights = softmaxOf(masked);
-  if (way === "masked_softmax") {
-    return { tokens, mask, scores, masked, weights: matrixOf(rowsOf(weights).map(withoutNaN)) };
-  }
+  const shares = softmaxOf(masked);
+  const zeros = (weight) => (Number.isNaN(weight) ? 0 : weight);
+  const weights = way === "masked_softmax" ? mapped(shares, zeros) : shares;
   return { tokens, mask, scores, masked, weights };
 }
 
@@ -51,10 +50,6 @@ function presetCells(preset, inFront, count, size) {
 /** What stands for a hidden score. In float32 a score minus 1e10 is -1e10, whatever the score. */
 function hidden(score, way) {
   return { "subtract 1e10": Math.fround(score - 1e10), "fill with -1e20": -1e20 }[way] ?? -Infinity;
-}
-
-function withoutNaN(row) {
-  return row.map((weight) => (Number.isNaN(weight) ? 0 : weight));
 }
 
 /** The view in a sentence. */
