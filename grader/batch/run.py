@@ -28,11 +28,11 @@ from grader.classroom.hand_in import HandIn, hand_in, lesson_of
 from grader.classroom.rebuild import Release, dump, rebuild
 from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
 from grader.errors import CommandFailed
-from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import Mark, SubmissionResult
+from grader.printable import printable, say
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
@@ -146,7 +146,7 @@ class ClassRun:
         self.remarks: dict[str, tuple[str, ...]] = {}
 
     def _say(self, text: str) -> None:
-        click.echo(printable(text), file=self.tell)
+        say(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
         for line in self.log.odd:
@@ -333,7 +333,7 @@ class ClassRun:
                 store.add_new(items)
                 self.outcome.graded += len(items)
                 progress.update(len(batch))
-        click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
+        say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
         for submission in submissions:

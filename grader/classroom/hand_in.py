@@ -16,11 +16,11 @@ from grader.classroom.class_directory import ClassDirectory, Submission
 from grader.classroom.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.classroom.preprocessors import ClearCourseSolutions
 from grader.errors import CourseError
-from grader.judge.clean_text import printable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, normal, outline_of
 from grader.judge.plan import defines
 from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
+from grader.printable import printable
 
 LISTED = 8  # names of files in a sentence
 MOST = 20  # notebooks that are looked at beside the one with the lesson's name

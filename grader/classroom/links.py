@@ -13,7 +13,7 @@ from typing import Any
 from grader.classroom.autograded import timestamp
 from grader.classroom.class_directory import students_root
 from grader.classroom.files import TIMESTAMP, UntrustedFolder
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 
 def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> None:

@@ -32,9 +32,9 @@ from grader.classroom.exchange import (
 from grader.classroom.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.errors import CourseError
 from grader.insights.page import render
-from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
+from grader.printable import printable
 
 HAND_INS = 200  # of one student, the last ones: whoever makes more of them than that holds up nobody else
 LOOK_UP = 60.0  # seconds until the roster is read again, and what was nobody's is looked at again

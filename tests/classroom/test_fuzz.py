@@ -17,9 +17,9 @@ from grader.classroom.autograded import Autograded, timestamp
 from grader.classroom.class_directory import Submission, submitted_folder
 from grader.classroom.links import remove_links
 from grader.classroom.results_log import LoggedResult, ResultsLog, latest, path_of
-from grader.judge.clean_text import printable
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from grader.learner import progress
+from grader.printable import printable
 from tests.classroom.conftest import LESSON
 from tests.classroom.test_files import Layout, Log
 from tests.judge.test_fuzz import mutated
