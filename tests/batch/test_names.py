@@ -62,7 +62,8 @@ def hostile(room: Room) -> Room:
     with Gradebook(f"sqlite:///{layout}", "attention") as book:
         for who in ("ann", "bo", "cy", "di", "eve"):
             book.add_student(who, first_name=FORMULA, last_name=FORGED, email=f"@{HOSTILE}")
-        book.add_student(f"={FORGED}", first_name="+1+1", last_name="-1+1", email="\r=1")
+        for who in (f"={FORGED}", "@x", "+x", "=1+1"):
+            book.add_student(who, first_name="+1+1", last_name="-1+1", email="\r=1")
     for who, source in {"ann": RIGHT, "bo": RAISES, "cy": PRINTS, "di": f"{RIGHT}  # {HOSTILE}"}.items():
         room.submit(who, answered(source)).with_name(f"{FORGED}.txt").write_text("x")
     room.submit("eve", None).with_name(f"{FORGED}.ipynb").write_bytes(answered(RIGHT))
