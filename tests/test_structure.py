@@ -28,10 +28,16 @@ ORDER = (
     "views",
     "learner",
     "judge",
-    "classroom",
+    "course",
+    "book",
+    "source",
+    "handed_in",
+    "feedback",
     "insights",
     "batch",
     "watch",
+    "nbgrader_plugins",
+    "classroom",
     "authoring",
     "cli",
 )
@@ -81,7 +87,7 @@ def importing_tests(root: Path, folders: tuple[str, ...] = OUTSIDE_TESTS) -> lis
 
 
 # What a teacher's commands are made of: what they print may hold what a student named.
-COMMANDS = ("classroom", "insights", "batch", "watch", "cli")
+COMMANDS = ORDER[ORDER.index("course") :]
 PRINTS = {"print", "echo", "secho", "print_exc", "print_exception"}
 
 

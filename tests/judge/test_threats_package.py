@@ -15,12 +15,12 @@ from time import process_time
 
 import pytest
 
-from grader.classroom import safe_html
-from grader.classroom.feedback import as_html
-from grader.classroom.files import UntrustedFolder, read_regular
-from grader.classroom.hand_in import answers_in, lesson_of
+from grader.course.files import UntrustedFolder, read_regular
+from grader.feedback import safe_html
+from grader.handed_in.hand_in import answers_in, lesson_of
 from grader.judge import grading
 from grader.judge.reader import Unreadable
+from grader.judge.words import as_html
 from tests.judge.conftest import LIMITS, cells
 from tools import notebooks as nb
 
