@@ -79,11 +79,11 @@ def honest(place: sandbox.Sandbox) -> list[str]:
     lost = []
     for title, source in HONEST.items():
         with ForkedSubject(place) as subject:
-            subject.ask(Request("run", source="import torch", seconds=60))
+            subject.ask(Request("run", source="import torch\nfrom torch import nn", seconds=60))
             for cell in (source, "product(torch.ones(2, 2), torch.ones(2, 2))"):
                 outcome = subject.ask(Request("run", source=cell, seconds=60))
             if not outcome.ok:
-                lost.append(f"{title}: {outcome.status}")
+                lost.append(f"{title}: {outcome.raised or outcome.status}")
     return lost
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from dataclasses import replace
 from functools import partial
 
 import pytest
+import torch
 
 from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells
 from tools import notebooks as nb
@@ -65,6 +67,15 @@ HONEST = {
 }
 
 
+def saves() -> bool:
+    """Whether this torch saves a tensor with this Python."""
+    try:
+        torch.save(torch.ones(2), io.BytesIO())
+    except AttributeError:
+        return False
+    return True
+
+
 @pytest.fixture
 def judge(judge):
     """With more time than honest code takes, however busy the machine is."""
@@ -72,7 +83,9 @@ def judge(judge):
 
 
 @pytest.mark.parametrize("source", HONEST.values(), ids=list(HONEST))
-def test_honest_submission_gets_full_marks(judge, source):
+def test_honest_submission_gets_full_marks(judge, sandbox, source):  # pytest 8.3 has to be told of `sandbox`
+    if "torch.save" in source and not saves():
+        pytest.skip("torch 2.5 saves nothing on Python 3.13")
     result = judge(cells(product=source))
     assert result["product"].passed, result["product"]
     assert result["Affine"].passed, result["Affine"]
