@@ -5,7 +5,7 @@ its worked examples, and the honest cells of the judge's tests.
 
 It needs strace, which the sandbox starts behind. Counted is what a child and its threads ask for once they are under
 the filter. `--plain` leaves out bubblewrap. Printed are the calls with how often each was made and what the filter
-answered, then those of the table in grader/subject/seccomp.py that are neither denied nor ever made.
+answered: EPERM for one that is not in the table of grader/subject/seccomp.py.
 """
 
 from __future__ import annotations
