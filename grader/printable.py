@@ -31,10 +31,16 @@ def joined(names: Iterable[str]) -> str:
     return ", ".join(map(printable, names))
 
 
-def json_text(data: object) -> str:
-    r"""Plain data as a JSON document without control characters; JSON escapes all of them but one.
+def json_text(data: object, ascii: bool = True) -> str:
+    r"""Plain data as a JSON document in which only ends of lines aren't printable; `ascii`: in signs that any terminal
+    has.
 
-    >>> json_text("\x1b\x7f")
-    '"\\u001b\\u007f"'
+    >>> json_text("\x1b\x7f\u202e"), json_text("é\x9b", ascii=False)
+    ('"\\u001b\\u007f\\u202e"', '"é\\u009b"')
     """
-    return json.dumps(data, indent=1).replace("\x7f", "\\u007f")
+    text = json.dumps(data, indent=1, ensure_ascii=ascii)
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def _escaped(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else json.dumps(sign)[1:-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from grader.book.marks import Marks, score_of, waits
 from grader.course.tables import as_csv, rows_of
 from grader.errors import CourseError
 from grader.lesson_names import choose
+from grader.printable import json_text
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<number>\d+)\)")
@@ -60,7 +60,7 @@ def as_json(marks: Marks) -> str:
         }
         for who, person in marks.people.items()
     ]
-    return json.dumps({"possible": marks.possible, "students": students}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"possible": marks.possible, "students": students}, ascii=False) + "\n"
 
 
 def as_moodle(marks: Marks) -> str:

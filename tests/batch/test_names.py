@@ -139,6 +139,7 @@ def test_no_command_prints_what_a_terminal_obeys(hostile, tmp_path):
         "forget a folder": (["course", "forget", course, FORGED], 1, SHOWN),
         "forget nobody": (["course", "forget", course, f"x{FORGED}"], 2, "0;owned"),
         "export": (["export", course, "--to", "csv"], 0, ""),
+        "export as JSON": (["export", course, "--to", "json"], 0, ""),
         "export for Canvas": (["export", course, "--to", "canvas", "--from", str(canvas)], 0, SHOWN),
         "export for Moodle": (["export", course, "--to", "moodle"], 0, ""),
         "no command": ([FORGED], 2, SHOWN),
@@ -150,6 +151,9 @@ def test_no_command_prints_what_a_terminal_obeys(hostile, tmp_path):
         wrong += [(name, fault or "obeyed", printed)] if fault or is_obeyed(printed) else []
     assert wrong == [], "\n".join(map(str, wrong))
     tables_hold_no_formulas(hostile.root)
+    marks = (hostile.root / "marks-json.json").read_text()
+    assert obeyed(marks) == set()
+    assert any(person["last_name"] == FORGED for person in json.loads(marks)["students"] if "last_name" in person)
 
 
 def tables_hold_no_formulas(course: Path) -> None:
