@@ -182,7 +182,7 @@ def _is_state(value: Any) -> bool:
     )
 
 
-LISTS_OF_NAMES = ("required", "uses", "data", "sets")  # in a description
+LISTS_OF_NAMES = ("required", "uses", "data", "sets", "numbers")  # in a description
 
 
 def _is_description(value: Any) -> bool:

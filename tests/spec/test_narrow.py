@@ -101,6 +101,29 @@ def test_a_later_hint_says_which_inputs_are_right():
     assert report_of("attention_scores", source).hints[1].startswith("Right: “one sequence”")
 
 
+SCALED = SDPA.replace("query.shape[-1] ** 0.5", "{}").replace("    {}", "    return w @ value, w")
+
+
+@pytest.mark.parametrize(
+    ("by", "said"), [("4", "4"), ("8.0", "8"), ("3 ** 0.5", "1.732"), ("(value.shape[-1] + 1)", "")], ids=str
+)
+def test_a_number_that_is_written_down_is_asked_about(by, said):
+    report = report_of("scaled_dot_product_attention", SCALED.format(by))
+    asked = [hint for hint in report.hints if "holds the number" in hint]
+    assert bool(asked) == bool(said), report.hints
+    assert not said or f"the number {said}." in asked[0]
+
+
+def test_the_place_of_what_is_wrong_is_told_for_two_axes_and_by_what_is_right():
+    source = "def sinusoidal_encoding(seq_len, d_model):\n    return torch.zeros(seq_len, d_model)"
+    assert "wrong only at" not in str(report_of("sinusoidal_encoding", source).hints)
+    cut = LONG.format("s = torch.cat([s[..., :-1] + 1, s[..., -1:]], -1)")
+    assert "wrong only at every index but the last of Tk" in report_of("attention_scores", cut).hints[0]
+    block = LONG.format("s = s.clone()\n    s[..., 2:, 3:] += torch.rand(s[..., 2:, 3:].shape)")
+    hint = report_of("attention_scores", block).hints[0]
+    assert re.search(r"at index 2 and after of Tq \(query_len\) and index 3 and after of Tk", hint), hint
+
+
 NOT_ABOUT_SHAPES = (
     "query / {}",
     "math.exp({})",
