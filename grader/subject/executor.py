@@ -42,12 +42,10 @@ class Missing(Exception):
 
 
 class Executor:
-    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`. The seconds
-    of a request are the processor's if `processor` is true, else the clock's."""
+    """Carries out requests on `namespace`. `answer` replies when a student's function calls a `Callback`."""
 
-    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None, processor: bool = False) -> None:
+    def __init__(self, namespace: dict[str, Any], answer: Answer | None = None) -> None:
         self.namespace = namespace
-        self.processor = processor
         self.answer = answer
         self.modules: dict[str, nn.Module] = {}
         self.cells = 0
@@ -68,7 +66,7 @@ class Executor:
         self.log, self.settings, output = Log(), (), _CappedText()
         facts: dict[str, Any] = {}
         try:
-            with _Guarded(request, output), time_limit(request.seconds, self.processor):
+            with _Guarded(request, output), time_limit(request.seconds, request.patience):
                 facts = getattr(self, f"_{request.op}")(request)
         except Missing as error:
             facts = {"status": "missing", "value": str(error)}

@@ -204,7 +204,7 @@ def test_nothing_is_saved_of_what_passed_or_is_not_written(source, capsys):
 
 
 def test_code_that_waits_is_not_judged_yet_and_asked_to_be_checked_again(monkeypatch):
-    monkeypatch.setattr("grader.subject.time_limit.PATIENCE", 2.0)
+    monkeypatch.setattr("grader.subject.local.LocalSubject.patience", 2.0)
 
     def first_steps(x):
         time.sleep(60)

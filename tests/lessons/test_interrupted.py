@@ -13,8 +13,8 @@ from grader.subject.cells import compile_cell
 from grader.subject.names import names_of
 
 SOLUTIONS = sorted(Path("solutions").glob("*.ipynb"))
-# Counts the steps of optimizers, and the gradients that a cell asks for in order to step by itself (a check does so too,
-# from a file); raises what Ctrl+C raises at the one that is asked for.
+# Counts the steps of optimizers, and the gradients that a cell asks for in order to step by itself (a check does so
+# too, from a file); raises what Ctrl+C raises at the one that is asked for.
 COUNT = """
 import os as _os, sys as _sys, torch as _torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook as _register

@@ -40,10 +40,11 @@ def reference(weights: Tensor, labels: Tensor, ids: Tensor) -> Head:
 @dataclass(frozen=True)
 class Looks:
     """How heads are compared. `past`: which occurrences count, "so far" (the place itself too), "before" or "all";
-    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked for,
-    "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an occurrence;
-    `only`: its "first" or "last" occurrence alone, or the "largest" weight on one; `turned`: rows and columns exchanged; `most`: the largest weight of
-    all in place of the average."""
+    `known`: the same for the occurrences that a place needs to count; `of`: the token whose occurrences are looked
+    for, "labels", "ids" (the place's own) or "next" (also where there is no label); `by`: what counts as an
+    occurrence; `only`: its "first" or "last" occurrence alone, or the "largest" weight on one; `turned`: rows and
+    columns exchanged; `most`: the largest weight of all in place of the average.
+    """
 
     past: Literal["so far", "before", "all"] = "so far"
     known: Literal["so far", "before", "all"] = "so far"

@@ -256,3 +256,9 @@ def causal_mask(seq_len):
     for i in range(seq_len):
         mask[i, : i + 1] = True
     return mask[:seq_len, :seq_len]
+
+
+# %% right: a column and a row compared
+def causal_mask(seq_len):
+    i = torch.arange(seq_len)
+    return i.unsqueeze(0).le(i.unsqueeze(1))

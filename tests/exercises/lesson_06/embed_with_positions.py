@@ -374,3 +374,11 @@ def embed_with_positions(tokens, token_table, position_table):
     if length > most:
         raise ValueError(f"{length} tokens, {most} positions")
     return torch.einsum("bte,te->bte", token_table[tokens], position_table[:length])
+
+
+# %% wrong -: the last rows of the table
+def embed_with_positions(tokens, token_table, position_table):
+    T, L = tokens.shape[1], len(position_table)
+    if T > L:
+        raise ValueError(f"got {T} tokens, have {L} positions")
+    return token_table[tokens] + position_table[-T:]

@@ -479,3 +479,12 @@ def clip_gradients(parameters, max_norm):
         for p in kept:
             p.copy_(p * min(1.0, max_norm / norm))
     return norm
+
+
+# %% right: foreach on all gradients
+def clip_gradients(parameters, max_norm):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    norm = torch.linalg.vector_norm(torch.cat([g.flatten() for g in grads])).item() if grads else 0.0
+    if norm > max_norm:
+        torch._foreach_mul_(grads, max_norm / norm)
+    return norm
