@@ -111,6 +111,10 @@ def _checked(obj: object, name: object, seconds: object, caller: FrameType) -> R
     if type(obj) is str and name is None:
         return _refused(obj, f'Pass the thing itself, not only its name: `check({obj})` or `check({obj}, "{obj}")`.')
     wanted = name if name is not None else _safely(lambda: obj.__name__)  # type: ignore[attr-defined]
+    if name is None and callable(obj) and not (isinstance(wanted, str) and wanted in known):
+        # A lambda, a partial, a function that has been given the exercise's name.
+        called = _in_line(caller, list(known))
+        wanted = called if called and _passed(caller, called) else wanted
     if isinstance(wanted, str) and wanted not in known:
         try:
             known = exercises(files_for(wanted, lambda name: beside_notebook(name, Path.cwd())))
