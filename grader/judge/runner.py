@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -31,9 +31,7 @@ class Timed:
 
     def __init__(self, inner: ForkedSubject, deadline: float, patience: float) -> None:
         self._inner, self._deadline, self._patience = inner, deadline, patience
-
-    def clock(self) -> float:
-        return time.monotonic() / self._patience
+        self.clock: Callable[[], float] = lambda: time.monotonic() / patience
 
     def ask(self, request: Request) -> Outcome:
         left = max(self._deadline - time.monotonic(), LEAST_SECONDS) / self._patience

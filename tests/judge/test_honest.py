@@ -145,7 +145,7 @@ def test_cells_run_but_for_the_one_that_ends_the_process(judge):
 
 
 SLOW = "import time\n{0}\ndef product(left, right):\n    time.sleep(0.3)\n    return left @ right"
-SHORT = replace(LIMITS, check_seconds=1.0, cell_seconds=1.0)
+SHORT = replace(LIMITS, check_seconds=1.0, cell_seconds=1.0, patience=3.0)
 
 
 def test_time_that_the_code_waits_for_the_processor_is_not_the_codes_own(judge):
@@ -160,6 +160,7 @@ def test_time_that_the_code_waits_for_the_processor_is_not_the_codes_own(judge):
 
 
 def test_what_computes_has_its_seconds_and_what_sleeps_a_few_times_as_long(judge):
+    assert SHORT.quick.patience == replace(SHORT, patience=0.5).patience == 1
     for line in ("while True: pass", "time.sleep(600)"):
         began = time.monotonic()
         result = judge(cells(product=f"import time\ndef product(left, right):\n    {line}"), limits=SHORT)
@@ -175,7 +176,7 @@ def test_cells_share_what_time_is_left(judge, stubborn):
     if stubborn:
         loop = "while True:\n    try:\n        while True: pass\n    except BaseException: pass"
     made = [*cells()[:1], *(nb.code(f"{loop}  # {i}") for i in range(4)), *cells()[1:]]
-    result = judge(made, limits=replace(LIMITS, submission_seconds=1.5, patience=1.0))
+    result = judge(made, limits=replace(LIMITS, submission_seconds=1.5))
     assert [e.score for e in result.exercises] == [0.0, 0.0]
     assert result.seconds < 6  # four times 1.5, had each cell all of it
     assert any("ran out of time" in odd for odd in result.notes)
