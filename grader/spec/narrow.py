@@ -225,6 +225,7 @@ def how_it_differs(got: Tensor, expected: Tensor, axes: list[str], case: Case, n
     return (
         _moved(got, expected, name)
         or _part(got, expected, axes, name)
+        or _zeros(got, expected, axes, name)
         or _by_rows(got, expected, name)
         or _nearly(got, expected, name)
         or _ranks(got, expected, name)
@@ -337,6 +338,13 @@ def _part(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
     """Which part of a tensor is wrong."""
     place = _where(~FLOAT32.close(got, expected), axes)
     return f"{name} is wrong only {place}." if place else ""
+
+
+def _zeros(got: Tensor, expected: Tensor, axes: list[str], name: str) -> str:
+    """Which part of a tensor that is wrong all over holds zeros, as where something was masked that shouldn't be."""
+    zero = (got == 0) & ~FLOAT32.close(got, expected)
+    place = _where(zero, axes) if int(zero.sum()) > 1 else ""
+    return f"{name} is 0 {place}, where other numbers belong." if place else ""
 
 
 def _nearly(got: Tensor, expected: Tensor, name: str) -> str:

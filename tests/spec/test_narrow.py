@@ -59,6 +59,12 @@ HINTS = {
         SDPA.format("w = w.sqrt()\n    return w @ value, w"),
         "^`weights` is wrong already, so start there. The rows of `weights` should sum to one; one of them sums to",
     ),
+    "zeros where something was masked": (
+        "scaled_dot_product_attention",
+        "def scaled_dot_product_attention(query, key, value):\n    w = query @ key.mT / query.shape[-1] ** 0.5\n"
+        "    w = torch.exp(w).tril()\n    w = w / w.sum(-1, keepdim=True)\n    return w @ value, w",
+        "`weights` is 0 above the diagonal of the last two axes, where other numbers belong",
+    ),
     "an argument without influence": (
         "attention_scores",
         SCORES.format(
