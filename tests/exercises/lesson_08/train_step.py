@@ -893,3 +893,17 @@ def train_step(model, optimizer, src, trg, pad_idx):
     optimizer.step(closure)
     model.train(mode)
     return values[0]
+
+
+# %% right: autograd.grad
+def train_step(model, optimizer, src, trg, pad_idx):
+    was = model.training
+    model.train()
+    given, labels = shift_target(trg)
+    loss = sequence_loss(model(src, given), labels, pad_idx)
+    ps = [p for p in model.parameters() if p.requires_grad]
+    for p, g in zip(ps, torch.autograd.grad(loss, ps)):
+        p.grad = g
+    optimizer.step()
+    model.train(was)
+    return loss.item()
