@@ -21,12 +21,11 @@
 # back at the other words and took what you needed from one of them.
 #
 # *Self-attention* does this with lists of numbers: every word looks at all words and takes from them what it
-# needs. In this lesson you build it step by step, with numbers small enough for paper. Each step mends a
-# failure of the one before, and at the end you have a function that works for any sizes.
+# needs. You build it step by step, with numbers small enough for paper, and each step mends a failure of the one
+# before.
 #
-# One thing in advance. That function alone will not solve our sentence. No single layer of attention can,
-# however well it is trained, and you will see why long before the end. In lesson 02 you train your own on
-# hundreds of such sentences, and find out what it takes.
+# One thing in advance: a single layer of attention will not solve our sentence, however well it is trained. You will
+# see why long before the end. In lesson 02 you train your own on hundreds of such sentences and find out what it takes.
 #
 # **You need** Python, and a little PyTorch: tensors, shapes, the matrix product `@`.
 #
@@ -76,10 +75,13 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1 · The plain average fails
 #
-# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. In a real model training finds
-# these numbers, and nobody can read them. Ours are made up, so that you can. Stop the sentence at "it" and keep
-# the four words that matter. Each gets three numbers, which say whether it has to do with strength, whether it
-# has to do with mass, and whether it is a thing. About "it" we know only that it is a thing.
+# A model reads words as *tokens*, and each token is a *vector*: a list of numbers. Training finds these numbers, and
+# nobody can read them. Ours are made up, so that you can. Stop the sentence at "it" and keep the four words that
+# matter. Three numbers each say whether it has to do with strength, whether it has to do with mass, and whether it
+# is a thing. About "it" we know only that it is a thing.
+#
+# The simplest way to let "it" know its neighbours is to give every word the plain average of all words. Here are the
+# four vectors, and what the average makes of them.
 
 # %%
 words = ["robot", "lift", "crate", "it"]
@@ -87,11 +89,6 @@ meaning = ["strength", "mass", "thing"]
 four = torch.tensor([[1.0, 0, 1], [1, 1, 0], [0, 1, 1], [0, 0, 1]])
 print_table("word", four, words, meaning, form=".0f")
 
-# %% [markdown]
-# The vector of "it" says nothing about robots or crates. It has to learn something from its neighbours. The
-# simplest way is to give every word the plain average of all words.
-
-# %%
 plain = four.mean(dim=0).expand(4, 3)
 print_table("average", plain, words, meaning)
 
@@ -99,9 +96,9 @@ print_table("average", plain, words, meaning)
 # Now every word is the same word. The robot has become the crate, and nothing is left that could tell them
 # apart. The plain average fails because it counts every word alike, for everybody.
 #
-# What "it" needs is a **weighted** average, with large weights for the words that matter to it. Suppose
-# somebody had chosen them: half from "crate", 0.3 from "it" itself and 0.2 from "lift". The weights are not negative
-# and sum to one, and mixing with them is one product of a row with a table.
+# What "it" needs is a **weighted** average. Suppose somebody had chosen the weights: 0.5 for "crate", 0.3 for "it"
+# itself and 0.2 for "lift". They are not negative and sum to one, and mixing with them is one product of a row with a
+# table.
 
 # %%
 mixing = torch.tensor([0.5, 0.3, 0.2])
@@ -110,15 +107,13 @@ print("one by one  ", 0.5 * taken[0] + 0.3 * taken[1] + 0.2 * taken[2])
 print("as a product", mixing @ taken)
 
 # %% [markdown]
-# This "it" is still a thing, and it now has something to do with mass. One says that "it" *attends* 50 % to "crate".
-# But nobody can choose such weights beforehand for every sentence there is. They must come from the words
-# themselves.
+# This "it" attends 50 % to "crate", as one says, and has something to do with mass now. But nobody can choose such
+# weights beforehand. They must come from the words themselves.
 #
 # ## 2 · Compare every word with every word
 #
-# Which words matter to a word? As a first idea, take those that resemble it. The **dot product** of two vectors
-# (multiply entry by entry, then add up) is large when both are large in the same places, so it measures how well
-# they fit.
+# Which words matter to a word? As a first idea, those that resemble it. The **dot product** of two vectors (multiply
+# entry by entry, then add up) is large when both are large in the same places, so it measures how well they fit.
 
 # %%
 for name, a, b in zip(meaning, four[0], four[2], strict=True):
@@ -135,12 +130,13 @@ def all_pairs(x):
     return table
 
 
+four_scores = all_pairs(four)
+
 # %% [markdown]
-# Such numbers are called *scores*. Here are all of them. Row i belongs to the word that looks, column j to the word
-# that it looks at. What does "it" fit, and what doesn't it fit at all?
+# Such numbers are called *scores*. Row i of their table belongs to the word that looks, column j to the word that it
+# looks at. What does "it" fit, and what doesn't it fit at all?
 
 # %% role="draw"
-four_scores = all_pairs(four)
 figure, axes = plt.subplots(figsize=(3.4, 2.8), layout="constrained")
 draw_table(axes, "scores", four_scores, words, form=".0f")
 plt.show()
@@ -151,10 +147,10 @@ plt.show()
 #
 # "It" fits the robot, the crate and itself, because all three are things. It does not fit "lift".
 #
-# Real vectors are wider, and before training they are random. Below, an **embedding** looks up eight words. It is a
-# table with a row of 16 numbers for every word in a list, and each word is given as its place in that list. The
-# place is only a label: that "you" is 7 and "can" is 0 does not make "you" larger. Sentence and table come
-# from a book chapter on attention, from here on "the chapter".
+# Real vectors are wider, and before training they are random. They are kept in an **embedding**, a table with a row of
+# numbers for every word in a list. A word is given as its place in that list. The place is only a label: that "you" is 7
+# and "can" is 0 does not make "you" larger. These eight words come from a book chapter on attention, from here on "the
+# chapter".
 
 # %%
 eight = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -170,24 +166,15 @@ omega = all_pairs(embedded_sentence)  # the chapter's name for this table
 print_table("omega", omega, eight, form=".1f")
 
 # %% [markdown]
-# Look at the diagonal: it holds the score of each word with itself. Then compare the score of "you" for "help" with
-# that of "help" for "you". Keep both in mind, they come back soon.
+# Look at the diagonal, the score of each word with itself. Then compare the score of "you" for "help" with that of
+# "help" for "you". Both come back soon.
 #
-# Two loops take 64 small steps for 8 words, and a million for a thousand words. One product of two matrices does
-# the same work in a single call, since a matrix product *is* a table of dot products: of the rows of the left factor
-# with the columns of the right one. The words are rows, so one factor has to be *transposed* first: rows become
-# columns. PyTorch has two ways to write that, and they differ as soon as there is a batch. `.mT` transposes each
-# matrix of the batch; `.T` reverses **all** axes, the batch too.
-
-# %%
-two_sentences = torch.randn(2, 5, 3)  # each of five words with three numbers
-print("shape             ", tuple(two_sentences.shape))
-print(".mT               ", tuple(two_sentences.mT.shape))
-print(".transpose(-2, -1)", tuple(two_sentences.transpose(-2, -1).shape))
-all_reversed = two_sentences.permute(2, 1, 0)
-print("all axes reversed ", tuple(all_reversed.shape), " as .T does")
-
-# %% [markdown]
+# Two loops take a million small steps for a thousand words. One product of two matrices does the same work in a
+# single call, since a matrix product *is* a table of dot products: of the rows of the left factor with the columns of
+# the right one. The words are rows, so one factor has to be *transposed* first: rows become columns. `.mT` and
+# `.transpose(-2, -1)` do this to each matrix of a batch, and turn (2, 5, 3) into (2, 3, 5). `.T` reverses **all** axes,
+# the batch too.
+#
 # ### Exercise 1: `pairwise_dot_products`
 #
 # Difficulty 1 of 5
@@ -212,7 +199,7 @@ print("all axes reversed ", tuple(all_reversed.shape), " as .T does")
 #
 # <details><summary>It works for one sentence but not for a batch</summary>
 #
-# `.T` reverses *all* axes, so it is for two axes only. The cell above shows two ways that leave the batch alone.
+# `.T` reverses *all* axes, so it is for two axes only. Two other ways, named above, leave the batch alone.
 #
 # </details>
 
@@ -246,7 +233,7 @@ print("best fit of two different words:", eight[best // 8], eight[best % 8])
 # does it in two steps: take *e* to the power of each score (always positive), then divide by the row's sum.
 #
 # The ratio of two weights depends only on the **difference** of their scores: exp(2) / exp(1) = exp(2 − 1).
-# Keep this in mind. It will solve a riddle in the next section, and one in lesson 02.
+# Keep this in mind, it will settle what one layer can do.
 
 # %%
 row = four_scores[0]
@@ -281,9 +268,9 @@ print("stable:         ", shifted.exp() / shifted.exp().sum())
 # far below another's, all its exponentials become zero, and so does their sum.
 #
 # To work row by row, reduce over the last axis, `dim=-1`, and keep that axis with length 1, so that the result
-# still lines up with the rows. In the second half of this cell each row is divided by its largest entry. Without
-# `keepdim=True` the two numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the
-# largest entries alone; `max` with a `dim` returns where they are as well.)
+# still lines up with the rows. Below, each row is then divided by its largest entry. Without `keepdim=True` the two
+# numbers lie side by side, and each *column* gets its own divisor. (`amax` returns the largest entries alone; `max`
+# with a `dim` returns where they are as well.)
 
 # %%
 table = torch.tensor([[1000.0, 999.0], [3.0, 2.0]])
@@ -348,9 +335,9 @@ print(stable_softmax(torch.tensor([1000.0, 999.0, 998.0])))
 # %% [markdown]
 # ## 4 · Mix: attention without parameters
 #
-# Each row of scores is now a row of attention weights. (`.softmax(-1)` is torch's own softmax over the last axis.
-# The examples use it from here on.) Mixing the words with one row gives that word's **context vector**: each
-# word's vector times its weight, added up.
+# Softmax turns each row of scores into attention weights. (`.softmax(-1)` is torch's own. The examples use it from here
+# on.) Mixing the words with one row gives that word's **context vector**: each word's vector times its weight, added
+# up.
 
 # %%
 four_weights = four_scores.softmax(-1)
@@ -359,9 +346,9 @@ print("mixture for robot", robot_weights @ four, sep="\n")
 print_table("mixture", four_weights @ four, words, meaning)
 
 # %% role="draw"
-figure, axes = plt.subplots(1, 2, figsize=(9.0, 2.2), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
 for panel, place in zip(axes, (0, 3), strict=True):
-    title = f"what {words[place]} takes, and from whom"
+    title = f'what "{words[place]}" takes, and from whom'
     draw_attention(panel, title, words, four_weights[place], place)
 plt.show()
 
@@ -370,8 +357,8 @@ plt.show()
 # the weight. "Robot" takes most from itself and equally little from the three others. "It" takes equal shares from
 # "robot", from "crate" and from itself, and a thin one from "lift".
 #
-# This is already much better than the plain average: four different words go in, and four different words come
-# out. "It" has found the two words that it may stand for. Between them it is torn, 0.30 against 0.30.
+# This is much better than the plain average: four different words go in, and four different words come out. "It" has
+# found the two words that it may stand for. Between them it is torn, 0.30 against 0.30.
 #
 # ### Now let the sentence end
 #
@@ -388,39 +375,23 @@ for ending, vector in endings.items():
     print(f"robot over crate: {it_weights[0] / it_weights[2]:.4f}\n")
 
 # %% [markdown]
-# Two sentences with opposite meanings, and "it" attends to robot and crate exactly alike. It has to be so. The word
-# "it" is the same vector in both sentences, and so are "robot" and "crate"; so their scores are the same, and the
-# ratio of two weights depends on nothing but the difference of their scores. The ending can take some weight away
-# from both. It can never move weight from one to the other.
+# Two opposite meanings, and "it" attends to robot and crate exactly alike. It has to be so. "It" is the same vector in
+# both sentences, and so are "robot" and "crate". So their scores are the same, and the ratio of two weights depends on
+# nothing but the difference of their scores. The ending can take some weight away from both. It can never move weight
+# from one to the other.
 #
 # Do look at the mixtures, though. After "heavy" the new "it" has more mass than strength, after "weak" it is the
 # other way round. A trace of the ending has reached it. If this "it" could look a *second* time, it would no longer
-# ask the same in both sentences. Lesson 02 begins from this trace.
+# be the same in both sentences. Lesson 02 takes up this trace.
 #
 # ### The same with wider vectors
 #
-# The chapter's eight words have sixteen numbers each. The first thing in a mixture is the word itself. How large
-# is its share there? For "it" above it was 30 %, for "robot" 48 %.
-
-# %%
-predict(
-    "01_own_weight",
-    "How much of its own vector does a word keep, on average?",
-    low=0,
-    high=100,
-    unit="%",
-)
-
-# %% [markdown]
-# The chapter computes the context vector of "you" in a loop. (It prints five digits of such numbers. We print four,
-# since the fifth depends on the processor. It also counts words from one: its `x_2` is the second word.)
+# The chapter computes the context vector of "you" among its eight words in a loop. (It prints five digits of such
+# numbers. We print four, since the fifth depends on the processor. It also counts words from one: its `x_2` is the
+# second word.) A part of every mixture is the word itself. For "it" that was 30 %, for "robot" 48 %.
 
 # %%
 attention_weights = F.softmax(omega, dim=1)
-print("shape of the attention weights:", tuple(attention_weights.shape))
-sums = attention_weights.sum(dim=1).round(decimals=4)
-print("sums of the rows", sums, sep="\n")
-
 x_2 = embedded_sentence[1]
 context_vec_2 = torch.zeros(x_2.shape)
 for j in range(8):
@@ -430,8 +401,19 @@ torch.set_printoptions(precision=3, sci_mode=True)
 print("context vector of you", context_vec_2, sep="\n")
 torch.set_printoptions(precision=4, sci_mode=False)
 
+predict(
+    "01_own_weight",
+    "How much of its own vector does one of these words keep, on average?",
+    low=0,
+    high=100,
+    unit="%",
+)
+
 # %% role="answer"
-print_table("weights", attention_weights[1:2], ["you"], eight, form=".4f")
+print("shape of the attention weights:", tuple(attention_weights.shape))
+sums = attention_weights.sum(dim=1).round(decimals=4)
+print("sums of the rows", sums, sep="\n")
+
 figure, axes = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 draw_table(axes, "weights of eight words", attention_weights, eight)
 plt.show()
@@ -447,8 +429,8 @@ compare_guess("01_own_weight", round(100 * own, 1))
 #
 # Difficulty 1 of 5
 #
-# Easier than the last one, since you have both parts of it. All context vectors at once: softmax of the dot products, **not scaled**, then the mixture. For any leading
-# axes; torch's own softmax is allowed.
+# Easier than the last one, since you have both parts of it. All context vectors at once: softmax of the dot products,
+# **not scaled**, then the mixture. For any leading axes; torch's own softmax is allowed.
 #
 # <details><summary>Right for one sentence, wrong in the check for a batch</summary>
 #
@@ -499,7 +481,7 @@ print_table("mixture", context_vectors(four), words, meaning)
 #
 # So much work, and "you" has hardly changed. A vector of 16 numbers of size about 1 has a dot product of about 16
 # with itself, while that of two unrelated vectors is anywhere around 0, four or so to either side. After the
-# exponential the diagonal takes nearly everything. This is the first of three limits, all visible above:
+# exponential the diagonal takes nearly everything. That is the first of three limits:
 #
 # 1. With wide vectors every word looks mostly at itself.
 # 2. The table is symmetric: "me" can't get a high score for "you" unless "you" gets the same score for "me".
@@ -512,12 +494,12 @@ print_table("mixture", context_vectors(four), words, meaning)
 # ## 5 · Queries, keys and values
 #
 # Give "it" something to look *for*, apart from what it *is*. Below, the four words are found by the vectors that
-# they have, but "it" asks with a vector of its own: after "heavy" it looks for a thing with mass, after "weak" for a
-# thing with strength.
+# they have, but "it" asks with another one: after "heavy" for a thing with mass, after "weak" for a thing with
+# strength.
 
 # %%
 looks_for = {"heavy": [0.0, 2.0, 2.0], "weak": [2.0, 0.0, 2.0]}
-figure, axes = plt.subplots(1, 2, figsize=(9.0, 2.2), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 1.8), layout="constrained")
 for panel, (ending, wanted) in zip(axes, looks_for.items(), strict=True):
     row = (four @ torch.tensor(wanted)).softmax(-1)
     draw_attention(panel, f"... it was too {ending}", words, row, query=3)
@@ -531,15 +513,13 @@ plt.show()
 # it hands over once it is found is its **value** (Vaswani et al. 2017). A query that fits a key well gives a large
 # weight, and the values are what is mixed.
 #
-# These two queries were chosen by hand, by somebody who had read the whole sentence. In a model every token has a
-# query, a key and a value, and all three are computed from the token's vector, by three tables of numbers that
-# training finds. The "it" of a first layer can't ask like that, because its vector has not yet heard of the ending.
-# The "it" of a second layer, with the trace that you saw, could.
+# Somebody who had read the whole sentence chose these two queries. In a model every token has a query, a key and a
+# value, and all three are computed from the token's vector, by three *weight matrices* that training finds. The "it"
+# of a first layer can't ask like that, since its vector has not yet heard of the ending. The "it" of a second layer,
+# with the trace that you saw, could.
 #
-# ### The three matrices, on paper
-#
-# Take three new words of four numbers each, and three *weight matrices*. The numbers mean nothing this time. They
-# are chosen so that you can follow on paper.
+# Here are three new words of four numbers each, and three matrices. The numbers mean nothing this time. They are chosen
+# so that you can follow on paper.
 
 # %%
 three = ["birds", "build", "nests"]
@@ -558,17 +538,15 @@ for number, weight in zip(x[1], w_query[:, 0], strict=True):
 # %% [markdown]
 # The last lines work out one number: the first entry of the query of "build" pairs **row 1 of `x`** with **column 0
 # of `w_query`** (we count from zero). Multiply entry by entry and add: 2, and there it stands in the table. Compute
-# one entry of `keys` and one of `values` on paper before you go on.
-#
-# The product works on the last two axes. Leading axes are carried along, so the same `@` serves a whole
-# batch: (2, 3, 4) @ (4, 3) gives (2, 3, 3).
+# one entry of `keys` and one of `values` on paper before you go on. The product works on the last two axes and carries
+# leading ones along: (2, 3, 4) @ (4, 3) gives (2, 3, 3).
 #
 # ### Exercise 4: `project_qkv`
 #
 # Difficulty 1 of 5
 #
-# Return the three projections as a tuple, in the order query, key, value. The check uses
-# sizes that all differ, among them `d_v` ≠ `d_k`, and leading axes.
+# Return the three projections as a tuple, in the order query, key, value. The check uses sizes that all differ, among
+# them `d_v` ≠ `d_k`, and leading axes.
 #
 # <details><summary>I get "mat1 and mat2 shapes cannot be multiplied"</summary>
 #
@@ -612,35 +590,21 @@ def project_qkv(
 # %% exercise="project_qkv" role="check"
 check(project_qkv)
 
-# %% role="try"
-# Try it: does yours agree with the example?
-mine = project_qkv(x, w_query, w_key, w_value)
-for ours, shown in zip(mine, (queries, keys, values), strict=True):
-    print(torch.equal(ours, shown))
-
 # %% [markdown]
 # ## 6 · Scores: how well does a query fit a key?
 #
-# The dot product does the same work as before, but now a query meets a key. Row i of the table belongs to
-# **query** i, column j to **key** j: row i tells how well each token fits what token i looks for.
+# Now a query meets a key. Row i of the table belongs to **query** i, column j to **key** j: row i tells how well each
+# token fits what token i looks for. The table is symmetric once more, so the last lines change a single entry of
+# "birds" and compute two scores again.
 
 # %%
 for q, k in zip(queries[1], keys[1], strict=True):
     print(f"{q:g} · {k:g} = {q * k:g}")
 print(f"score of build for build: {queries[1] @ keys[1]:g}")
 
-scores = torch.zeros(3, 3)
-for i in range(3):
-    for j in range(3):
-        scores[i, j] = queries[i] @ keys[j]
+scores = torch.stack([keys @ query for query in queries])
 print_table("scores", scores, three, form=".0f")
 
-# %% [markdown]
-# Is the score of "birds" for "nests" the same as that of "nests" for "birds"? In this table it is, and so
-# everywhere: the table is symmetric once more. But this time it is an accident of these numbers. Change a single
-# entry of "birds" and compute the two again:
-
-# %%
 altered = x.clone()
 altered[0, 1] = 1.0
 altered_queries, altered_keys = altered @ w_query, altered @ w_key
@@ -649,9 +613,9 @@ print(f"birds for nests: {altered_queries[0] @ altered_keys[2]:g}")
 print(f"nests for birds: {altered_queries[2] @ altered_keys[0]:g}")
 
 # %% [markdown]
-# "What I look for in you" and "what you look for in me" are two different things, and queries and keys can express
-# the difference. The small example hides it, and it also hides mix-ups of sizes because T, d_k and d_v are all 3.
-# That is good for paper and bad for testing, so the checks draw other sizes.
+# This time the symmetry was an accident of the numbers. "What I look for in you" and "what you look for in me" are two
+# different things, and queries and keys can express the difference. The small example also hides mix-ups of sizes,
+# because T, d_k and d_v are all 3. That is good for paper and bad for testing, so the checks draw other sizes.
 #
 # ### Exercise 5: `attention_scores`
 #
@@ -669,7 +633,7 @@ print(f"nests for birds: {altered_queries[2] @ altered_keys[0]:g}")
 #
 # <details><summary>It works on the 3 × 3 example, but not in the check</summary>
 #
-# Which axes should change places, and which ones should stay where they are? Section 2 shows two ways that leave
+# Which axes should change places, and which ones should stay where they are? Section 2 names two ways that leave
 # the batch alone and one that is safe without a batch only.
 #
 # </details>
@@ -701,7 +665,7 @@ check(attention_scores)
 #
 # One limit is left: the wider the vectors, the larger their dot products, and the more of its weight every row
 # puts on a single word. So divide the scores by a number that grows with the width, the square root of d_k. With
-# that you have all the pieces of one line (Vaswani et al. 2017, section 3.2.1, equation 1):
+# that you have all the pieces (Vaswani et al. 2017, section 3.2.1, equation 1):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
@@ -710,19 +674,15 @@ check(attention_scores)
 # numbers.
 
 # %%
+d_k = keys.shape[-1]
+print("root of d_k", torch.tensor(d_k).sqrt(), sep="\n")
+print_table("scaled", scores / math.sqrt(d_k), three, form=".4f")
+
 predict(
     "01_larger_divisor",
     "Scores are divided by more. What happens to the largest weight of a row?",
     ["it grows", "it stays as it is", "it shrinks"],
 )
-
-# %% [markdown]
-# In the small example d_k is 3. Here are the scaled scores.
-
-# %%
-d_k = keys.shape[-1]
-print("root of d_k", torch.tensor(d_k).sqrt(), sep="\n")
-print_table("scaled", scores / math.sqrt(d_k), three, form=".4f")
 
 # %% role="answer"
 for divisor in (1.0, math.sqrt(3), 3.0, 10.0, 100.0):
@@ -735,9 +695,8 @@ compare_guess("01_larger_divisor", outcome)
 # %% [markdown]
 # ### From scores to outputs
 #
-# Scale, take softmax over each row, mix the values. The weights are printed in scientific notation first, then rounded.
-# Read the row of "build": to which word does it attend? How much does it take from "birds"? The last lines work
-# out one number of the output, the first of "birds".
+# Scale, take softmax over each row, mix the values. Read the row of "build" in the weights: to which word does it
+# attend? How much does it take from "birds"? The last lines work out the first number of the output.
 
 # %%
 weights = (scores / math.sqrt(d_k)).softmax(dim=-1)
@@ -751,19 +710,7 @@ for weight, value in zip(weights[0], values[:, 0], strict=True):
     print(f"{weight:.4f} · {value:g} = {weight * value:.4f}")
 print(f"sum: {weights[0] @ values[:, 0]:.4f}")
 
-# %% role="draw"
-figure, axes = plt.subplots(1, 3, figsize=(9.6, 2.9), layout="constrained")
-draw_table(axes[0], "scores", scores, three, form=".0f")
-draw_table(axes[1], "weights", weights, three)
-draw_table(axes[2], "outputs", weighted_values, three, ["0", "1", "2"])
-plt.show()
-
 # %% [markdown]
-# *The picture in words:* three 3 × 3 grids, dark blue for small numbers, yellow for large ones. In the weights, the row
-# of "birds" is dark in its first cell and has two equal grey ones. The row of "build" has one bright yellow cell in
-# the middle, the others are dark. The row of "nests" is a duller yellow in the middle, bluish grey on the right,
-# dark on the left. So "build" leads in two rows and shares the lead in the first.
-#
 # The output of "build" is close to its own value, [2, 8, 0], because that is where its weight went. The output has
 # one row for each **query**, and the width of a **value**.
 #
@@ -884,18 +831,12 @@ def self_attention(
 # %% exercise="self_attention" role="check"
 check(self_attention)
 
-# %% role="try"
-# Try it: from the tokens to the weighted values in one call.
-my_output, my_weights = self_attention(x, w_query, w_key, w_value)
-print_table("output", my_output, three, list("012"), form=".4f")
-
 # %% [markdown]
 # ## 8 · What a new model does
 #
-# In the small example the matrices were chosen for paper. A new model starts with random ones. A tutorial on
-# attention, from here on "the tutorial", runs the whole formula once that way: four tokens, d_model = 8,
-# d_k = d_v = 4, and matrices of small random numbers (times 0.1). It sets no seed, so its numbers can't be repeated;
-# ours can. It works in NumPy, and so does the function below, line for line.
+# A new model starts with random matrices. A tutorial on attention, from here on "the tutorial", runs the whole formula
+# once that way: four tokens, d_model = 8, d_k = d_v = 4, and small random numbers (times 0.1) in the matrices. It sets
+# no seed, so its numbers can't be repeated; ours can. It works in NumPy, and so does the function below, line for line.
 
 
 # %%
@@ -930,10 +871,9 @@ print((my_output - mixed).abs().max().round(decimals=4))
 print((my_weights - untrained).abs().max().round(decimals=4))
 
 # %% [markdown]
-# Look at the weights: every word takes about a quarter from every word. Small random matrices give scores near zero,
-# and so nearly the same weight for all. (With 0.2 in place of 0.1 they begin to differ.) A new model starts about
-# where this lesson started, with the plain average that failed in section 1. Only training turns it into attention.
-# Lesson 02 begins there.
+# Every word takes about a quarter from every word. Small random matrices give scores near zero, and so nearly the same
+# weight for all. (With 0.2 in place of 0.1 they begin to differ.) A new model starts about where this lesson started,
+# with the plain average that failed in section 1. Only training turns it into attention. Lesson 02 begins there.
 #
 # ## 9 · Quiz
 #
@@ -945,19 +885,17 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 # and compute in a cell of your own.
 #
 # 1. `scores_shape` (a shape): `query` is (5, 16) and `key` is (7, 16). What is the shape of `query @ key.T`?
-# 2. `symmetric` (a letter): which of these can attention without parameters *not* express, whatever the word
+# 2. `read_weight` (a number, to two decimals): in "birds build nests", what weight does the value of "nests" get in
+#    the output of "build"?
+# 3. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
+#    0.05]. What should the first weight be?
+# 4. `symmetric` (a letter): which of these can attention without parameters *not* express, whatever the word
 #    vectors are?
 #    - a. token 2 attends most to itself;
 #    - b. two tokens get the same score from token 0;
 #    - c. token 2 has a high score for token 5, and token 5 a low one for token 2;
 #    - d. all tokens attend to all others equally.
-# 3. `softmax_by_hand` (a number, to two decimals): somebody prints the softmax of [3, 1, 1] as [0.90, 0.05,
-#    0.05]. What should the first weight be?
-# 4. `read_weight` (a number, to two decimals): in "birds build nests", what weight does the value of "nests" get in
-#    the output of "build"?
-# 5. `multiplications` (a whole number): T = 10 tokens, d_k = 8. Not counting the projections, how many
-#    multiplications fill the table of scores?
-# 6. `one_layer` (a letter): "it was too heavy" and "it was too weak", one layer of attention with the best matrices
+# 5. `one_layer` (a letter): "it was too heavy" and "it was too weak", one layer of attention with the best matrices
 #    there are. From one sentence to the other, what can change in the row of "it"?
 #    - a. nothing at all, since "it" has the same query in both;
 #    - b. the weights on "robot" and "crate", but not the ratio of the two;
@@ -970,30 +908,21 @@ print((my_weights - untrained).abs().max().round(decimals=4))
 # summed away, which ones are left?
 #
 # </details>
-#
-# <details><summary>I don't know how to count multiplications</summary>
-#
-# How many scores does the table hold? And how many lines did the notebook print when it computed one of them
-# by hand?
-#
-# </details>
 
 # %% exercise="quiz_01" role="solution"
 quiz_01 = {
     "scores_shape": ...,  # a shape, for example (2, 3)
-    "symmetric": ...,  # "a", "b", "c" or "d"
-    "softmax_by_hand": ...,  # a number, to two decimals
     "read_weight": ...,  # a number, to two decimals
-    "multiplications": ...,  # a whole number
+    "softmax_by_hand": ...,  # a number, to two decimals
+    "symmetric": ...,  # "a", "b", "c" or "d"
     "one_layer": ...,  # "a", "b", "c" or "d"
 }
 ### BEGIN SOLUTION
 quiz_01 = {
     "scores_shape": (5, 7),
-    "symmetric": "c",
-    "softmax_by_hand": 0.79,
     "read_weight": 0.09,
-    "multiplications": 800,
+    "softmax_by_hand": 0.79,
+    "symmetric": "c",
     "one_layer": "b",
 }
 ### END SOLUTION
@@ -1004,9 +933,8 @@ check(quiz_01, "quiz_01")
 # %% [markdown]
 # ## What you can do now
 #
-# You have written scaled dot-product self-attention, every step of it, for one sequence or a batch. You can follow
-# one number from the tokens to the output, write a softmax that doesn't overflow, and say what each part is there
-# for: dot products because a plain average fails, three matrices because one vector can't do three jobs, the
+# You have written self-attention, every step of it, for one sequence or a batch, and you can say what each part is
+# there for: dot products because a plain average fails, three matrices because one vector can't do three jobs, the
 # square root because wide vectors score too high.
 #
 # **To read next**
@@ -1014,9 +942,5 @@ check(quiz_01, "quiz_01")
 # - Vaswani et al. (2017), *Attention Is All You Need*, section 3.2: the formula.
 # - Bahdanau, Cho and Bengio (2015), *Neural Machine Translation by Jointly Learning to Align and Translate*,
 #   section 3: attention before Transformers, with scores from a small network instead of a dot product.
-# - Luong, Pham and Manning (2015), *Effective Approaches to Attention-based Neural Machine Translation*,
-#   section 3: several ways to score, the dot product among them.
 #
-# **Next lesson:** 02, *Attention that learns*. There the matrices become parameters, you see why scores are scaled,
-# and then you train your own attention on the robot and the crate. Can one layer do it? You know the answer. Can
-# training change it?
+# **Next lesson:** 02, *Attention that learns*. There you train your own attention on the robot and the crate.

@@ -24,6 +24,7 @@ def print_table(
     `title` stands in the corner, `form` is how a number is written; without `columns`, they are called as the rows.
     ValueError where the names don't fit the shape.
 
+    >>> import torch
     >>> print_table("scores", torch.tensor([[2.0, 1.0], [1.0, 2.0]]), ["robot", "crate"], form=".1f")
     scores  robot  crate
     robot     2.0    1.0
@@ -64,7 +65,8 @@ def draw_attention(axes: Axes, title: str, words: Sequence[str], row: Tensor, qu
         bend = f"arc3,rad={BEND if place < query else -BEND}"
         line = {"arrowstyle": "-", "connectionstyle": bend, "color": "tab:blue", "alpha": 0.6, "lw": WIDEST * weight}
         axes.annotate("", (place, 0.06), (query, 0.06), arrowprops=line)
-    axes.set(title=title, xlim=(-0.6, len(words) - 0.4), ylim=(-0.35, 1))
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.35, 1))
     axes.axis("off")
 
 

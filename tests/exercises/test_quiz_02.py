@@ -15,22 +15,18 @@ from tests.exercises.quizzes import QuizTests
 class TestQuiz(QuizTests):
     module = quiz_02
     right = {
-        "weight_shape": (32, 16),
         "divisor": 5.66,
         "why_scale": "d",
         "entropy": 2.08,
         "second_layer": "b",
         "properties": "a",
-        "cat_slip": "c",
     }
     spellings = [
-        ("weight_shape", (np.int64(32), np.int32(16))),
         ("divisor", math.sqrt(32)),
         ("divisor", torch.tensor(5.6569)),
         ("divisor", np.float32(5.66)),
         ("entropy", math.log(8)),
         ("entropy", 2.079),
-        ("weight_shape", torch.Size([32, 16])),
         ("why_scale", "D"),
         ("why_scale", " d) "),
         ("second_layer", "(b)"),
@@ -41,10 +37,6 @@ class TestQuiz(QuizTests):
         ("second_layer", "a", "one layer would be enough"),
         ("second_layer", "D", "a weight for every word"),
         ("properties", "b", "columns"),
-        ("cat_slip", "D", "the largest score"),
-        ("weight_shape", (16, 32), "order of the arguments"),
-        ("weight_shape", (32,), "bias"),
-        ("weight_shape", (8, 16), "x @ weight.T"),
         ("divisor", 4, "width of a token"),
         ("divisor", 8.0, "width of a value"),
         ("divisor", 2.83, "number of tokens"),
@@ -61,17 +53,13 @@ class TestQuiz(QuizTests):
         ("divisor", "5.66", "expected a number, got '5.66'."),
         ("divisor", True, "expected a number, got True."),
         ("entropy", torch.tensor([2.08, 2.08]), "expected a number, got a value of type Tensor."),
-        ("weight_shape", "(32, 16)", "got '(32, 16)'."),
-        ("weight_shape", 512, "got 512."),
-        ("weight_shape", (32.0, 16.0), "got a value of type tuple."),
         ("why_scale", "e", "expected one of 'a', 'b', 'c', 'd', got 'e'."),
         ("why_scale", "because dot products grow", "got 'because dot products grow'."),
         ("second_layer", ["b"], "got a value of type list."),
-        ("cat_slip", 2, "got 2."),
+        ("properties", 2, "got 2."),
     ]
 
     def test_computed_answers_are_those_that_torch_gives(self):
-        assert self.right["weight_shape"] == torch.nn.Linear(16, 32).weight.shape
         assert pytest.approx(math.sqrt(32), abs=0.005) == self.right["divisor"]
         assert (
             pytest.approx(float(torch.special.entr(torch.full((8,), 1 / 8)).sum()), abs=0.005) == self.right["entropy"]

@@ -77,23 +77,6 @@ NUMBERS = (
         ),
     ),
     number(
-        "multiplications",
-        lambda: 10 * 10 * 8,
-        0,
-        "How many scores are there, and how many multiplications does one dot product take?",
-        wrong=_printed(
-            {
-                100.0: "That is the number of scores. What does each of them take?",
-                80.0: "That is one query with all keys. How many queries are there?",
-                8.0: "That is one score. How many are there?",
-                1500.0: "Only multiplications are asked for, no additions.",
-                1600.0: "Only multiplications are asked for, no additions.",
-                700.0: "Those are the additions.",
-                6400.0: "The width of a key enters once only: once for every score.",
-            }
-        ),
-    ),
-    number(
         "softmax_by_hand",
         _first_of_three,
         HALF_A_HUNDREDTH,

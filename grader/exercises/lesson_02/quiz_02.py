@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from grader.spec.answers import choice, number, quiz, shape
+from grader.spec.answers import choice, number, quiz
 
 HALF_A_HUNDREDTH = 0.006  # "to two decimals", rounded either way
 
@@ -17,15 +17,6 @@ def _numbers(hints: Mapping[float, str]) -> dict[str, str]:
 
 
 QUESTIONS = (
-    shape(
-        "weight_shape",
-        lambda: (32, 16),
-        "The layer computes x @ weight.T. Which two axes have to meet there?",
-        wrong={
-            "(16, 32)": "That is the order of the arguments. Section 2 prints how the weight is stored.",
-            "(32,)": "That is the shape of its bias.",
-        },
-    ),
     number(
         "divisor",
         lambda: math.sqrt(32),
@@ -88,17 +79,6 @@ QUESTIONS = (
             "b": "Add up the columns of a table of weights that this lesson has printed.",
             "c": "Compare two weights that lie across the diagonal from each other.",
             "d": "Look at the row of `it` in a picture of section 5: where is its largest entry?",
-        },
-    ),
-    choice(
-        "cat_slip",
-        "abcd",
-        "f09f38dfff15",
-        "Put the tutorial's two tables side by side, and remember what the ratio of two weights in a row depends on.",
-        wrong={
-            "a": "Weights need not be symmetric: softmax takes every row for itself.",
-            "b": "Add up the rows of the printed weights: what do they give?",
-            "d": "Go through the rows: where is the largest score, and where is the largest weight?",
         },
     ),
 )
