@@ -220,7 +220,8 @@ d_model, num_heads = 512, 8
 head_dim = d_model // num_heads
 assert head_dim * num_heads == d_model
 print("head_dim =", head_dim)
-shapes(128, 28, 8, 64, cut=torch.zeros(128, 28, 512).reshape(128, 28, 8, 64))
+vectors = torch.zeros(128, 28, 512)
+shapes(128, 28, 8, 64, cut=vectors.reshape(128, 28, 8, 64))
 
 # %% [markdown]
 # ### Step 3 · Two masks
@@ -356,8 +357,8 @@ shapes(128, 8, 28, 28, scores=scores)
 # %%
 masked = scores.masked_fill(~src_mask, -math.inf)
 shapes(128, 8, 28, 28, masked=masked)
-hidden = int(torch.isinf(masked[0, 0, 0]).sum())
-print("hidden from each query of the pair:", hidden, "of 28 keys")
+keys_hidden = int(torch.isinf(masked[0, 0, 0]).sum())
+print("hidden from each query of the pair:", keys_hidden, "of 28 keys")
 
 # %% [markdown]
 # **Spot the slip.** The tutorial fills with a large number instead, `energy.masked_fill(mask == 0, -1e20)`. In float32
@@ -483,10 +484,10 @@ with torch.no_grad():
         "paper": first_norm(x + drop_tenth(attended)),
     }
 
-zeros = {name: 100 * (rows == 0).float().mean().item() for name, rows in of_each.items()}
-for name, rows in of_each.items():
-    spread = rows.std(dim=-1).mean()
-    print(f"{name:9s}: zeros {zeros[name]:4.1f} %, standard deviation {spread:.2f}")
+zeros = {whose: 100 * (made == 0).float().mean().item() for whose, made in of_each.items()}
+for whose, made in of_each.items():
+    spread = made.std(dim=-1).mean()
+    print(f"{whose:9s}: zeros {zeros[whose]:4.1f} %, standard deviation {spread:.2f}")
 compare_guess("07_zeros", round(zeros["tutorial"]))
 
 # %% [markdown]
@@ -785,10 +786,10 @@ shapes(128, 8, 29, 29, found_weights=found_weights)
 # untrained model say?
 
 # %%
-memory = block_output  # of an encoder with one layer
+source_memory = block_output  # of an encoder with one layer
 cross_attention = MultiHeadAttention(512, 8)
 with torch.no_grad():
-    answer, cross_weights = cross_attention(target_query, memory, memory, src_mask)
+    answer, cross_weights = cross_attention(target_query, source_memory, source_memory, src_mask)
 print("weights of 'den', mean of 8 heads:", cross_weights[0, :, 4, :6].mean(0))
 
 # %% [markdown]
@@ -954,7 +955,7 @@ check(Decoder)
 # Try it: from ids to logits with two layers, for 8 sentences.
 my_model = Decoder(10000, 512, 2, 8, 2048).eval()
 with torch.no_grad():
-    my_logits = my_model(trg[:8], memory[:8], src_mask[:8], trg_mask[:8])
+    my_logits = my_model(trg[:8], source_memory[:8], src_mask[:8], trg_mask[:8])
 shapes(8, 29, 10000, my_logits=my_logits)
 
 # %% [markdown]
@@ -969,9 +970,10 @@ shapes(8, 29, 10000, my_logits=my_logits)
 show_steps(19, 19)
 
 # %%
-for made, by_the_steps in ((padding_mask(src, 1), src_mask), (decoder_mask(trg, 2), trg_mask)):
-    assert made.equal(by_the_steps)
-shapes(128, 28, 512, enc_src=memory)
+whole_src_mask, whole_trg_mask = padding_mask(src, 1), decoder_mask(trg, 2)
+shapes(128, 1, 1, 28, whole_src_mask=whole_src_mask)
+shapes(128, 1, 29, 29, whole_trg_mask=whole_trg_mask)
+shapes(128, 28, 512, enc_src=source_memory)
 shapes(128, 29, 10000, out=logits)
 del logits  # 148 MB, which nothing below needs
 
@@ -1076,6 +1078,8 @@ shapes(128, 29, 10000, my_logits=my_logits)
 # %% role="try"
 # Try it: break something on purpose, for example the order of the arguments in
 # DecoderBlock, and look again.
+from grader.views import ShapeTracer
+
 ShapeTracer(Transformer(10000, 10000, src_pad_idx=1, trg_pad_idx=2, num_layers=2))
 
 # %% [markdown]
