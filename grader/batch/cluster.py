@@ -107,7 +107,7 @@ class Judges:
         # The same settings, the same name: after a run that was killed its judges are found again and taken over.
         released = hashlib.sha256(repr(release).encode()).hexdigest()
         self._name = f"attention-course-{settings.fingerprint[:16]}-{released[:16]}"
-        plugin = JudgePlugin(settings, release, version_for(settings.instructor))
+        plugin = JudgePlugin(settings, release, version_for(settings.outline))
         try:
             client.register_plugin(plugin, name=self._name)
         except Exception as error:

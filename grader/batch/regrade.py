@@ -20,7 +20,7 @@ from grader.batch.store import Item, Store
 from grader.book import audit
 from grader.book.autograded import Autograded
 from grader.book.gradebook import Entry, Unavailable
-from grader.book.rebuild import dump, rebuild
+from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.book.regrade_book import RegradeBook, Trial
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, Submission
@@ -160,13 +160,14 @@ class _Work(ClassRun):
         waiting = []
         for submission in self.course.submissions()[0]:
             student = submission.student
-            chosen, was = self.read(submission), self.files.result(submission)
+            work = self.work[student] = self.read(submission)
+            was = self.files.result(submission)
             stored = self.log.records.get(self.log.stored.get(student, ""))
-            if student not in complete or was is None or (stored and not self.is_of(stored, student, chosen)):
+            if student not in complete or was is None or (stored and not self.is_of(stored, work)):
                 waiting.append(student)
                 continue
             found[student] = (submission, was)
-            if stored and stored.work != self.keys[student]:
+            if stored and stored.work != work.key:
                 self.pieces |= dict.fromkeys(self.changed_since(stored))
         self.regrade.waiting = tuple(waiting)
         self.regrade.changed = tuple(self.pieces)
@@ -174,7 +175,7 @@ class _Work(ClassRun):
 
     def _record(self, student: str) -> LoggedResult | None:
         """The result of a student's work as things are now, if there is one."""
-        key = self.keys[student]
+        key = self.work[student].key
         found = self.graded.records.get(key) or self.log.records.get(key)
         return found if found and self.is_whole(found) else None
 
@@ -184,25 +185,27 @@ class _Work(ClassRun):
             if record is None:
                 self.regrade.problems[student] = f"Left as it is: {self._why_not(student)}"
                 continue
-            yield student, _Pair(submission, was, record, self.read(submission).data)
+            yield student, _Pair(submission, was, record, self.work[student].chosen.data)
 
     def _why_not(self, student: str) -> str:
-        if self.keys[student] in self.graded.records:
+        if self.work[student].key in self.graded.records:
             return "The check itself failed."
         return self.outcome.problems.get(student, "") or self.outcome.stopped or "Not previewed as things are now."
 
     def _stored_item(self, pair: _Pair, record: LoggedResult) -> Item:
         settings = self.settings
-        made = rebuild(settings.instructor, pair.data, record.result, self.book.release, settings.limits)
-        return Item(pair.submission, record, dump(made), regraded=True)
+        made = stored_notebook(settings.outline, pair.data, record.result, self.book.release, settings.limits)
+        return Item(pair.submission, record, made, regraded=True)
 
     def _trial(self, pairs: Mapping[str, _Pair], kept: Mapping[str, tuple[str, ...]]) -> Trial:
         entries: list[Entry] = []
         for who, pair in pairs.items():
             record = replace(pair.record, kept=kept.get(who, ()))
-            own = self.book.has_own_cells
-            item = self._stored_item(pair, record) if own else Item(pair.submission, record, b"", regraded=True)
-            entries.append(item.entry(own))
+            if self.book.has_own_cells:
+                item = self._stored_item(pair, record)
+            else:
+                item = Item(pair.submission, record, StoredNotebook(b""), regraded=True)
+            entries.append(item.entry())
         try:
             return self.book.trial(entries, self.handed_in)
         except Unavailable as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 from collections.abc import Mapping
@@ -10,14 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import Submission, code_of
+from grader.course.class_directory import Submission, outline_of
 from grader.course.files import UntrustedFolder, read_regular
 from grader.course.release import CHECK
 from grader.errors import CommandFailed, CourseError
-from grader.handed_in.hand_in import HandIn, answers_in, hand_in, lesson_of
+from grader.handed_in.hand_in import HandIn, answers_in, hand_in, handed_out
 from grader.judge.clean_text import clean, printable
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from grader.judge.reader import Unreadable, read
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
@@ -176,15 +176,15 @@ def grade_one(path: Path, settings: Settings) -> One:
         raise CourseError(f"{path} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
         name = lesson_in(path, lessons, settings)
-    instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
-    chosen = _hand_in(path, name, instructor, settings.limits)
+    outline = outline_of(lessons[name].read_bytes(), settings.solutions, name)
+    chosen = _hand_in(path, name, outline, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
     try:
         with Judge(secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
-            result = judge.grade(chosen.data, instructor, "", chosen.unreadable)
+            result = judge.grade(chosen.data, outline, "", chosen.unreadable)
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
-    points = _points(instructor)
+    points = _points(outline)
     return One(name, result.with_remarks(chosen.remarks).worth(points), points)
 
 
@@ -196,17 +196,17 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
         raise CommandFailed(f"{path}: {error}") from None
     found = {}
     for name, one in lessons.items():
-        instructor = code_of(one.read_bytes(), settings.solutions, name)
-        found[name] = answers_in(data, lesson_of(instructor), settings.limits)
+        outline = outline_of(one.read_bytes(), settings.solutions, name)
+        found[name] = answers_in(data, handed_out(outline), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
         raise CommandFailed(f"{path}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}.")
     return best
 
 
-def _hand_in(path: Path, lesson: str, instructor: bytes, limits: Limits) -> HandIn:
+def _hand_in(path: Path, lesson: str, outline: Outline, limits: Limits) -> HandIn:
     """The notebook that counts, as in a course."""
-    expected = lesson_of(instructor)
+    expected = handed_out(outline)
     if path.is_dir():
         return hand_in(Submission("", UntrustedFolder(path), lesson), expected, limits)
     try:
@@ -225,7 +225,7 @@ def _readable(path: Path, limits: Limits) -> bytes:
     return data
 
 
-def _points(instructor: bytes) -> dict[str, float]:
+def _points(outline: Outline) -> dict[str, float]:
     """What each exercise is worth in the instructor's notebook, and each test of the teacher's own by its grade_id."""
-    about = [cell["metadata"].get("nbgrader", {}) for cell in json.loads(instructor)["cells"]]
+    about = [metadata.get("nbgrader", {}) for metadata in outline.cell_metadata]
     return {one["grade_id"].removesuffix(CHECK): float(one["points"]) for one in about if one.get("grade")}

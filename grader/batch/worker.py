@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.book.rebuild import dump, rebuild
+from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.course.release import Release
 from grader.judge.fingerprint import GradingSettings, version_for
-from grader.judge.outline import outline_of
 
 if TYPE_CHECKING:
     from grader.judge.judge import Judge
@@ -32,10 +31,10 @@ class Task:
 
 @dataclass(frozen=True)
 class Graded:
-    """What came of a task: the result as plain data and the notebook for `autograded/`, or how grading failed."""
+    """What came of a task: the result as plain data and what is stored beside it, or how grading failed."""
 
     result: dict[str, Any] | None = None
-    notebook: bytes = b""
+    made: StoredNotebook = field(default_factory=lambda: StoredNotebook(b""))
     failed: str = ""
 
     @property
@@ -61,13 +60,13 @@ class JudgePlugin(WorkerPlugin):
 
     def setup(self, worker: Worker) -> None:
         """Start the judge. What is wrong here (no sandbox, another version) ends the command before it grades."""
-        if version_for(self.settings.instructor) != self.version:
+        if version_for(self.settings.outline) != self.version:
             raise OtherVersion(f"{worker.address} has another version of the course's package, or of torch.")
         # Only a worker needs torch: the command that reads this file doesn't.
         from grader.exercises.registry import exercises
         from grader.judge.judge import Judge
 
-        exercises(outline_of(self.settings.instructor).own)  # says what is wrong with a file
+        exercises(self.settings.outline.own)  # says what is wrong with a file
         self._alone = threading.Lock()
         self.judge = Judge(
             self.settings.secret, self.settings.limits, self.settings.unsafe, self.settings.carry_forward
@@ -85,10 +84,10 @@ class JudgePlugin(WorkerPlugin):
         limits = settings.limits.quick if task.quick else settings.limits
         try:
             with self._alone:
-                result = self.judge.grade(task.data, settings.instructor, task.student, task.unreadable, limits)
+                result = self.judge.grade(task.data, settings.outline, task.student, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
-            notebook = dump(rebuild(settings.instructor, task.data, result, self.release, settings.limits))
-            return Graded(result.to_plain(), notebook)
+            made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
+            return Graded(result.to_plain(), made)
         except Exception as error:
             return Graded(failed=failure(error))
 

@@ -15,39 +15,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from nbgrader import api, utils
+from nbgrader import api
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import object_session
 
+from grader.book.rebuild import OwnCell
 from grader.course.lateness import due_date, due_dates, late_penalty, seconds_late
 from grader.course.release import CHECK, Release, exercise_of
 from grader.errors import CommandFailed, CourseError
 from grader.judge.result import Mark, SubmissionResult
 from grader.judge.words import comment_on
 from grader.nbgrader_settings import programs_on_path
-
-
-@dataclass(frozen=True)
-class OwnCell:
-    """A teacher's own cell in the rebuilt notebook: what it earns (None: a mark by hand), and whether it is an answer
-    that is as it was handed out."""
-
-    score: float | None
-    unanswered: bool
-
-
-def own_cells(notebook: Any) -> dict[str, OwnCell]:
-    """The teacher's own cells of a rebuilt notebook, by grade_id, marked as nbgrader marks them."""
-    found = {}
-    for cell in notebook.cells:
-        about = cell.metadata.get("nbgrader")
-        if about is None or cell.metadata.get("course", {}).get("exercise"):
-            continue
-        unanswered = utils.is_solution(cell) and about.get("checksum") == utils.compute_checksum(cell)
-        score = utils.determine_grade(cell)[0] if utils.is_grade(cell) else None
-        found[about["grade_id"]] = OwnCell(score, unanswered)
-    return found
 
 
 def record(

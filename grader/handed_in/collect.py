@@ -22,7 +22,7 @@ from grader.errors import CourseError
 from grader.handed_in.archive import given, utc
 from grader.handed_in.earlier import BEST, keep, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
-from grader.handed_in.hand_in import answers_in, lesson_held, lesson_of
+from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
 from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
@@ -232,7 +232,7 @@ class _Candidate:
 
 def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
     """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
-    lesson, limits = lesson_of(course.instructor()), course.limits()
+    lesson, limits = handed_out(course.outline()), course.limits()
     answers = {id(one): answers_in(one.data, lesson, limits) for one in found}
     for enough, why in (
         (lambda told: any(told.values()), "nothing is answered in it"),

@@ -95,7 +95,7 @@ def _known(raw_cells: list[Any], max_cells: int) -> tuple[NotebookCell, ...]:
     """What is taken of the cells."""
     if len(raw_cells) > max_cells:
         raise Unreadable(f"The notebook has {len(raw_cells)} cells; at most {max_cells} are read.")
-    cells = tuple(cell for cell in map(_cell, raw_cells) if cell is not None)
+    cells = tuple(cell for cell in map(cell_of, raw_cells) if cell is not None)
     if sum(len(cell.source) for cell in cells) > MAX_SOURCES:
         raise Unreadable(f"The text of the notebook's cells has more than {MAX_SOURCES} characters.")
     return cells
@@ -124,7 +124,8 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) and len(value) <= 200 else ""
 
 
-def _cell(raw: Any) -> NotebookCell | None:
+def cell_of(raw: Any) -> NotebookCell | None:
+    """What is taken of a cell as JSON has it; None if it isn't one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("cell_type"), str):
         return None
     source = raw.get("source", raw.get("input", ""))

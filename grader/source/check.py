@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import code_of, limits_of, secret_of
+from grader.course.class_directory import limits_of, outline_of, secret_of
 from grader.errors import CourseError
 from grader.judge.judge import Judge
 from grader.judge.sandbox import SandboxUnavailable
@@ -128,7 +128,7 @@ def judge_of(layout: Any) -> Judge:
 def _judged(lesson: Lesson, judge: Judge, root: Path) -> None:
     """The course's own solutions earn full marks, and a teacher's own tests pass."""
     data = lesson.path.read_bytes()
-    result = judge.grade(data, code_of(data, root, lesson.name), "the course's own solutions")
+    result = judge.grade(data, outline_of(data, root, lesson.name), "the course's own solutions")
     places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
     for one in result.exercises:
         if not one.passed:

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 
 from grader import __version__
 from grader.book.results_log import latest, path_of
-from grader.course.class_directory import ClassDirectory, code_of, submissions_of
+from grader.course.class_directory import ClassDirectory, outline_of, submissions_of
 from grader.errors import CourseError
 from grader.source import base
 from grader.source.check import source_of
@@ -118,8 +118,8 @@ def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) 
     if held and not also:
         return Step(name, "held back", held, merged, None, dumped(_without_settled(old, merged)), marks)
     root = Path(layout.root)
-    code = code_of(dumped(mine), root, name) != code_of(dumped(notebook), root, name)
-    return Step(name, "taken over", held, merged, notebook, data, marks or bool(results and code))
+    before, now = (outline_of(dumped(one), root, name).digest for one in (mine, notebook))
+    return Step(name, "taken over", held, merged, notebook, data, marks or bool(results and before != now))
 
 
 def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from grader.course.lateness import timestamp
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.fresh import Made, make
 from grader.handed_in.exchange import attempts_allowed
-from grader.handed_in.hand_in import hand_in, lesson_held, lesson_of
+from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.insights.summary import summarise
 from grader.judge.clean_text import printable
 from grader.judge.result import Mark
@@ -303,7 +303,7 @@ class Watch:
         held, limits = {}, course.limits()
         for submission in course.submissions()[0]:
             if submission.student in students:
-                found = hand_in(submission, lesson_of(course.instructor()), limits)
+                found = hand_in(submission, handed_out(course.outline()), limits)
                 if (other := lesson_held(course, [found.data])) not in ("", course.lesson):
                     held[submission.student] = other
         return held

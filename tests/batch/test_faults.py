@@ -24,6 +24,7 @@ from grader.course.release import Release
 from grader.errors import CommandFailed
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from tests.batch.conftest import LESSON, RIGHT, ROOT, SQUARED, answered, command
 from tools import notebooks as nb
 
@@ -327,7 +328,7 @@ def test_result_with_a_fault_of_ours_is_flagged_and_tried_again(room, monkeypatc
 
 
 def test_worker_with_another_version_is_refused():
-    settings = GradingSettings(nb.instructor(LESSON), b"x" * 64, Limits())
+    settings = GradingSettings(Outline.of(nb.instructor(LESSON)), b"x" * 64, Limits())
     with pytest.raises(OtherVersion, match="another version"):
         JudgePlugin(settings, Release(), "older").setup(SimpleNamespace(address="tls://10.0.0.7:40001"))
     assert "xxxx" not in repr(settings)

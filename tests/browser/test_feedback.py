@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, Error, Page, expect
 
 from grader.book.gradebook import Given, Shown
 from grader.book.rebuild import dump, rebuild
-from grader.course.class_directory import code_of
 from grader.course.release import Release
 from grader.feedback.page import Feedback
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from tests.browser.conftest import AXE, ROOT, SCREENSHOTS
 from tools.lab import page_of
@@ -57,7 +57,7 @@ def feedback() -> str:
         )
         marks[f"{name}-check"] = Given(2 * score, 2, 0, False, state == "open")
     made = rebuild(
-        code_of(source), json.dumps(document).encode(), SubmissionResult(tuple(results)), Release(), Limits()
+        Outline.of(source), json.dumps(document).encode(), SubmissionResult(tuple(results)), Release(), Limits()
     )
     comments = {names[1]: ("", "Come to my *office*: $\\frac{1}{N}$")}
     return Feedback(dump(made), Shown(marks, comments, 1.5), LESSON, "ann").page()

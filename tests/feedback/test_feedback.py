@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, Given, LessonGradebook, Shown, own_cells
-from grader.book.rebuild import RESULT, dump, rebuild
+from grader.book.gradebook import Entry, Given, LessonGradebook, Shown
+from grader.book.rebuild import RESULT, dump, own_cells, rebuild
 from grader.cli.main import main
-from grader.course.class_directory import ClassDirectory, code_of
+from grader.course.class_directory import ClassDirectory
 from grader.course.release import Release
 from grader.course.roster import Person, update
 from grader.errors import CourseError
@@ -28,6 +28,7 @@ from grader.feedback.fresh import make
 from grader.feedback.page import MOST, Feedback
 from grader.feedback.safe_html import MOST_CODE, highlight_code, markdown2html, page_code, page_markdown
 from grader.judge.limits import Limits
+from grader.judge.outline import Outline
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from grader.judge.result import TestResult as ResultOfTest
 from tests.batch.test_own_cells import OWN
@@ -82,8 +83,8 @@ class Course:
         layout = self.here.layout
         with LessonGradebook(layout.db_url, layout.course_id, LESSON, self.here.config) as book:
             data = (folder / FILE).read_bytes()
-            made = rebuild(code_of(self.here.instructor()), data, whole, book.release, Limits())
-            own = own_cells(nbformat.from_dict(made))
+            made = rebuild(self.here.outline(), data, whole, book.release, Limits())
+            own = own_cells(made["cells"], whole)
             (submission,) = [one for one in self.here.submissions()[0] if one.student == student]
             Autograded(self.here).write(submission, dump(made))
             book.store([Entry(student, whole, own, datetime(2026, 11, 20, 10))])
@@ -239,7 +240,7 @@ def test_only_those_whose_mark_comment_or_notebook_changed_get_a_new_page(course
 def test_late_penalty_is_in_the_sum():
     marks = {"first_steps-check": Given(0.75, 1, 0, False, False)}
     shown = Shown(marks, {}, 0.5)
-    instructor = code_of(json.dumps(solved()).encode())
+    instructor = Outline.of(json.dumps(solved()).encode())
     result = SubmissionResult((FAILED,))
     data = dump(rebuild(instructor, json.dumps(solved()).encode(), result, Release(), Limits()))
     page = Feedback(data, shown, LESSON, "ann").page()
@@ -253,7 +254,11 @@ def test_a_page_of_a_huge_notebook_stays_small():
     whole["cells"] += [{"cell_type": "markdown", "metadata": {}, "source": "word " * 3000}] * 30
     data = dump(
         rebuild(
-            code_of(instructor.encode()), json.dumps(whole).encode(), SubmissionResult((FAILED,)), Release(), Limits()
+            Outline.of(instructor.encode()),
+            json.dumps(whole).encode(),
+            SubmissionResult((FAILED,)),
+            Release(),
+            Limits(),
         )
     )
     page = Feedback(data, Shown({"first_steps-check": Given(0.25, 1, 0, False, False)}, {}, 0), LESSON, "ann").page()

@@ -77,10 +77,11 @@ def test_mutated_notebooks_are_read_or_refused():
 
 def test_mutated_notebooks_are_given_back():
     instructor = nb.dump(cells())
-    result = ungraded("", Outline.of(instructor), TOYS, confinement=CONFINED)
+    outline = Outline.of(instructor)
+    result = ungraded("", outline, TOYS, confinement=CONFINED)
     for seed in seeds(300):
         data = json.dumps(mutated(json.loads(instructor), random.Random(seed))).encode()
-        made = json.loads(dump(rebuild(instructor, data, result, Release(), LIMITS)))
+        made = json.loads(dump(rebuild(outline, data, result, Release(), LIMITS)))
         assert {cell["metadata"]["nbgrader"]["grade_id"] for cell in made["cells"] if cell["metadata"]} >= {
             "product-check"
         }
