@@ -74,7 +74,7 @@ def course_layout(root: Path) -> Any:
     """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
     if root.is_dir() and not os.access(root, os.X_OK):
         raise CourseError(
-            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, Several teachers."
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/operations.md, Several teachers."
         )
     if is_half_made(root):
         raise CourseError(HALF_MADE.format(root))

@@ -51,7 +51,7 @@ class SandboxUnavailable(RuntimeError):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"Grading runs students' code and has to confine it, but {why}. docs/grading.md says what to do about it."
+            f"Grading runs students' code and has to confine it, but {why}. docs/operations.md says what to do about it."
         )
 
 

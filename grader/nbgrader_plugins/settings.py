@@ -48,7 +48,7 @@ def configure(c: Any, root: str, course_id: str) -> None:
     programs_on_path()
     c.CourseDirectory.root = root
     c.CourseDirectory.course_id = course_id
-    shared = is_shared(Path(root))  # docs/grading.md: Several teachers
+    shared = is_shared(Path(root))  # docs/operations.md: Several teachers
     if shared:
         c.CourseDirectory.groupshared = True
         os.umask(0o007)  # nbgrader opens to the group what it makes, but not the folder of a student around it

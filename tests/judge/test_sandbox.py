@@ -59,7 +59,7 @@ def test_refuses_with_the_cause_where_there_is_no_landlock(monkeypatch, number, 
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(landlock, "abi", missing)
-    with pytest.raises(SandboxUnavailable, match=f"has to confine it, but {why}.*docs/grading.md"):
+    with pytest.raises(SandboxUnavailable, match=f"has to confine it, but {why}.*docs/operations.md"):
         Sandbox(LIMITS)
 
 
