@@ -19,7 +19,7 @@ from distributed.client import ClosedClientError
 
 from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
 from grader.course.release import Release
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, SchedulerLost
 from grader.judge.fingerprint import GradingSettings, version_for
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
@@ -40,10 +40,6 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
 }
-
-
-class SchedulerLost(RuntimeError):
-    """The scheduler is gone, and with it what was under way."""
 
 
 @contextlib.contextmanager

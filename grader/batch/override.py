@@ -11,12 +11,11 @@ from nbgrader.api import Gradebook
 
 from grader.batch.run import locked
 from grader.book import audit
-from grader.book.gradebook import Unavailable
 from grader.book.regrade_book import RegradeBook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.lesson_names import choose
 
 MOST_WORDS = 2000  # characters of a reason
@@ -58,7 +57,7 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
                 rows = (trial.rows_before[student], trial.rows_after[student])
                 noted = audit.Noted(before.score, after.score, cells, why.strip(), rows=rows)
                 audit.add(course.root, course.lesson, audit.OVERRIDE, {student: noted})
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
     has_comment = exercise in trial.rows_after[student]["comment"]
     return Given(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)

@@ -19,7 +19,7 @@ from grader.batch.run import ClassRun, Options, locked
 from grader.batch.store import Item, Store
 from grader.book import audit
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, Unavailable
+from grader.book.gradebook import Entry
 from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.book.regrade_book import RegradeBook, Trial
 from grader.book.results_log import LoggedResult, ResultsLog
@@ -27,7 +27,7 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import read_regular
 from grader.course.folder import PREVIEW, mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 
@@ -208,7 +208,7 @@ class _Work(ClassRun):
             entries.append(item.entry())
         try:
             return self.book.trial(entries, self.handed_in)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be used now ({error}). Run it again.") from error
 
     def _compare(self, pairs: Mapping[str, _Pair], also_down: bool) -> tuple[Trial, dict[str, tuple[str, ...]]]:

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TextIO
 import click
 from filelock import FileLock, Timeout
 
-from grader.batch.cluster import Judges, SchedulerLost, connected
+from grader.batch.cluster import Judges, connected
 from grader.batch.store import Item, Store
 from grader.batch.worker import Graded, Task
 from grader.book.autograded import Autograded
@@ -28,12 +28,12 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
 from grader.course.lateness import timestamp
 from grader.course.release import Release
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, SchedulerLost, Unreadable
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out
 from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
-from grader.judge.reader import Unreadable, small_form
+from grader.judge.reader import small_form
 from grader.judge.result import Mark, SubmissionResult
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."

@@ -12,15 +12,14 @@ from typing import Any
 from grader.course.class_directory import Submission, outline_of
 from grader.course.files import UntrustedFolder, read_regular
 from grader.course.release import CHECK
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, SandboxUnavailable, Unreadable
 from grader.handed_in.hand_in import HandIn, answers_in, hand_in, handed_out
 from grader.judge.clean_text import clean, printable
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import read
 from grader.judge.result import ExerciseResult, SubmissionResult
-from grader.judge.sandbox import SandboxUnavailable
 from grader.judge.words import as_text, preface
 from grader.lesson_names import choose
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, LessonGradebook, Unavailable
+from grader.book.gradebook import Entry, LessonGradebook
 from grader.book.rebuild import StoredNotebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import Submission
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, GradebookUnavailable
 
 BATCH, BATCH_SECONDS = 100, 1.0
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -80,7 +80,7 @@ class Store:
             return ""
         try:
             self._book.store(list(self._waiting.values()))
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             self._last = time.monotonic()
             return str(error)
         with _disk_has_room():
@@ -104,7 +104,7 @@ class Store:
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> str:
         try:
             self._book.refresh_lateness(handed_in)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             return str(error)
         return ""
 

@@ -11,6 +11,7 @@ from distributed import Worker, WorkerPlugin, get_worker
 
 from grader.book.rebuild import StoredNotebook, stored_notebook
 from grader.course.release import Release
+from grader.errors import OtherVersion
 from grader.judge.fingerprint import GradingSettings, version_for
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ class Graded:
     def timed_out(self) -> bool:
         """Whether anything took too long."""
         return self.result is not None and bool(self.result["timed_out"])
-
-
-class OtherVersion(RuntimeError):
-    """A worker has another version of the course's package than the command."""
 
 
 class JudgePlugin(WorkerPlugin):

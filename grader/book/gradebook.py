@@ -23,7 +23,7 @@ from sqlalchemy.orm import object_session
 from grader.book.rebuild import OwnCell
 from grader.course.lateness import due_date, due_dates, late_penalty, seconds_late
 from grader.course.release import CHECK, Release, exercise_of
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.judge.result import Mark, SubmissionResult
 from grader.judge.words import comment_on
 from grader.nbgrader_settings import programs_on_path
@@ -105,10 +105,6 @@ def release_of(notebook: Any) -> Release:
         for cell in notebook.source_cells
     }
     return Release(json.loads(notebook.kernelspec or "{}"), cells)
-
-
-class Unavailable(RuntimeError):
-    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +197,7 @@ class LessonGradebook:
             )
 
     def store(self, entries: Sequence[Entry]) -> None:
-        """Store a batch in one transaction; `Unavailable` if that can't be done now."""
+        """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now."""
         session = self._book.db
         try:
             self._put(entries)
@@ -210,7 +206,7 @@ class LessonGradebook:
             session.rollback()
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
                 raise CommandFailed(f"{cause(error)}. What was graded is kept: make room and run it again.") from error
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             session.rollback()
             raise
@@ -255,7 +251,7 @@ class LessonGradebook:
             session.commit()
         except SQLAlchemyError as error:
             session.rollback()
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
 
     def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment

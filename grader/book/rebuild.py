@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.course.release import Release
+from grader.errors import Unreadable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.reader import OWN_ANSWER, OWN_TASK, OWN_TEST, NotebookCell, read
 from grader.judge.result import SubmissionResult
 from grader.judge.words import as_html, as_text, footer, preface, test_as_html
 

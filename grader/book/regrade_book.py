@@ -10,8 +10,9 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader.book.gradebook import Entry, LessonGradebook, Unavailable, cause
+from grader.book.gradebook import Entry, LessonGradebook, cause
 from grader.course.release import exercise_of
+from grader.errors import GradebookUnavailable
 from grader.judge.result import Mark
 
 # By "grade" or "comment" and by the cell's name what the judge said, what a teacher said, and whether a teacher is to
@@ -44,7 +45,7 @@ class RegradeBook(LessonGradebook):
             after, rows_after = self._now(students)
             return Trial(before, after, rows, rows_after)
         except SQLAlchemyError as error:
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         finally:
             self._book.db.rollback()
 
@@ -125,7 +126,7 @@ class RegradeBook(LessonGradebook):
             self._book.db.commit()
         except SQLAlchemyError as error:
             self._book.db.rollback()
-            raise Unavailable(cause(error)) from error
+            raise GradebookUnavailable(cause(error)) from error
         except BaseException:
             self._book.db.rollback()
             raise

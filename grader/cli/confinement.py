@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
+from grader.errors import SandboxUnavailable
+from grader.judge.sandbox import NOT_INSTALLED, Sandbox, landlock_abi
 from grader.learner.doctor import Observation
 from grader.learner.memory_limit import memory_limit, process_limit
 

@@ -14,15 +14,15 @@ from typing import Any
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from grader.course.files import TooLarge, UntrustedFolder, read_secret
+from grader.course.files import UntrustedFolder, read_secret
 from grader.course.folder import HALF_MADE, is_half_made
 from grader.course.sharing import share
-from grader.errors import CourseError
+from grader.errors import CourseError, FileTooLarge, Unreadable
 from grader.exercises.own import own_files
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable, too_large
+from grader.judge.reader import too_large
 from grader.judge.result import CARRY_FORWARD
 from grader.lesson_names import choose
 from grader.nbgrader_settings import CONFIG, settings
@@ -42,7 +42,7 @@ class Submission:
         """Its bytes, or none and why it can't be read. The size is looked at first."""
         try:
             return self.folder.read(f"{self.name}.ipynb", max_bytes), ""
-        except TooLarge as error:
+        except FileTooLarge as error:
             return b"", str(too_large(error.size, max_bytes))
         except Unreadable as error:
             return b"", str(error)

@@ -18,14 +18,13 @@ from nbconvert.exporters import Exporter
 from nbgrader.converters.base import NbGraderException
 
 from grader.atomic import write_atomically
-from grader.book.gradebook import LessonGradebook, Shown, Unavailable
+from grader.book.gradebook import LessonGradebook, Shown
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
 from grader.feedback.page import VERSION, Feedback
 from grader.judge.clean_text import printable
-from grader.judge.reader import Unreadable
 
 
 @dataclass
@@ -116,7 +115,7 @@ def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
         try:
             book.refresh_lateness({})
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now: {error}. Run it again.") from error
         return book.shown()
 

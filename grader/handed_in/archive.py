@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 
 from grader.course.files import UntrustedFolder, read_regular
-from grader.judge.reader import Unreadable
+from grader.errors import Unreadable
 
 # In one student's folder; what lies near its top comes first. A virtual environment has more.
 MAX_FILES = 50_000

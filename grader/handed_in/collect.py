@@ -18,14 +18,13 @@ from grader.course.files import UntrustedFolder
 from grader.course.folder import CAME_FROM, folder_of, mode_in
 from grader.course.lateness import due_dates_in, last_in_time, seconds_late, timestamp
 from grader.course.roster import Roster, did_you_mean
-from grader.errors import CourseError
+from grader.errors import CourseError, Unreadable
 from grader.handed_in.archive import given, utc
 from grader.handed_in.earlier import BEST, keep, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
 from grader.judge.clean_text import printable
-from grader.judge.reader import Unreadable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
 MOST_NOTEBOOKS, MOST_ROOM = 100, 2

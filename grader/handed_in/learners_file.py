@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.files import read_regular
-from grader.errors import CourseError
+from grader.errors import CourseError, SandboxUnavailable, Unreadable
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.judge import Judge
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable
 from grader.judge.result import ExerciseResult
-from grader.judge.sandbox import SandboxUnavailable
 from grader.learner.appeal import FORMAT, LearnersFile
 from grader.plain import made
 

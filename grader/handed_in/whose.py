@@ -19,8 +19,8 @@ import yaml
 from nbgrader.utils import parse_utc
 
 from grader.course.roster import Roster
+from grader.errors import Unreadable
 from grader.handed_in.archive import Given, Odd
-from grader.judge.reader import Unreadable
 
 MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
 CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)

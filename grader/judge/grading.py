@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from grader.errors import Unreadable
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.clean_text import clean
@@ -16,7 +17,7 @@ from grader.judge.disclosure import BY_KIND, judged
 from grader.judge.limits import Limits
 from grader.judge.needed import needed
 from grader.judge.outline import Outline, visible
-from grader.judge.reader import OWN_TEST, NotebookCell, Unreadable, read
+from grader.judge.reader import OWN_TEST, NotebookCell, read
 from grader.judge.result import CARRY_FORWARD, ExerciseResult, SubmissionResult, TestResult
 from grader.judge.runner import LEAST_SECONDS, Runner
 from grader.judge.sandbox import Sandbox

@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from grader.errors import Unreadable
+
 MIB = 2**20
 # Characters of all cells together. One cell that is too long for its process is left out when it is its turn.
 MAX_SOURCES = 20_000_000
@@ -25,10 +27,6 @@ DROPPED = ("outputs", "attachments")
 # The roles of cells of nbgrader's own kinds, which a teacher adds: an answer (code or text), a test, a task.
 OWN_ANSWER, OWN_TEST, OWN_TASK = "own-answer", "own-test", "own-task"
 CLEAR = "Clear its outputs (in JupyterLab: Edit, Clear Outputs of All Cells) and save it."
-
-
-class Unreadable(ValueError):
-    """The file is not a notebook. The message is for the student."""
 
 
 @dataclass(frozen=True)

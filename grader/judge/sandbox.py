@@ -23,6 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import grader
+from grader.errors import SandboxUnavailable
 from grader.judge import inside
 from grader.judge.limits import Limits
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
@@ -44,15 +45,6 @@ ISOLATION = (
 NOT_INSTALLED = "bubblewrap is not installed"
 SCRATCH_FILES = 4096
 START_SECONDS = 120.0
-
-
-class SandboxUnavailable(RuntimeError):
-    """Students' code can't be confined on this machine. The message says why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"Grading runs students' code and has to confine it, but {why}. docs/operations.md says what to do about it."
-        )
 
 
 class Sandbox(Zygote):

@@ -13,13 +13,13 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Dict, Enum, Unicode
 
-from grader.book.gradebook import UNKNOWN, LessonGradebook, Unavailable, record, release_of
+from grader.book.gradebook import UNKNOWN, LessonGradebook, record, release_of
 from grader.book.rebuild import RESULT, own_cells, rebuild
 from grader.course.class_directory import ClassDirectory, Submission, outline_of, submissions_of, submitted_folder
 from grader.course.files import read_secret
 from grader.course.lateness import timestamp
 from grader.course.sharing import share
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable, SandboxUnavailable
 from grader.exercises.registry import exercises
 from grader.handed_in.earlier import BEST, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out
@@ -28,7 +28,6 @@ from grader.judge.judge import Judge
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.result import CARRY_FORWARD, SubmissionResult
-from grader.judge.sandbox import SandboxUnavailable
 
 
 class JudgingExporter(NotebookExporter):
@@ -64,7 +63,7 @@ class JudgingExporter(NotebookExporter):
             self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
             if getattr(self.parent, "assignments", None):
                 self._put_best_in_place(self._coursedir(), cast(Any, self.parent).assignments)
-        except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
+        except (CourseError, CommandFailed, GradebookUnavailable, SandboxUnavailable) as error:
             self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
             raise NbGraderException(str(error)) from None
         atexit.register(self._judge.close)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.class_directory import limits_of, outline_of, secret_of
-from grader.errors import CourseError
+from grader.errors import BrokenNotebook, CourseError, SandboxUnavailable
 from grader.judge.judge import Judge
-from grader.judge.sandbox import SandboxUnavailable
 from grader.lesson_names import NUMBER
-from grader.source.notebook import BrokenNotebook, checked_exercises, load, nbgrader_of
+from grader.source.notebook import checked_exercises, load, nbgrader_of
 from grader.source.rules import Lesson, Problem, check_lesson, points_of
 from grader.spec.exercise import Exercise
 

@@ -21,7 +21,7 @@ from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory, can_be_a_student
 from grader.course.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
 from grader.course.lateness import timestamp
-from grader.errors import CourseError
+from grader.errors import CourseError, Unreadable
 from grader.handed_in.earlier import BEST, counts, keep
 from grader.handed_in.exchange import (
     OVER,
@@ -33,7 +33,6 @@ from grader.handed_in.exchange import (
 )
 from grader.insights.page import render
 from grader.judge.clean_text import printable
-from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
 
 HAND_INS = 200  # of one student, the last ones: whoever makes more of them than that holds up nobody else

@@ -18,9 +18,10 @@ from typing import Self
 
 from distributed import Client, Future, KilledWorker, wait
 
-from grader.batch.cluster import KILLED, Judges, SchedulerLost, connected
+from grader.batch.cluster import KILLED, Judges, connected
 from grader.batch.worker import Graded, Task, failure
 from grader.course.release import Release
+from grader.errors import SchedulerLost
 from grader.judge.fingerprint import GradingSettings
 
 # What is said of a submission that has no result yet.

@@ -25,13 +25,12 @@ from typing import TextIO
 import click
 from nbgrader.api import Gradebook
 
-from grader.batch.cluster import SchedulerLost
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, SchedulerLost
 from grader.feedback.fresh import Made, make
 from grader.handed_in.exchange import attempts_allowed
 from grader.handed_in.hand_in import hand_in, handed_out, lesson_held

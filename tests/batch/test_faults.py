@@ -19,9 +19,9 @@ from grader.batch import cluster as clusters
 from grader.batch import printout, worker
 from grader.batch.run import Options, run
 from grader.batch.store import Store
-from grader.batch.worker import JudgePlugin, OtherVersion
+from grader.batch.worker import JudgePlugin
 from grader.course.release import Release
-from grader.errors import CommandFailed
+from grader.errors import CommandFailed, OtherVersion
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline

@@ -18,11 +18,12 @@ import torch
 from grader.authoring.model_solutions import model_solution
 from grader.book.rebuild import dump, rebuild
 from grader.course.release import Release
+from grader.errors import Unreadable
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.grading import ungraded
 from grader.judge.outline import Outline
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import read
 from grader.judge.result import CONFINED
 from grader.spec.evaluate import evaluate
 from grader.subject import Callback, Opaque, Request

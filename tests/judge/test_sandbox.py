@@ -17,9 +17,10 @@ import pytest
 from click.testing import CliRunner
 
 from grader.cli.main import main
+from grader.errors import SandboxUnavailable
 from grader.judge import sandbox as sandbox_module
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
-from grader.judge.sandbox import Sandbox, SandboxUnavailable
+from grader.judge.sandbox import Sandbox
 from grader.learner import memory_limit
 from grader.subject import Request, landlock, seccomp
 from grader.subject.forked import ForkedSubject
