@@ -22,7 +22,7 @@ MOST_WORDS = 2000  # characters of a reason
 
 
 @dataclass(frozen=True)
-class Given:
+class Override:
     """What an override changed: the points of the cell before and those that it has, the mark of the lesson."""
 
     lesson: str
@@ -33,7 +33,7 @@ class Given:
     has_comment: bool
 
 
-def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Given:
+def override(root: Path, student: str, exercise: str, points: float, why: str, lesson: str = "") -> Override:
     """Give a mark; `CourseError` where there is no such student, work, exercise or number of points."""
     if not why.strip() or len(why) > MOST_WORDS or not all(c.isprintable() or c == "\n" for c in why):
         raise CourseError(f"--why: expected a reason in words, at most {MOST_WORDS} characters.")
@@ -60,7 +60,7 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
         except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
     has_comment = exercise in trial.rows_after[student]["comment"]
-    return Given(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
+    return Override(course.lesson, cells[exercise][0], most, before.score, after.score, has_comment)
 
 
 def _lesson(root: Path, student: str, exercise: str, wanted: str) -> str:

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from grader.batch.cluster import Judges, connected
 from grader.batch.store import Item, Store
-from grader.batch.worker import Graded, Task
+from grader.batch.worker import Task, TaskResult
 from grader.book.autograded import Autograded
 from grader.book.gradebook import UNKNOWN, LessonGradebook
 from grader.book.rebuild import stored_notebook
@@ -34,7 +34,7 @@ from grader.handed_in.hand_in import HandIn, hand_in, handed_out
 from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
-from grader.judge.result import Mark, SubmissionResult
+from grader.judge.result import SubmissionMark, SubmissionResult
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
@@ -67,9 +67,9 @@ class ClassOutcome:
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, SubmissionMark] = field(default_factory=dict)
     best: dict[str, str] = field(default_factory=dict)
-    before: dict[str, Mark] = field(default_factory=dict)
+    before: dict[str, SubmissionMark] = field(default_factory=dict)
     earlier: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -115,17 +115,17 @@ def locked(course: Path, name: str = "lock", what: str = "graded", who: str = ""
         lock.release()
 
 
-class Judging(Protocol):
-    """Grades submissions; see `Judges.grade`."""
+class Grader(Protocol):
+    """Grades submissions as `Judges.grade` does: `count` tasks, whose results come in lists as they are there."""
 
-    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, Graded]]]: ...
+    def grade(self, tasks: Iterable[Task], count: int, /) -> Iterator[list[tuple[Task, TaskResult]]]: ...
 
 
 # Gives judges that run already, by how a lesson is graded.
-Running = Callable[[GradingSettings, Release], Judging]
+GraderFactory = Callable[[GradingSettings, Release], Grader]
 
 
-class Takes(Protocol):
+class ResultSink(Protocol):
     """Takes results that have just come in."""
 
     def add_new(self, items: Sequence[Item], /) -> None: ...
@@ -147,7 +147,12 @@ class ClassRun:
     """What one run knows, and its steps; `work` is by student. Without judges that are `running` it starts its own."""
 
     def __init__(
-        self, course: ClassDirectory, log: ResultsLog, options: Options, tell: TextIO, running: Running | None = None
+        self,
+        course: ClassDirectory,
+        log: ResultsLog,
+        options: Options,
+        tell: TextIO,
+        running: GraderFactory | None = None,
     ) -> None:
         self.course, self.log, self.options, self.tell, self.running = course, log, options, tell, running
         self.settings = course.settings()
@@ -160,7 +165,7 @@ class ClassRun:
         click.echo(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
-        for line in self.log.odd:
+        for line in self.log.unreadable_lines:
             self._say(f"Passed over in the log of results: {line}")
         layout, lesson = self.course.layout, self.course.lesson
         with LessonGradebook(layout.db_url, layout.course_id, lesson, self.course.config) as book:
@@ -229,7 +234,7 @@ class ClassRun:
         record = self.log.records.get(self.log.stored.get(student, ""))
         if record is None or not self.is_of(record, work):
             record = self.log.records.get(work.key)
-        elif record.work != work.key:
+        elif record.base_key != work.key:
             pieces = self.changed_since(record)
             if waits_for_regrade(pieces) and not self.options.force and self.is_whole(record):
                 self.outcome.earlier += (student,)
@@ -312,7 +317,7 @@ class ClassRun:
             self.outcome.best[student] = put_best(self.course, book, earned)
 
     @contextlib.contextmanager
-    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Judging, Any]]:
+    def _judging(self, count: int, book: LessonGradebook, label: str = "Grading") -> Iterator[tuple[Grader, Any]]:
         """Judges for so many, and a bar that shows how far they are."""
         if self.running is not None:
             with click.progressbar(length=count, hidden=True) as progress:
@@ -336,7 +341,7 @@ class ClassRun:
         except KeyboardInterrupt:
             self.outcome.stopped = STOPPED
 
-    def grade(self, new: Sequence[Submission], store: Takes, book: LessonGradebook) -> None:
+    def grade(self, new: Sequence[Submission], store: ResultSink, book: LessonGradebook) -> None:
         """Have submissions graded, and hand over what comes in."""
         submissions = {submission.student: submission for submission in new}
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
@@ -352,7 +357,7 @@ class ClassRun:
         student = work.submission.student
         return LoggedResult.now(work.key, student, self.course.lesson, work.digest, result, version)
 
-    def _item(self, submissions: dict[str, Submission], task: Task, graded: Graded) -> Item | None:
+    def _item(self, submissions: dict[str, Submission], task: Task, graded: TaskResult) -> Item | None:
         """What is stored of a graded submission; None if there is no result."""
         student = task.student
         if graded.result is None:

@@ -40,7 +40,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class One:
+class SingleResult:
     """A submission's result. `own_tests` has the points of the teacher's own test cells, by grade_id."""
 
     lesson: str
@@ -162,7 +162,7 @@ def limits_of(pairs: tuple[str, ...]) -> Limits:
     return Limits(**values)
 
 
-def grade_one(path: Path, settings: Settings) -> One:
+def grade_one(path: Path, settings: Settings) -> SingleResult:
     """Grade a notebook, or the folder that somebody handed in. Raises `CommandFailed` if no lesson is in it."""
     lessons = {notebook.stem: notebook for notebook in sorted(settings.solutions.glob("*.ipynb"))}
     if not lessons:
@@ -184,7 +184,7 @@ def grade_one(path: Path, settings: Settings) -> One:
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
     points = _points(outline)
-    return One(name, result.with_remarks(chosen.remarks).worth(points), points)
+    return SingleResult(name, result.with_remarks(chosen.remarks).worth(points), points)
 
 
 def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Entry, LessonGradebook
+from grader.book.gradebook import GradebookEntry, LessonGradebook
 from grader.book.rebuild import StoredNotebook
 from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import Submission
@@ -30,11 +30,11 @@ class Item:
     made: StoredNotebook
     regraded: bool = False
 
-    def entry(self) -> Entry:
+    def entry(self) -> GradebookEntry:
         """What the gradebook gets of it."""
         kept = self.record.kept if self.regraded or self.record.kept else None
         when = timestamp(self.submission.folder)
-        return Entry(self.submission.student, self.record.result, self.made.own, when, kept)
+        return GradebookEntry(self.submission.student, self.record.result, self.made.own, when, kept)
 
 
 class Store:
@@ -45,7 +45,7 @@ class Store:
 
     def __init__(self, log: ResultsLog, files: Autograded, book: LessonGradebook, tell: Callable[[str], None]) -> None:
         self._log, self._files, self._book, self._tell = log, files, book, tell
-        self._waiting: dict[str, Entry] = {}
+        self._waiting: dict[str, GradebookEntry] = {}
         self._keys: dict[str, str] = {}
         self._last = time.monotonic()
         self.problems: dict[str, str] = {}

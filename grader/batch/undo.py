@@ -21,7 +21,7 @@ class Undone:
     """What was taken back: the entry, the marks before and after, and where something newer stays."""
 
     lesson: str
-    entry: audit.Entry
+    entry: audit.AuditEntry
     marks: dict[str, tuple[float, float]] = field(default_factory=dict)
     stays: dict[str, str] = field(default_factory=dict)
 

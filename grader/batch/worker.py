@@ -31,7 +31,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Graded:
+class TaskResult:
     """What came of a task: the result as plain data and what is stored beside it, or how grading failed."""
 
     result: dict[str, Any] | None = None
@@ -74,7 +74,7 @@ class JudgePlugin(WorkerPlugin):
         if self.judge is not None:
             self.judge.close()
 
-    def grade(self, task: Task) -> Graded:
+    def grade(self, task: Task) -> TaskResult:
         """Grade one submission. An error of our own is told in words, and costs this submission's result only."""
         assert self.judge is not None
         settings = self.settings
@@ -84,12 +84,12 @@ class JudgePlugin(WorkerPlugin):
                 result = self.judge.grade(task.data, settings.outline, task.student, task.unreadable, limits)
             result = result.with_remarks(task.remarks)
             made = stored_notebook(settings.outline, task.data, result, self.release, settings.limits)
-            return Graded(result.to_plain(), made)
+            return TaskResult(result.to_plain(), made)
         except Exception as error:
-            return Graded(failed=failure(error))
+            return TaskResult(failed=failure(error))
 
 
-def judge(name: str, tasks: Sequence[Task]) -> list[Graded]:
+def judge(name: str, tasks: Sequence[Task]) -> list[TaskResult]:
     """What Dask runs; `name` is the plug-in's."""
     plugin = get_worker().plugins[name]
     assert isinstance(plugin, JudgePlugin)

@@ -24,7 +24,7 @@ from grader.book.rebuild import OwnCell
 from grader.course.lateness import due_date, due_dates, late_penalty, seconds_late
 from grader.course.release import CHECK, Release, exercise_of
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable
-from grader.judge.result import Mark, SubmissionResult
+from grader.judge.result import SubmissionMark, SubmissionResult
 from grader.judge.words import comment_on
 from grader.nbgrader_settings import programs_on_path
 
@@ -108,7 +108,7 @@ def release_of(notebook: Any) -> Release:
 
 
 @dataclass(frozen=True)
-class Entry:
+class GradebookEntry:
     """What is stored of one submission. `timestamp` is when it was handed in, if known; `kept` is as in `record`."""
 
     student: str
@@ -119,7 +119,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Given:
+class CellMark:
     """A mark of one cell. `by_hand`: a teacher gave it. `waits`: a teacher is still to look at it."""
 
     score: float
@@ -130,10 +130,10 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Shown:
+class FeedbackMarks:
     """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's)."""
 
-    marks: dict[str, Given]
+    marks: dict[str, CellMark]
     comments: dict[str, tuple[str, str]]
     penalty: float
 
@@ -143,7 +143,7 @@ class Shown:
             self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
             return
         by_hand, waits = row.manual_score is not None, bool(row.needs_manual_grade)
-        self.marks[row.name] = Given(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
+        self.marks[row.name] = CellMark(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
 
     @property
     def score(self) -> float:
@@ -196,7 +196,7 @@ class LessonGradebook:
                 f"`nbgrader generate_assignment {self._lesson}`."
             )
 
-    def store(self, entries: Sequence[Entry]) -> None:
+    def store(self, entries: Sequence[GradebookEntry]) -> None:
         """Store a batch in one transaction; `GradebookUnavailable` if that can't be done now."""
         session = self._book.db
         try:
@@ -211,7 +211,7 @@ class LessonGradebook:
             session.rollback()
             raise
 
-    def _put(self, entries: Sequence[Entry]) -> None:
+    def _put(self, entries: Sequence[GradebookEntry]) -> None:
         """Set what the entries say; the caller commits, or takes it back."""
         notebook = self._notebook()
         rows = self._submitted(notebook, {entry.student for entry in entries})
@@ -260,13 +260,13 @@ class LessonGradebook:
             whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
             submitted.late_submission_penalty = _penalty(submitted, self._config)
 
-    def marks(self) -> dict[str, Mark]:
+    def marks(self) -> dict[str, SubmissionMark]:
         """What everybody who has handed in earns, by student."""
         found = self._marks()
         self._book.db.rollback()
         return found
 
-    def _marks(self) -> dict[str, Mark]:
+    def _marks(self) -> dict[str, SubmissionMark]:
         one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
         query = (
             select(assignment.student_id, one.late_submission_penalty, api.Grade)
@@ -289,15 +289,15 @@ class LessonGradebook:
         self._book.db.rollback()
         return round(score - (late_penalty(student, score, late, self._config) or 0.0), 2)
 
-    def shown(self) -> dict[str, dict[str, Shown]]:
+    def shown(self) -> dict[str, dict[str, FeedbackMarks]]:
         """What feedback shows of the gradebook, by student and notebook."""
         one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
         query = select(assignment.student_id, one).join(assignment, one.assignment_id == assignment.id)
         mine = assignment.assignment_id == self._notebook().assignment.id
-        found: dict[str, dict[str, Shown]] = {}
+        found: dict[str, dict[str, FeedbackMarks]] = {}
         by_id = {}
         for student, submitted in session.execute(query.where(mine)):
-            shown = Shown({}, {}, submitted.late_submission_penalty or 0.0)
+            shown = FeedbackMarks({}, {}, submitted.late_submission_penalty or 0.0)
             by_id[submitted.id] = found.setdefault(student, {})[submitted.notebook.name] = shown
         for kind in (api.Grade, api.Comment):
             rows = select(kind).join(one, kind.notebook_id == one.id)
@@ -358,7 +358,7 @@ class LessonGradebook:
         self.close()
 
 
-def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
+def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, SubmissionMark]:
     """What the gradebook of a course says of a lesson; nothing where there is none, or where it doesn't know the
     lesson. `layout` is nbgrader's own `CourseDirectory`."""
     file = str(layout.db_url).removeprefix("sqlite:///")
@@ -371,12 +371,12 @@ def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
         return {}
 
 
-def _mark(grades: Sequence[Any], penalty: float) -> Mark:
+def _mark(grades: Sequence[Any], penalty: float) -> SubmissionMark:
     cells = {exercise_of(grade.name): (grade.score or 0.0, grade.max_score) for grade in grades}
     total = sum(score for score, _points in cells.values()) - penalty
     by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
     points = sum(points for _score, points in cells.values())
-    return Mark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
+    return SubmissionMark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
 
 
 def cause(error: SQLAlchemyError) -> str:

@@ -1,5 +1,5 @@
-"""Who gets a new page of feedback: whoever's mark, comment or notebook has changed, and only they. `make` is `grader
-feedback`, `FeedbackExporter` the exporter of `nbgrader generate_feedback`; both leave the same files.
+"""Who gets a new page of feedback: whoever's mark, comment or notebook has changed, and only they. `write_feedback` is
+`grader feedback`, `FeedbackExporter` the exporter of `nbgrader generate_feedback`; both leave the same files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nbconvert.exporters import Exporter
 from nbgrader.converters.base import NbGraderException
 
 from grader.atomic import write_atomically
-from grader.book.gradebook import LessonGradebook, Shown
+from grader.book.gradebook import FeedbackMarks, LessonGradebook
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
@@ -28,7 +28,7 @@ from grader.judge.clean_text import printable
 
 
 @dataclass
-class Made:
+class FeedbackReport:
     """What became of whose feedback: students' ids. `problems` are sentences."""
 
     lesson: str
@@ -44,14 +44,14 @@ class Made:
         return "\n".join([*lines, *map(printable, self.problems)])
 
 
-def make(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> Made:
+def write_feedback(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> FeedbackReport:
     """Write the feedback of these students, or of all who have handed in, as `nbgrader generate_feedback` lays it
     out."""
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
         raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
-    outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
+    outcome, notes = FeedbackReport(course.lesson), _Notes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):
         source = course.folder(course.layout.autograded_directory, student)
@@ -110,7 +110,7 @@ def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> li
     return problems
 
 
-def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown]]:
+def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, FeedbackMarks]]:
     """What the gradebook says to each student, with the late penalties of today."""
     with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
         try:
@@ -120,12 +120,12 @@ def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown
         return book.shown()
 
 
-def _notebooks(folder: Path, shown: Mapping[str, Shown]) -> dict[str, bytes]:
+def _notebooks(folder: Path, shown: Mapping[str, FeedbackMarks]) -> dict[str, bytes]:
     """The notebooks in `autograded/` that the gradebook knows."""
     return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
 
 
-def _digest(folder: Path, shown: Mapping[str, Shown], notebooks: Mapping[str, bytes]) -> str:
+def _digest(folder: Path, shown: Mapping[str, FeedbackMarks], notebooks: Mapping[str, bytes]) -> str:
     """Of all that a student's pages are made from, and by what they are released."""
     digest = hashlib.sha256(f"{VERSION}".encode())
     for name, data in notebooks.items():
@@ -157,7 +157,7 @@ class FeedbackExporter(Exporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.file_extension = ".html"
-        self._shown: dict[str, dict[str, Shown]] = {}
+        self._shown: dict[str, dict[str, FeedbackMarks]] = {}
         if getattr(self.parent, "assignments", None):
             try:
                 self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])

@@ -20,7 +20,7 @@ from grader.course.lateness import due_dates_in, last_in_time, seconds_late, tim
 from grader.course.roster import Roster, did_you_mean
 from grader.errors import CourseError, Unreadable
 from grader.handed_in.archive import given, utc
-from grader.handed_in.earlier import BEST, keep, put
+from grader.handed_in.earlier import BEST, archive_hand_in, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
@@ -264,7 +264,11 @@ def _take(
     chosen = _counting(candidates, due, counts)
     if len({one.data for one in candidates}) > 1:
         outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
-    new = [keep(course, student, other.time, other.data) for other in (*here, *there) if other.data != chosen.data]
+    new = [
+        archive_hand_in(course, student, other.time, other.data)
+        for other in (*here, *there)
+        if other.data != chosen.data
+    ]
     if there and there[0].data == chosen.data:
         if counts == BEST and any(new):
             outcome.taken.append(student)

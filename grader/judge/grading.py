@@ -60,7 +60,7 @@ def grade(
         work = plan.make(outline, cells)
         steps = without_unneeded_examples(runner.names, work).steps
         results = _results(runner, steps, lambda name: seed(secret, student, name, content))
-    again = _Again(place, limits, known, outline, work, runner)
+    again = _SecondRun(place, limits, known, outline, work, runner)
     for name, result in results.items() if CARRY_FORWARD[carry_forward] else ():
         if result.first_fix and not result.broken:
             try:
@@ -90,7 +90,7 @@ def _with_carried(result: ExerciseResult, score: float, used: tuple[str, ...], s
     return result if gain <= 0 else replace(result, score=result.score + gain, carried=gain, carried_with=used)
 
 
-class _Again:
+class _SecondRun:
     """Runs the whole notebook once more, in a process of its own that sees what a student's code must not: the course's
     solutions, hidden tests. Of what is printed there nothing is kept, so it can tell nobody."""
 

@@ -390,7 +390,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
             for task in tasks:
                 beside.append((task.student, most))
                 slow = task.student == "slow" or (task.student == "hindered" and most > 1)
-                yield [(task, worker.Graded({"timed_out": slow, "run": len(beside)}))]
+                yield [(task, worker.TaskResult({"timed_out": slow, "run": len(beside)}))]
 
     monkeypatch.setattr(clusters, "_Pass", Pass)
     tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]

@@ -161,7 +161,7 @@ def test_whatever_is_left_out_leaves_a_lesson_that_fits(lesson):
                 assert notebook == whole
                 refused.append(exercise)
                 continue
-            found = rules.Lesson(Path(f"{lesson}.ipynb"), notebook)
+            found = rules.CourseLesson(Path(f"{lesson}.ipynb"), notebook)
             rules.check_lesson(found, known, [exercise], SOLUTIONS)
             assert [str(problem) for problem in found.found if not problem.note] == []
             assert not any(f"check({exercise})" in cell["source"] for cell in notebook["cells"])
