@@ -381,7 +381,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
     beside = []
 
     class Pass:
-        killers = ()
+        crashed = ()
 
         def __init__(self, _judges):
             pass
@@ -392,7 +392,7 @@ def test_what_ran_out_of_time_beside_others_is_graded_again_alone(monkeypatch):
                 slow = task.student == "slow" or (task.student == "hindered" and most > 1)
                 yield [(task, worker.TaskResult({"timed_out": slow, "run": len(beside)}))]
 
-    monkeypatch.setattr(clusters, "_Pass", Pass)
+    monkeypatch.setattr(clusters, "_Dispatch", Pass)
     tasks = [worker.Task(name, b"") for name in ("ann", "hindered", "slow", "zoe")]
 
     def graded(workers):
