@@ -25,7 +25,7 @@ from grader.report import Report
 from grader.spec.evaluate import evaluate
 from grader.spec.exercise import Exercise
 from grader.subject import Outcome
-from grader.subject.zygote import ZygoteGone
+from grader.subject.errors import ZygoteGone
 
 OUT_OF_TIME = "Not checked: the whole notebook had used up its time before."
 FAULT = "The judge itself failed here: {}."

@@ -10,8 +10,8 @@ from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.judge.result import SubmissionResult
 from grader.judge.sandbox import Sandbox
+from grader.subject.errors import ZygoteGone
 from grader.subject.time_limit import TimeLimit, limit_in_thread
-from grader.subject.zygote import ZygoteGone
 
 # Seconds beyond a submission's limit. The limits themselves hold without it: this is for what nobody thought of.
 MARGIN = 5.0

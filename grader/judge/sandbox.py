@@ -29,9 +29,10 @@ from grader.judge.limits import Limits
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.subject import landlock, seccomp
 from grader.subject.confine import NULL, URANDOM, Confinement
+from grader.subject.errors import ZygoteGone
 from grader.subject.forked import ForkedSubject
 from grader.subject.scratch import empty
-from grader.subject.zygote import ONE_THREAD, Zygote, ZygoteGone
+from grader.subject.zygote import ONE_THREAD, Zygote
 
 PACKAGE = Path(grader.__file__).parent
 START = Path(inside.__file__).with_name("start.py")

@@ -27,11 +27,12 @@ from grader.judge.reader import read
 from grader.judge.result import CONFINED
 from grader.spec.evaluate import evaluate
 from grader.subject import Callback, Opaque, Request
-from grader.subject.channel import READY, Channel, Closed, Late
+from grader.subject.channel import READY, Channel
+from grader.subject.errors import Closed, Late, WireError
 from grader.subject.forked import ForkedSubject
 from grader.subject.local import LocalSubject
 from grader.subject.protocol import Outcome, outcome_from, to_plain
-from grader.subject.wire import HEADER, WireError, decode, encode
+from grader.subject.wire import HEADER, decode, encode
 from tests.judge.conftest import LIMITS, cells
 from tests.spec.toy import TOYS
 from tools import notebooks as nb

@@ -23,8 +23,8 @@ from grader.judge.result import CONFINED, IN_BUBBLEWRAP, UNSAFE
 from grader.judge.sandbox import Sandbox
 from grader.learner import memory_limit
 from grader.subject import Request, landlock, seccomp
+from grader.subject.errors import ZygoteGone
 from grader.subject.forked import ForkedSubject
-from grader.subject.zygote import ZygoteGone
 from tests.judge.conftest import LIMITS, run, said, started
 
 ROOT = Path(__file__).parents[2]
