@@ -70,7 +70,7 @@ def _file(judged: Judged) -> Iterator[str]:
 
 
 def _shown(regrade: Regrade) -> list[StudentChange]:
-    """Before an acceptance all that differs, after it what it changed."""
+    """The students that are listed: of a preview all whose marks differ, of an acceptance those that it changed."""
     return [one for one in regrade.students if one.moves or not regrade.accepted]
 
 

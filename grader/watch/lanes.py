@@ -195,8 +195,8 @@ class Quick:
         self._lanes, self._lesson = lanes, lesson
 
     def grade(self, tasks: Iterable[Task], _count: int) -> Iterator[list[tuple[Task, TaskResult]]]:
-        """What has come in, as it comes in. What was late is taken when it is there; what takes long has failed so
-        far."""
+        """Grade `tasks`; yields lists of (task, result) as they finish. Of one that takes longer than the quick limits
+        allow the result is a failure, until its own comes from the slow lane."""
         judges, workers = self._lanes.judges(self._lesson), self._lanes.free()
         under_way: dict[Future, Task] = {}
         left, most, last = iter(tasks), UNDER_WAY * max(len(workers), 1), time.monotonic()

@@ -226,7 +226,7 @@ class Watch:
                 self._problem("", "", NOBODYS.format(count), "nobody's")
 
     def _look_at_logs(self) -> None:
-        """What another command has written, or taken away, is read again, and everybody's turn comes."""
+        """Drop the logs that another process has changed or removed, and queue everybody again."""
         for lesson in [lesson for lesson, log in self.logs.items() if not log.is_current]:
             self.logs.pop(lesson).close()
             self.marks = {who: mark for who, mark in self.marks.items() if who[0] != lesson}
@@ -431,7 +431,7 @@ class Watch:
 
     @staticmethod
     def _latest(log: ResultsLog, after: datetime) -> list[LoggedResult]:
-        """What was stored and graded after a time, of each student the last."""
+        """Each student's latest stored result, if it was graded after `after` (UTC)."""
         stored = (log.records.get(key) for key in log.stored.values())
         return [record for record in stored if record and datetime.fromisoformat(record.graded) > after]
 
