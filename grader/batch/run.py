@@ -31,10 +31,10 @@ from grader.course.release import Release
 from grader.errors import CommandFailed, SchedulerLost, Unreadable
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out
-from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
 from grader.judge.result import SubmissionMark, SubmissionResult
+from grader.printable import printable, say
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
@@ -162,7 +162,7 @@ class ClassRun:
         self.work: dict[str, Work] = {}
 
     def _say(self, text: str) -> None:
-        click.echo(printable(text), file=self.tell)
+        say(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
         for line in self.log.unreadable_lines:
@@ -350,7 +350,7 @@ class ClassRun:
                 store.add_new(items)
                 self.outcome.graded += len(items)
                 progress.update(len(batch))
-        click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
+        say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _new_record(self, work: Work, plain: dict[str, Any]) -> LoggedResult:
         result, version = SubmissionResult.from_plain(plain), self.settings.version

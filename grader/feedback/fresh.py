@@ -20,7 +20,7 @@ from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
 from grader.errors import CommandFailed, CourseError, GradebookUnavailable, Unreadable
 from grader.feedback.page import VERSION, Feedback
-from grader.judge.clean_text import printable
+from grader.printable import joined, printable
 
 
 @dataclass
@@ -36,7 +36,7 @@ class FeedbackReport:
     def as_text(self) -> str:
         """For a terminal."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
-        lines += [f"Not graded yet: {', '.join(self.not_graded)}"] if self.not_graded else []
+        lines += [f"Not graded yet: {joined(self.not_graded)}"] if self.not_graded else []
         return "\n".join([*lines, *map(printable, self.problems)])
 
 
@@ -46,7 +46,7 @@ def write_feedback(course: ClassDirectory, students: Collection[str] = (), force
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
-        raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
+        raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
     outcome, notes = FeedbackReport(course.lesson), PageNotes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):

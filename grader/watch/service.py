@@ -22,7 +22,6 @@ from statistics import median
 from types import FrameType
 from typing import TextIO
 
-import click
 from nbgrader.api import Gradebook
 
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
@@ -35,9 +34,9 @@ from grader.feedback.fresh import FeedbackReport, write_feedback
 from grader.handed_in.exchange import attempts_allowed
 from grader.handed_in.hand_in import hand_in, handed_out, lesson_held
 from grader.insights.summary import summarise
-from grader.judge.clean_text import printable
 from grader.judge.result import SubmissionMark
 from grader.nbgrader_settings import programs_on_path
+from grader.printable import printable, say
 from grader.watch.exchange import CopyReport, Inbound, collect, refuse, release
 from grader.watch.lanes import SLOW, Lanes
 from grader.watch.page import FILE, HandInRow, Page, PageState, clock, served
@@ -158,7 +157,7 @@ class Watch:
                     log.close()
 
     def _say(self, text: str) -> None:
-        click.echo(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
+        say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
 
     def _work(self, lanes: Lanes) -> None:
         """Until the workers are gone."""
@@ -261,7 +260,7 @@ class Watch:
             self._fault(str(error))
         else:
             self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It is tried again.")
-            traceback.print_exception(error, file=self._tell)
+            say("".join(traceback.format_exception(error)), file=self._tell)
 
     # --- one round ----------------------------------------------------------------------------------------------------
 
