@@ -58,6 +58,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader import check, compare_guess, predict
+from grader.views.step_map import show_step
 
 # Models as small as these compute fastest in one thread, above all on a busy machine.
 torch.set_num_threads(1)
@@ -196,7 +197,6 @@ with torch.no_grad():
 
 # %% role="draw"
 from grader.views import ShapeTracer
-from grader.views.step_map import show_step
 
 torch.manual_seed(0)  # the same random numbers below, whatever you have run above
 ShapeTracer()
