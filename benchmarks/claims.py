@@ -434,6 +434,20 @@ CLAIMS = {
         | times("lr=0.05", RATE)
         | {"twice as wide": {"nn.Linear(2, 16)": "nn.Linear(2, 32)", "nn.Linear(16, 1)": "nn.Linear(32, 1)"}},
     ),
+    "a_dozen_by_heart": Claim(
+        "right sentences of 12",
+        lambda names: (names["my_right"],),
+        lambda right: right == 12,
+        times("steps=150", STEPS) | times("rate=0.003", RATE) | times("layers=2", DEPTH),
+    ),
+    "no_places_no_who": Claim(
+        "right sentences of 12 without positions in the source",
+        lambda names: (names["my_count"],),
+        lambda count: count == 6,
+        times("steps=150", {"four times the steps": 4})
+        | times("rate=0.003", {"twice the rate": 2})
+        | times("layers=2", DEPTH),
+    ),
     "loss_falls_first": Claim(
         "after 40 steps: the loss, the share of right dates",
         lambda names: (names["first_run"].losses[39], names["first_run"].shares[40]),
