@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from grader.errors import CourseError
+from grader.errors import CourseError, NotReleased
 
 FOLDER = "exercises"
 PACKAGE = Path(__file__).parent
@@ -19,10 +19,6 @@ OwnFiles = tuple[tuple[str, str], ...]
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
 NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
 _KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
-
-
-class NotReleased(Exception):
-    """Students don't have the check of this exercise."""
 
 
 def _is_name(name: str) -> bool:

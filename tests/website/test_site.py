@@ -24,6 +24,8 @@ LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link
 GUIDES = (
     "teaching",
     "grading",
+    "operations",
+    "threat-model",
     "course",
     "own-exercises",
     "jupyterhub",
