@@ -25,7 +25,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
-	cd notebooks && ../$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+	$(BIN)/jupyter lab --config=release/student/jupyter/lab.py $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
 test: $(STAMP)  ## the checks of the project, but for those that follow
 	$(BIN)/python tests/stages.py $(ARGS)

@@ -97,6 +97,8 @@ def test_every_way_begins_with_it_and_the_smaller_torch_comes_before_the_course(
     assert ways
     for lines in ways:
         assert lines[0] in ("python3 make_environment.py", "py make_environment.py")
+        asked = [line for line in lines if "jupyter lab" in line]
+        assert all(re.search(r"lab --config=(release/student/)?jupyter/lab.py$", line) for line in asked)
     (with_torch,) = (
         [line for line in lines if "pip install" in line] for lines in ways if "--no-deps torch" in str(lines)
     )
