@@ -92,7 +92,7 @@ class PositionExplorer extends Picture {
   drawFigure(_shown, style) {
     const { row, column } = this.selected;
     const [rowLabels, columnLabels] = [numbered(this.rows.rows), numbered(this.rows.columns)];
-    const plots = PLOT.width + MARGIN.left + MARGIN.right + 40;
+    const plots = this.figure.clientWidth < 640 ? 10 : PLOT.width + MARGIN.left + MARGIN.right + 40; // beside it, or below
     const room = this.figure.clientWidth - plots - Heatmap.gutter(rowLabels, 24, style);
     const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same cell for every width
     const [low, high] = this.#ends();
