@@ -68,7 +68,7 @@ def test_it_ends_at_once_and_writes_nothing(tmp_path):
 def test_where_uv_can_fetch_none_it_says_so_after_uv_has_said_why(monkeypatch):
     monkeypatch.setattr(make_environment.sys, "version_info", (3, 10, 13, "final", 0))
     monkeypatch.setattr(make_environment.shutil, "which", lambda _name: "/bin/false")
-    with pytest.raises(SystemExit, match="could fetch none. The course needs Python 3.11 or newer, and this is"):
+    with pytest.raises(SystemExit, match=r"could fetch none\. The course needs Python 3.11 or newer, and this is"):
         make_environment.main()
 
 
@@ -82,7 +82,9 @@ def test_make_is_told_of_the_smaller_torch_before_it_fetches_one():
     assert "--no-deps torch -c requirements.lock --index-url X" in asked.stdout, asked.stderr
 
 
-@pytest.mark.parametrize("name", ["environment.yml", "release/student/environment.yml", "release/teacher/environment.yml"])
+@pytest.mark.parametrize(
+    "name", ["environment.yml", "release/student/environment.yml", "release/teacher/environment.yml"]
+)
 def test_conda_is_told_of_the_smaller_torch_and_brings_a_python_that_fits(name):
     asked = yaml.safe_load((ROOT / name).read_text("utf-8").replace("{index}", CPU_INDEX).replace("{wheel}", "a.whl"))
     python, _pip, by_pip = asked["dependencies"]

@@ -17,9 +17,9 @@ from website.exercises import write_exercises
 from website.glossary import write_glossary
 from website.guides import write_guides
 from website.index import write_index
-from website.start import write_start
 from website.lessons import write_lesson
 from website.references import check_references
+from website.start import write_start
 
 MADE = ROOT / "build" / "website"
 

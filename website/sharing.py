@@ -1,4 +1,4 @@
-"""What a page says of itself where its address is shared: a title, its first sentences, a picture. A Sphinx extension."""
+"""A Sphinx extension: a page's title, first sentences and picture, for whoever shares its address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for somebody alone: how to install and start, and who is behind the course. Their facts have other sources."""
+"""The pages for somebody alone: how to install and start, and who is behind the course. Facts come from elsewhere."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def _of_install(course: Course) -> dict[str, str]:
 def _files(course: Course) -> str:
     name = f"{FOLDER}-{__version__}-student.zip"
     if course.with_zip:
-        return f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>: all notebooks and the checks.'
+        return (
+            f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>: all notebooks and the checks.'
+        )
     return f"You need `{name}`, all notebooks with the checks. Whoever gave you the address of these pages has it."
 
 
@@ -61,7 +63,9 @@ def commands(readme: str, index: str) -> str:
     """What the package's README says of installing, a heading for each system. `CourseError` where it says nothing."""
     found = COMMANDS.search(readme)
     if not found:
-        raise CourseError(f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Then open'")
+        raise CourseError(
+            f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Then open'"
+        )
     text = found[1].replace("{wheel}", WHEEL).replace("{index}", index)
     return re.sub(r"(?m)^\*\*(\w+)\*\*$", r"### \1", text)
 
@@ -85,8 +89,9 @@ def _of_about(course: Course) -> dict[str, str]:
 
 
 NO_ADDRESS = (
-    "This copy of the pages was made without the address of the repository's issues (`website/settings.toml`), so it can't link to them. "
-    "Tell whoever gave you the course: your teacher, or the owner of these pages, passes it on to the maintainers."
+    "This copy of the pages was made without the address of the repository's issues (`website/settings.toml`), so it "
+    "can't link to them. Tell whoever gave you the course: your teacher, or the owner of these pages, passes it on to "
+    "the maintainers."
 )
 
 

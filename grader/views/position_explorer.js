@@ -9,7 +9,7 @@ import { Picture, rendering } from "./view.js";
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
 const STORY =
-  "Rows are positions, columns the numbers of an encoding. Arrow keys move. The upper curve is the selected column, " +
+  "Rows are positions, columns the numbers of an encoding. Arrow keys or taps choose one. The upper curve is the selected column, " +
   "the lower one the products of the selected position, by distance; thin lines are those of all other positions.";
 
 class PositionExplorer extends Picture {
@@ -99,7 +99,10 @@ class PositionExplorer extends Picture {
     const marks = { selected: this.selected, row, column };
     this.map.draw({ matrix: this.rows, low, high, cell, rowLabels, columnLabels, ...marks }, style);
     const size = `${this.rows.rows} positions, ${this.rows.columns} columns`;
-    this.map.element.setAttribute("aria-label", `Encoding, ${size}. Arrow keys move from number to number.`);
+    this.map.element.setAttribute(
+      "aria-label",
+      `Encoding, ${size}. Arrow keys move from number to number, Tab leaves.`,
+    );
     this.#drawWave([low, high]);
     this.#drawCurve();
   }

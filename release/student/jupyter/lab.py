@@ -1,4 +1,4 @@
-"""JupyterLab for somebody who learns alone: `jupyter lab --config=jupyter/lab.py`. It opens the folder of the notebooks,
+"""JupyterLab for somebody who learns alone: `jupyter lab --config=jupyter/lab.py`. It opens the notebooks' folder,
 without teachers' tools (page_config.json) and without the question whether to fetch news (overrides.json)."""
 
 from pathlib import Path
