@@ -127,7 +127,7 @@ export class Stepper {
     this.buttons = names.map((name, place) => {
       const number = make("span", { class: "att-number", text: String(place + 1) });
       const heard = { "aria-label": `${place + 1}, ${name}` };
-      return button({ class: "att-step", ...heard, onclick: () => go(place + 1) }, number, name);
+      return button({ class: "att-step", ...heard, onclick: () => go(place + 1) }, number, " ", name);
     });
     this.back = button({ text: "Back", onclick: () => go(this.at - 1) });
     this.next = button({ text: "Next", onclick: () => go(this.at + 1) });
