@@ -24,8 +24,8 @@ KEEP = 'data-lm-suppress-shortcuts="true"'
 
 def as_html(report: Report, file: bytes = b"") -> str:
     """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other, and only
-    then the numbers, which a screen reader reads one by one, in a fold that is the way past them. `file` is what a learner can save who thinks that the
-    report is wrong."""
+    then the numbers, which a screen reader reads one by one; they are in a fold, which is the way past them. `file` is
+    what a learner can save who thinks that the report is wrong."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))

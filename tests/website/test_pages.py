@@ -312,3 +312,100 @@ def test_the_first_page_leads_to_the_first_hour(page: Page, address: str):
     assert package.value.suggested_filename.endswith("-student.zip")
     page.set_viewport_size(PHONE)
     assert page.evaluate(TOO_WIDE) == 0
+
+
+KINDS = (
+    "index",
+    "install",
+    "about",
+    f"lessons/{LESSONS[4]}",
+    "exercises/causal_mask",
+    "docs/teaching",
+    "glossary",
+    "search",
+)
+SPACING = """* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
+p { margin-bottom: 2em !important; }"""
+CUT_WORDS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4), .att-view button, .bd-header a")]
+  .filter(one => getComputedStyle(one).display !== "inline" && one.scrollWidth > one.clientWidth + 1)
+  .map(one => one.innerText)"""
+# Whether the focus is on something that is seen, and not below the header.
+SEEN = """() => {
+  const { top, bottom } = document.activeElement.getBoundingClientRect();
+  const header = document.querySelector(".bd-header").getBoundingClientRect();
+  return document.activeElement.closest(".bd-header") || (bottom > header.bottom && top < innerHeight);
+}"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_page_fits_320_pixels(page: Page, address: str, name: str):
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto(f"{address}/{name}.html")
+    views_of(page)
+    assert page.evaluate(TOO_WIDE) == 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_wider_spacing_cuts_nothing(page: Page, address: str, name: str):
+    page.goto(f"{address}/{name}.html")
+    views_of(page)
+    page.add_style_tag(content=SPACING)
+    assert page.evaluate(TOO_WIDE) == 0
+    assert page.evaluate(CUT_WORDS) == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_controls_are_large_enough_and_named_as_they_are_seen(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    page.evaluate(AXE)
+    rules = {"type": "rule", "values": ["target-size", "label-content-name-mismatch"]}
+    result = page.evaluate("rules => window.axe.run('article', { runOnly: rules })", rules)
+    assert [node["html"] for violation in result["violations"] for node in violation["nodes"]] == []
+    assert result["passes"]
+
+
+@pytest.mark.parametrize("lesson", [LESSONS[1], LESSONS[8], LESSONS[11]])
+def test_nothing_moves_by_itself(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    figures = views_of(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+    before = [figure.inner_text() for figure in figures]
+    page.wait_for_timeout(1500)
+    assert [figure.inner_text() for figure in figures] == before
+
+
+def test_the_first_stop_skips_to_the_content_and_no_stop_is_hidden_by_the_header(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    views_of(page)
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to main content"
+    page.keyboard.press("Enter")
+    texts = [figure.inner_text() for figure in page.locator("figure.course-view").all()]
+    stops = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        assert page.evaluate(SEEN), page.evaluate("document.activeElement.outerHTML")[:200]
+        stops.append(page.evaluate("document.activeElement.getBoundingClientRect().top + scrollY"))
+    assert page.evaluate("document.activeElement.closest('article') !== null")
+    assert stops[-1] > stops[0]
+    shown = [figure.inner_text() for figure in page.locator("figure.course-view").all()]
+    assert len(shown) == len(texts)
+    assert page.url.partition("#")[0].endswith(f"{LESSONS[1]}.html")  # to focus something leads nowhere
+
+
+@pytest.mark.parametrize(
+    ("lesson", "view", "words"),
+    [
+        (4, "mask_painter", "finger"),
+        (5, "norm_explorer", "taps"),
+        (6, "position_explorer", "taps"),
+        (9, "online_softmax", "taps"),
+        (10, "head_explorer", "taps"),
+    ],
+)
+def test_views_say_what_fingers_do(page: Page, address: str, lesson: int, view: str, words: str):
+    page.goto(f"{address}/lessons/{LESSONS[lesson]}.html")
+    figure = next(one for one in views_of(page) if one.get_attribute("data-view") == view)
+    assert words in figure.locator(".att-story").first.inner_text()

@@ -231,8 +231,8 @@ def test_the_package_to_download_has_that_wheel(site):
 
 def test_what_the_page_says_of_the_first_exercise_is_so(pages):
     report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
-    assert headline(report) == "first_steps: passed, 1 of 1 point"
-    assert "first_steps: passed, 1 of 1 point" in words(pages["install.html"].text)
+    assert headline(report) == "first_steps: passed, 1 of 1 points"
+    assert "first_steps: passed, 1 of 1 points" in words(pages["install.html"].text)
 
 
 def test_every_page_says_its_version_who_made_it_and_how_to_report_a_mistake_on_it(pages):
@@ -241,7 +241,7 @@ def test_every_page_says_its_version_who_made_it_and_how_to_report_a_mistake_on_
         assert re.match(rf"{re.escape(__version__)}, \d\d \w+ \d{{4}} · The maintainers · .*Report a mistake", foot), (
             page.name
         )
-        assert any(one.get("href", "").endswith("about.html#tell-us-of-a-mistake") for one in page.all("a"))
+        assert any(one.get("href", "").endswith("#tell-us-of-a-mistake") for one in page.all("a"))
 
 
 def test_with_the_repositorys_addresses_the_foot_leads_to_its_issues_with_the_pages_name():
@@ -277,3 +277,32 @@ def test_the_citation_is_of_this_version_and_is_on_the_page(pages):
     assert known["license"] == "MIT"
     assert known["authors"][0]["name"].lower() in (ROOT / "LICENSE").read_text("utf-8").lower()
     assert f"{known['title']}. Version {__version__}." in words(pages["about.html"].text)
+
+
+def test_there_is_no_sound_and_no_film(pages):
+    assert [page.name for page in pages.values() if page.all("audio", "video", "object", "embed", "iframe")] == []
+
+
+def test_every_page_has_a_language_and_a_title_of_its_own(pages):
+    titles: dict[str, str] = {}
+    for page in pages.values():
+        assert page.all("html")[0]["lang"] == "en"
+        title = re.search(r"(?s)<title>(.*?)</title>", page.path.read_text("utf-8"))
+        assert title
+        assert titles.setdefault(words(title[1]), page.name) == page.name
+
+
+def test_menu_and_foot_are_the_same_on_every_page(pages):
+    for page in pages.values():
+        html = page.path.read_text("utf-8")
+        menu = re.findall(r'(?s)<a class="nav-link[^"]*" href="[^"]*">\s*(.*?)\s*</a>', html)
+        assert menu[:7] == [
+            "Install and start",
+            "Lessons",
+            "Exercises",
+            "Glossary",
+            "For teachers",
+            "For contributors",
+            "Reference",
+        ], page.name
+        assert html.count('class="about-this-page"') == 1
