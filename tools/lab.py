@@ -169,9 +169,20 @@ class Notebook:
             page.evaluate(REPLACE, name)
         else:
             page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
+        self._ready()
+
+    @classmethod
+    def shown(cls, page: Page) -> Notebook:
+        """The notebook that somebody has just opened by hand."""
+        notebook = cls.__new__(cls)
+        notebook.page = page
+        notebook._ready()
+        return notebook
+
+    def _ready(self) -> None:
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
         # Before the kernel has started, JupyterLab would ask which one to take.
-        page.wait_for_function(KERNEL_IDLE, timeout=120_000, polling=POLLING)
+        self.page.wait_for_function(KERNEL_IDLE, timeout=120_000, polling=POLLING)
 
     def command(self, name: str, **args: object) -> None:
         """Run one of JupyterLab's own commands, as its menus do."""
