@@ -38,6 +38,7 @@ GUIDES = (
     "jupyterhub",
     "elsewhere",
     "privacy",
+    "accessibility",
     "build",
     "checks",
     "views",
