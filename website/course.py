@@ -23,7 +23,8 @@ from grader.spec.exercise import Exercise
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
 GLOSSARY, SETTINGS = "website/glossary.toml", "website/settings.toml"
-ADDRESSES = ("repository", "colab", "binder")  # the keys of settings.toml
+# The keys of settings.toml, and what may stand in braces there.
+ADDRESSES = {"repository": "", "issues": "{page}", "site": "", "colab": "{lesson}", "binder": "{lesson}"}
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,9 @@ def _wrong_setting(key: str, value: object) -> str:
         return f"there is no setting {key!r}, only {', '.join(ADDRESSES)}"
     if not isinstance(value, str):
         return f"{key}: an address is text in quotes, not {value!r}"
-    if re.search(r"[{}]", value.replace("{lesson}", "")):
-        return f"{key}: what is in braces can only be {{lesson}}: {value}"
+    allowed = ADDRESSES[key]
+    if re.search(r"[{}]", value.replace(allowed, "") if allowed else value):
+        return f"{key}: {f'what is in braces can only be {allowed}' if allowed else 'there can be no braces'}: {value}"
     return ""
 
 

@@ -22,6 +22,7 @@ TEACHERS = (
     "docs/jupyterhub",
     "docs/elsewhere",
     "docs/privacy",
+    "docs/accessibility",
 )
 CONTRIBUTORS = ("CONTRIBUTING", "docs/design", "docs/checks", "docs/build", "docs/views", "docs/testing", "SECURITY")
 

@@ -25,6 +25,7 @@ from grader.authoring.notebook import (
     without_install_cell,
 )
 from grader.authoring.predictions import given_away
+from grader.authoring.prose import describe_pictures
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
@@ -130,7 +131,9 @@ async def _build(
         if only_states:
             return verdict
         text = executed.notebook
-    notebook = with_install_cell(loads(text), repository.wheel)
+    notebook = loads(text)
+    describe_pictures(notebook)
+    notebook = with_install_cell(notebook, repository.wheel)
     built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
     for folder, content in built:
         path = folder / f"{lesson.name}.ipynb"

@@ -90,8 +90,10 @@ def test_a_term_that_is_wrong(course, glossary, message):
     [
         ('repository = "https://', "1: it can't be read as TOML"),
         ('\ncolab = "https://example.org/{name}"', "2: colab: what is in braces can only be {lesson}"),
+        ('issues = "https://example.org/{lesson}"', "1: issues: what is in braces can only be {page}"),
+        ('site = "https://example.org/{page}"', "1: site: there can be no braces"),
         ("binder = true", "1: binder: an address is text in quotes, not True"),
-        ('bindre = ""', "1: there is no setting 'bindre', only repository, colab, binder"),
+        ('bindre = ""', "1: there is no setting 'bindre', only repository, issues, site, colab, binder"),
     ],
 )
 def test_a_setting_that_is_wrong(course, settings, message):
