@@ -23,7 +23,18 @@ from grader.classroom.hand_in import answers_in, lesson_held, lesson_of
 from grader.classroom.lateness import due_dates_in, last_in_time, seconds_late
 from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster, did_you_mean
-from grader.classroom.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
+from grader.classroom.whose import (
+    EXCHANGE,
+    METADATA,
+    MOODLE,
+    Author,
+    Whose,
+    by_student,
+    is_somebodys,
+    label,
+    note_unsettled,
+    unsettled,
+)
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
@@ -102,9 +113,11 @@ def collect(
         if due != due_of(""):  # a platform knows nothing of an extension that the gradebook has
             found = [replace(one, late=False) for one in found]
         _take(course, student, found, due, counts, outcome)
+    note_unsettled(course.root, course.lesson, said.may_be)
     handed_in = {submission.student for submission in course.submissions()[0]}
-    outcome.to_settle = sorted(said.may_be - handed_in)
-    outcome.missing = sorted(set(roster.people) - handed_in - said.may_be)
+    to_settle = unsettled(course.root, course.lesson)
+    outcome.to_settle = sorted(to_settle - handed_in)
+    outcome.missing = sorted(set(roster.people) - handed_in - to_settle)
     return outcome
 
 
@@ -143,7 +156,7 @@ class _Settled:
 
     def __init__(self, course: ClassDirectory, roster: Roster, told: Mapping[str, str]) -> None:
         self._course, self._roster, self._told, self._used = course, roster, told, set[str]()
-        self.may_be: set[str] = set()  # whose it may be, of all that isn't settled
+        self.may_be: dict[str, Sequence[str]] = {}  # by label whose it may be; nobody's if that is known
         for called, student in told.items():
             if student not in roster.people:
                 meant = did_you_mean(student, {one: person.full_name for one, person in roster.people.items()})
@@ -153,7 +166,11 @@ class _Settled:
 
     def ids(self, top: str, author: Author) -> list[str]:
         """The ids of those who may have handed in what the platform called `top`."""
-        called = label(top)
+        may_be = self._ids(label(top), top, author)
+        self.may_be[label(top)] = may_be[1:] and may_be
+        return may_be
+
+    def _ids(self, called: str, top: str, author: Author) -> list[str]:
         if called in self._told:
             self._used.add(called)
             return [self._told[called]]
@@ -167,7 +184,6 @@ class _Settled:
         """Why it isn't known whose it is, and what to do about it."""
         if not may_be:
             return author.why_not(self._roster)
-        self.may_be.update(may_be)
         options = " or ".join(f"--is {shlex.quote(f'{label(top)}={who}')}" for who in may_be)
         return f"{author.why_not(self._roster)}. Say which, with {options}"
 

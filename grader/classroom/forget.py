@@ -27,6 +27,7 @@ from grader.classroom.earlier import EARLIER
 from grader.classroom.files import SECRET_FILE, read_regular
 from grader.classroom.results_log import FOLDER, PREVIEW, RESULTS, mode_in
 from grader.classroom.roster import FILE, Person, Roster, save
+from grader.classroom.whose import forget_unsettled
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
 
@@ -72,6 +73,7 @@ def forget(course: Path, student: str) -> Forgotten:
             with suppress(OSError):  # submitted/ann/, if nothing else was in it
                 path.parent.rmdir()
     outcome.removed += [str(path) for path in _without_lines(course, student)]
+    outcome.removed += [str(path) for path in forget_unsettled(course, student)]
     person_in_book = _remove_from_gradebook(layout, student)
     outcome.removed += [layout.db_url] if person_in_book else []
     if student in Roster.of(course).people:

@@ -7,18 +7,21 @@ in such names. docs/grading.md has the table of what is trusted for each platfor
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 from nbgrader.utils import parse_utc
 
+from grader.atomic import write_atomically
 from grader.classroom.given import Given, Odd
+from grader.classroom.results_log import FOLDER, folder_of, mode_in
 from grader.classroom.roster import Roster
 from grader.judge.reader import Unreadable
 
@@ -26,6 +29,7 @@ MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onli
 CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
 EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
 GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
+UNSETTLED = "to-settle"  # the folder for what it isn't known whose it is
 _TOLD = (":sid", ":email", ":name")
 MAX_METADATA = 4 << 20  # bytes; a class of 300 without results has 30,000, and a megabyte takes ten seconds to read
 
@@ -65,6 +69,39 @@ def label(top: str) -> str:
     """By what a teacher says whose a hand-in is: what the platform gave, in Moodle the name and its number there."""
     match = MOODLE.fullmatch(top)
     return match["folder"].rpartition("_assignsubmission_")[0] if match else top
+
+
+def note_unsettled(course: Path, lesson: str, may_be: Mapping[str, Collection[str]]) -> None:
+    """Keep whose the hand-ins of these labels may be, for the lists of later commands; of nobody: it is settled."""
+    known = _unsettled(course, lesson)
+    now = {called: ids for called, ids in (known | {one: sorted(who) for one, who in may_be.items()}).items() if ids}
+    if now != known:
+        folder_of(course, UNSETTLED)
+        write_atomically(_unsettled_file(course, lesson), json.dumps(now), mode_in(course))
+
+
+def unsettled(course: Path, lesson: str) -> set[str]:
+    """The ids of all who may have handed in something of which it isn't known whose it is."""
+    return {student for ids in _unsettled(course, lesson).values() for student in ids}
+
+
+def forget_unsettled(course: Path, student: str) -> Iterator[Path]:
+    """Take out what may have been a student's, and with it the name on it; the files that are another one since."""
+    for path in sorted((course / FOLDER / UNSETTLED).glob("*.json")):
+        names = [called for called, ids in _unsettled(course, path.stem).items() if student in ids]
+        note_unsettled(course, path.stem, dict.fromkeys(names, ()))
+        if names:
+            yield path
+
+
+def _unsettled_file(course: Path, lesson: str) -> Path:
+    return course / FOLDER / UNSETTLED / f"{lesson}.json"
+
+
+def _unsettled(course: Path, lesson: str) -> dict[str, list[str]]:
+    """By label the ids of those who may have handed it in."""
+    path = _unsettled_file(course, lesson)
+    return dict(json.loads(path.read_text())) if path.is_file() else {}
 
 
 def is_somebodys(name: str, roster: Roster) -> bool:

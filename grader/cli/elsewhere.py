@@ -9,6 +9,7 @@ import click
 
 from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
+from grader.interrupt import stopped
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
 FORMS = ("text", "json", "gradescope", "prairielearn")
@@ -34,6 +35,7 @@ FORMS = ("text", "json", "gradescope", "prairielearn")
     help="The file from which the inputs are drawn.  [default: other inputs each time]",
 )
 @click.option("--unsafe-no-sandbox", "unsafe", is_flag=True, help="Where there is no sandbox. The result says so.")
+@stopped("Nothing was written; run it again.")
 def grade(
     path: Path,
     lesson: str,

@@ -11,6 +11,7 @@ import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
+from grader.interrupt import stopped
 
 HERE = "here"  # --page without a file
 
@@ -39,6 +40,7 @@ HERE = "here"  # --page without a file
 )
 @click.option("--workers", type=click.IntRange(min=1), help="As for `grader autograde`.")
 @click.option("--scheduler", metavar="ADDRESS", help="As for `grader autograde`.")
+@stopped("What the preview has graded is kept; what --accept or --undo began, the same command finishes. Run it again.")
 def regrade(
     folder: Path,
     lesson: str,
@@ -67,7 +69,7 @@ def regrade(
         from grader.atomic import write_atomically
         from grader.batch import regrade as regrading
         from grader.batch import regrade_printout as printout
-        from grader.batch.run import Options
+        from grader.batch.run import STOPPED, Options
         from grader.batch.undo import undo
         from grader.classroom import audit
         from grader.classroom.class_directory import ClassDirectory
@@ -88,6 +90,8 @@ def regrade(
         outcome = regrading.accept(folder, lesson, also_down)
     else:
         outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
+        if outcome.stopped == STOPPED:
+            raise KeyboardInterrupt
     click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
@@ -123,6 +127,7 @@ class Points(click.ParamType):
 @click.argument("points", type=Points())
 @click.option("--why", required=True, help="The reason: the student reads it in the feedback.")
 @click.option("--lesson", default="", help="Which lesson, where several have a cell of that name.")
+@stopped("If the mark was given, `grader regrade DIR LESSON --log` lists it; else run it again.")
 def override(folder: Path, student: str, exercise: str, points: float, why: str, lesson: str) -> None:
     """Give STUDENT so many POINTS for EXERCISE by hand, in the course directory DIR.
 

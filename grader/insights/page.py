@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from grader.insights.similarity import Pair
+from grader.insights.similarity import MODEL, WORD_FOR_WORD, Pair
 from grader.insights.summary import Summary
 from grader.markup import inline
 
@@ -29,8 +29,9 @@ class LessonInsights:
 
     def without_names(self) -> LessonInsights:
         """The same with numbers for students, given in the order in which they appear."""
-        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right))
-        known = {who: f"submission {i}" for i, who in enumerate(order, start=1)}
+        models = {name: name for name in (MODEL, WORD_FOR_WORD)}
+        order = dict.fromkeys(who for pair in self.pairs for who in (pair.left, pair.right) if who not in models)
+        known = models | {who: f"submission {i}" for i, who in enumerate(order, start=1)}
         pairs = tuple(replace(pair, left=known[pair.left], right=known[pair.right]) for pair in self.pairs)
         return replace(self, pairs=pairs)
 

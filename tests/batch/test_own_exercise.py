@@ -45,9 +45,11 @@ def notebook_of(room: Room, step: str = "source") -> Path:
 
 
 def edit(path: Path, **sources: str) -> bytes:
-    """A notebook with other sources of solution cells, by exercise."""
+    """A notebook with other sources of solution cells, by exercise, and with the text above them written."""
     notebook = json.loads(path.read_text())
     for cell in notebook["cells"]:
+        if cell["id"].endswith("-heading"):
+            cell["source"] = "### Exercise: `centred`\n\nEvery row less its mean."
         about = cell["metadata"].get("course", {})
         if about.get("role") == "solution" and about["exercise"] in sources:
             cell["source"] = sources[about["exercise"]]
@@ -78,7 +80,23 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     put = grader(room.root, *into[1:])
     assert put.exit_code == 0, put.output
     assert "is there already" in grader(room.root, *into[1:]).output
+    checked_words = ("course", "check", "attention")
+    checked = grader(room.root, *checked_words)
+    assert checked.exit_code == 1
+    assert "is not filled in: TODO what it takes and what it returns" in checked.output
+    assert "is not filled in: TODO the model solution" in checked.output
+    unfilled = notebook_of(room, "release").read_bytes()
+    refused = command(room.root, *generate, "--force", check=False)
+    assert refused.returncode == 1
+    assert "Not generated, because something is left to be filled in" in refused.stdout
+    assert "Traceback" not in refused.stdout
+    assert notebook_of(room, "release").read_bytes() == unfilled
     notebook_of(room).write_bytes(edit(notebook_of(room), centred=SOLUTION))
+    (room.root / SPECIFICATION).write_text(f"{FILES[SPECIFICATION]}# TODO more cases\n")
+    line = len(FILES[SPECIFICATION].splitlines()) + 1
+    assert f"{SPECIFICATION}:{line}: is not filled in: TODO more cases" in grader(room.root, *checked_words).output
+    assert "TODO more cases" in command(room.root, *generate, "--force", check=False).stdout
+    (room.root / SPECIFICATION).write_text(FILES[SPECIFICATION])
     command(room.root, *generate, "--force")
 
     released = notebook_of(room, "release")

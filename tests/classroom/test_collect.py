@@ -21,6 +21,7 @@ from grader.classroom.collect import Collected, as_text, collect
 from grader.classroom.create import create
 from grader.classroom.exchange import CollectRegularFiles
 from grader.classroom.roster import Person, update
+from grader.classroom.whose import unsettled
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.judge.reader import read
@@ -479,11 +480,15 @@ def test_two_of_one_name_are_settled_by_the_line_that_the_message_gives(course, 
     assert "--is 'Di Roe_505=di1' or --is 'Di Roe_505=di2'" in first.output
     told = json.loads(CliRunner().invoke(main, [*command, "--json"]).output)
     assert (told["to_settle"], told["missing"]) == (["di1", "di2"], ["ann", "bo", "cy"])
+    ann = zipped(tmp_path, {f"Ann Lee_1_assignsubmission_file_/{LESSON}.ipynb": book("ann")}, "ann.zip")
+    assert collect(course, [ann]).to_settle == ["di1", "di2"]
+    assert unsettled(course.root, LESSON) == {"di1", "di2"}
 
     settled = CliRunner().invoke(main, [*command, "--is", "Di Roe_505=di2", "--is", "Di Roe_506=di1"])
     assert settled.output.startswith(f"{LESSON}: 2 taken"), settled.output
     assert (handed_in(course, "di2"), handed_in(course, "di1")) == (book("505"), book("506"))
     assert (course.root / "submitted" / "di2" / LESSON / "timestamp.txt").read_text() == utc(NOON)
+    assert unsettled(course.root, LESSON) == set()
 
     again = {name: (book("new"), ONE) if "505" in name else data for name, data in files.items()}
     outcome = collect(course, [zipped(tmp_path, again, "again.zip")])

@@ -17,13 +17,13 @@ EMPTY_SECTION = re.compile(r"(?:\A|\n)##? [^\n]*\n*(?:<progress[^\n]*)?\s*\Z")
 QUESTION = """\
 ### Question: your words
 
-Write here what you ask. Answer in the cell below, in a few sentences. ({points:g} points)
+TODO what you ask. Answer in the cell below, in a few sentences. ({points:g} points)
 
 === BEGIN MARK SCHEME ===
-Students don't see this. For example:
+Students don't see this.
 
-- 1 point for ...
-- 1 point for ...
+- TODO for what there is a point
+- TODO for what there is another one
 === END MARK SCHEME ==="""
 ANSWER = "*Your answer:*"
 
