@@ -13,7 +13,8 @@ from typing import ParamSpec, TypeVar
 
 from grader.errors import Interrupted
 
-Arguments, Returned = ParamSpec("Arguments"), TypeVar("Returned")
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 GO_ON = "go_on"  # the attribute of a command's function that has its sentence
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import click
 import pytest
 
-from grader.classroom.results_log import PREVIEW, path_of
+from grader.book.results_log import path_of
 from grader.cli.main import main
+from grader.course.folder import PREVIEW
 from grader.interrupt import GO_ON
 from tests.batch.conftest import BIN, LESSON, RIGHT, ROOT, Room, answered
 from tests.batch.test_watch import Watched

@@ -6,7 +6,7 @@ import csv
 import json
 
 from grader.batch import printout
-from grader.classroom.whose import note_unsettled
+from grader.course.to_settle import note_unsettled
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 

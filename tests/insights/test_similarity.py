@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from grader.authoring.samples import submissions
-from grader.classroom.hand_in import lesson_of
+from grader.handed_in.hand_in import lesson_of
 from grader.insights.similarity import (
     MODEL,
     WORD_FOR_WORD,

@@ -1,0 +1,196 @@
+"""The marks of a course as the gradebook has them, and the total that the course's rules make of them.
+
+A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, or it isn't known by
+whom, where nothing is due or graded yet, where the student is excused, and where something still waits for a mark by
+hand: they are told apart. The total is of what is due and graded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+
+from grader.course.class_directory import submissions_of
+from grader.course.lateness import due_dates
+from grader.course.roster import Person, Roster
+from grader.course.to_settle import unsettled
+from grader.errors import CourseError
+from grader.lesson_names import choose
+
+MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
+LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "to be settled whose a hand-in is"
+COUNTING = (MARKED, MISSING, OPEN)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One student's mark of one lesson. `points` is None unless `state` is "marked". `due`: the student's due date has
+    passed; where a lesson has none, somebody's work in it is graded."""
+
+    state: str
+    points: float | None = None
+    due: bool = True
+
+    @property
+    def note(self) -> str:
+        """Why it is blank, or doesn't count yet; empty if neither."""
+        return self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
+
+
+@dataclass
+class Marks:
+    """`possible` has the points of each lesson, `marks` the marks by student and lesson, `totals` per cents of all."""
+
+    possible: dict[str, float] = field(default_factory=dict)
+    people: dict[str, Person] = field(default_factory=dict)
+    marks: dict[str, dict[str, Mark]] = field(default_factory=dict)
+    totals: dict[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the marks of the lessons make a total, from the course's settings.
+
+    weights: lesson -> what it counts; 1 where nothing is said, 0 for not at all. best_of: how many lessons count, those
+    with the largest share of their points; 0 for all. excused: student -> lessons that don't count for them.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    best_of: int = 0
+    excused: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
+    """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names."""
+    told = config.CourseMarks
+    unknown = sorted(set(told) - {"weights", "best_of", "excused"})
+    if unknown:
+        raise CourseError(f"c.CourseMarks.{unknown[0]}: there is no such rule; there are: weights, best_of, excused.")
+
+    def lesson(name: object) -> str:
+        found = choose(str(name), lessons)
+        if found is None:
+            raise CourseError(f"c.CourseMarks: {name!r} is none of the lessons: {', '.join(lessons)}.")
+        return found
+
+    try:
+        weights = {lesson(name): float(weight) for name, weight in dict(told.get("weights", {})).items()}
+        best_of = int(told.get("best_of", 0))
+        excused = {str(who): [lesson(one) for one in names] for who, names in dict(told.get("excused", {})).items()}
+    except (TypeError, ValueError) as error:
+        raise CourseError(f"c.CourseMarks: expected numbers and lists of lessons: {error}") from None
+    if best_of < 0 or any(weight < 0 for weight in weights.values()):
+        raise CourseError("c.CourseMarks: weights and best_of can't be less than 0.")
+    return Rules(weights, best_of, excused)
+
+
+def marks_of(course: Path, layout: Any, config: Any) -> Marks:
+    """Everybody's marks: of those in the roster and those in the gradebook."""
+    found = Marks()
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        assignments = sorted(book.assignments, key=lambda one: str(one.name))
+        found.possible = {one.name: float(one.max_score) for one in assignments}
+        rules = rules_of(config, list(found.possible))
+        people = {
+            one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
+        }
+        found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
+        found.marks = {who: {} for who in found.people}
+        for assignment in assignments:
+            for who, mark in _marks(course, layout, assignment, found.people):
+                found.marks[who][assignment.name] = mark
+        for who, lessons in rules.excused.items():
+            if who not in found.marks:
+                raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
+            found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
+    found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
+    return found
+
+
+def _marks(course: Path, layout: Any, assignment: Any, people: Iterable[str]) -> Iterator[tuple[str, Mark]]:
+    """Everybody's mark of an `api.Assignment`."""
+    lesson, due_of, now = assignment.name, due_dates(assignment), datetime.now(UTC).replace(tzinfo=None)
+    graded = {one.student_id: one for one in assignment.submissions if is_graded(one, layout)}
+    handed_in = {one.student for one in submissions_of(layout, lesson)[0]}
+    to_settle = unsettled(course, lesson)
+    for who in people:
+        until = due_of(who)
+        due = bool(graded) if until is None else until < now
+        if who in graded:
+            yield who, replace(_mark(graded[who]), due=due)
+        elif who in handed_in:
+            yield who, Mark(UNGRADED, due=due)
+        else:
+            yield who, Mark(UNSETTLED if who in to_settle else MISSING if due else LATER, due=due)
+
+
+def is_graded(submission: Any, layout: Any) -> bool:
+    """Whether an `api.SubmittedAssignment` was graded: one may be there for an extension only."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    who, lesson = submission.student_id, submission.assignment.name
+    return (
+        any(grade.auto_score is not None or grade.manual_score is not None for grade in grades)
+        or Path(layout.format_path(layout.autograded_directory, who, lesson)).is_dir()
+    )
+
+
+def _mark(submission: Any) -> Mark:
+    return Mark(OPEN) if waits(submission) else Mark(MARKED, round(score_of(submission), 2))
+
+
+def waits(submission: Any) -> bool:
+    """Whether something of an `api.SubmittedAssignment` waits for a mark by hand."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    return bool(submission.needs_manual_grade) or any(
+        grade.auto_score is None and grade.manual_score is None for grade in grades
+    )
+
+
+def score_of(submission: Any) -> float:
+    """The score of an `api.SubmittedAssignment` less its late penalty."""
+    return max(0.0, float(submission.score) - (submission.late_submission_penalty or 0.0))
+
+
+def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
+    """Per cent of the lessons that are due and graded; what should have been handed in, and wasn't, has 0 of them. None
+    while something that could count waits for a mark by hand, and where nothing counts.
+
+    >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
+    >>> possible = dict.fromkeys(marks, 10.0)
+    >>> total(marks, possible, Rules()), total(marks, possible, Rules({"02": 2.0}, best_of=2))
+    (50.0, 83.33)
+    """
+    counting = {
+        name: mark
+        for name, mark in marks.items()
+        if mark.due and mark.state in COUNTING and rules.weights.get(name, 1) > 0
+    }
+    if any(mark.state == OPEN for mark in counting.values()):
+        return None
+    shares = [
+        ((mark.points or 0.0) / possible[name] if possible[name] else 0.0, float(rules.weights.get(name, 1)))
+        for name, mark in counting.items()
+    ]
+    shares.sort(key=lambda share: -share[0])
+    best = shares[: rules.best_of or None]
+    weight = sum(weight for _share, weight in best)
+    return round(100 * sum(share * weight for share, weight in best) / weight, 2) if weight else None
+
+
+def pseudonymous(marks: Marks, secret: bytes) -> Marks:
+    """The same marks without names: an id that only who has the secret can work out stands for each person."""
+    names = {who: hmac.new(secret, who.encode(), hashlib.sha256).hexdigest()[:16] for who in marks.people}
+    ordered = sorted(names, key=lambda who: names[who])
+    return Marks(
+        marks.possible,
+        {names[who]: Person(names[who]) for who in ordered},
+        {names[who]: marks.marks[who] for who in ordered},
+        {names[who]: marks.totals[who] for who in ordered},
+    )

@@ -1,0 +1,109 @@
+"""A person leaves no trace in a course, and nobody else loses anything."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+from nbgrader.api import Gradebook
+
+from grader.cli.main import main
+from grader.course.forget import mentions
+from tests.classroom import LESSON, STUDENTS, answered, solved
+
+ROSTER = "id,first_name,last_name,email\nann,Ann,Lee,ann.lee@example.org\nbo,Bo,Ng,bo@example.org\n"
+
+
+@pytest.fixture
+def after_a_term(classroom):
+    """Handed in, collected, graded, fed back, exported, shown."""
+    for name in STUDENTS:
+        notebook = classroom.root / name / LESSON / f"{LESSON}.ipynb"
+        notebook.write_text(json.dumps(answered(json.loads(notebook.read_text()), f"# {name}")))
+        classroom.steps((name, "submit", LESSON))
+        inbound = classroom.root / "exchange" / "attention" / "inbound"
+        for entry in inbound.iterdir():  # the same user is everybody here
+            student, rest = entry.name.split("+", 1)
+            entry.rename(inbound / f"{student if student in STUDENTS else name}+{rest}")
+    classroom.steps(("course", "collect", LESSON))
+    (classroom.root / "list.csv").write_text(ROSTER)
+    (classroom.root / "ann.ipynb").write_text(json.dumps(solved()))
+    course = str(classroom.course)
+    for command in (
+        ["roster", course, "../list.csv"],
+        ["collect", course, "0", "../ann.ipynb", "--counts", "first"],  # kept as an earlier one
+        ["autograde", course, "0"],
+        ["insights", course, "--names"],
+        ["export", course, "--to", "csv"],
+    ):
+        classroom.run("grader", *command)
+    classroom.steps(("course", "generate_feedback", LESSON), ("course", "release_feedback", LESSON))
+    return classroom
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
+    course, exchange = after_a_term.course, after_a_term.root / "exchange"
+    monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    names = {"ann", "ann.lee@example.org", "Ann Lee"}
+    before = {path.relative_to(after_a_term.root).parts[0] for path in mentions([course, exchange], names)}
+    assert before == {"course", "exchange"}
+    released = list((exchange / "attention" / "feedback").iterdir())
+    assert len(released) == 2
+
+    done = invoke("course", "forget", course, "ann")
+    assert done.exit_code == 0, done.output
+    assert done.output.endswith("A search of the course directory and the exchange finds nothing more.\n")
+    assert not list(mentions([course, exchange], names))
+    assert len(list((exchange / "attention" / "feedback").iterdir())) == 1
+    assert [path.name.partition("+")[0] for path in (exchange / "attention" / "inbound").iterdir()] == ["bo"]
+    assert b"ann.lee" not in (course / "gradebook.db").read_bytes()
+    assert not list((course / ".grader" / "earlier").glob("*/ann"))
+
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        assert [one.id for one in book.students] == ["bo"]
+        assert book.find_submission(LESSON, "bo").score == 0
+    assert (course / "submitted" / "bo" / LESSON / f"{LESSON}.ipynb").is_file()
+    assert (course / "feedback" / "bo" / LESSON / f"{LESSON}.html").is_file()
+    again = after_a_term.run("grader", "autograde", str(course), "0")
+    assert "0 graded now, 1 graded before" in again
+
+    unknown = invoke("course", "forget", course, "ann")
+    assert unknown.exit_code == 2
+    assert "nobody knows 'ann'" in unknown.output
+
+    (course / "notes.txt").write_text("bo asked for more time")
+    mentioned = invoke("course", "forget", course, "bo")
+    (course / "notes.txt").unlink()
+    assert mentioned.exit_code == 1
+    assert f"still mentioned in: {course}/notes.txt" in mentioned.output
+    assert (exchange / "attention" / "inbound").is_dir()
+
+
+def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch):
+    course = after_a_term.course
+    monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        book.find_submission(LESSON, "ann").timestamp = datetime.now() - timedelta(days=400)
+        book.db.commit()
+    day = f"{datetime.now() - timedelta(days=300):%Y-%m-%d}"
+    listed = invoke("course", "expire", course, "--before", day)
+    assert listed.output == "1 would be removed (--yes removes them): ann\n"
+    assert (course / "submitted" / "ann").is_dir()
+    assert invoke("course", "expire", course, "--before", day, "--yes").output == "1 removed: ann\n"
+    assert not (course / "submitted" / "ann").exists()
+    assert (course / "submitted" / "bo").is_dir()
+
+
+def test_a_name_inside_another_word_is_no_mention(tmp_path):
+    (tmp_path / "a.txt").write_text("the annex, Hannah, joann")
+    (tmp_path / "b.txt").write_text("dear Ann, thank you")
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "c.txt").write_text("ann")
+    assert [path.name for path in mentions([tmp_path], {"ann"})] == ["b.txt"]
+    assert not list(mentions([tmp_path], set()))
