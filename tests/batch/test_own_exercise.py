@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from grader import check
 from grader.authoring import mutants
+from grader.book.results_log import latest
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.exercises.own import NOT_RELEASED
@@ -125,6 +126,7 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert "[] False" in json.dumps(room.autograded("spy"))
     assert "mean-of-columns" in as_text(lesson_insights(room.root, "00"))
 
+    graded_again_as_the_course_does(room)
     assert room.grade().graded == 0
     (room.root / SPECIFICATION).write_text(FILES[SPECIFICATION].replace("the mean is taken", "the mean goes"))
     outcome = room.grade()
@@ -136,6 +138,26 @@ def test_the_page_from_start_to_end(room, tmp_path, monkeypatch):
     assert check(lambda x: x - x.mean(-2, keepdim=True), "centred").diagnosis == "mean-of-columns"
     monkeypatch.chdir(notebook_of(room).parent)
     assert check(lambda x: x - x.mean(-1, keepdim=True), "centred").passed
+
+
+def graded_again_as_the_course_does(room: Room) -> None:
+    """The folder alone says again what somebody's work earns; a grader without the course says what it can't know."""
+    again = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--json")
+    assert again.exit_code == 0, again.output
+    logged = latest(room.root, LESSON)["bo"].result
+    found = {one["name"]: one for one in json.loads(again.stdout)["exercises"]}
+    assert {name: (one["mark"], one["diagnosis"]) for name, one in found.items()} == {
+        one.name: (one.mark, one.diagnosis) for one in logged.exercises
+    }
+    assert [part["message"] for part in found["centred"]["parts"]] == [part.message for part in logged["centred"].parts]
+    alone = grader(room.root, "grade", str(room.folder("bo")), "--lesson", "00", "--json")
+    (note,) = json.loads(alone.stdout)["notes"]
+    assert note.startswith("centred is checked in this notebook and is no exercise of the notebooks in")
+    twice = grader(room.root, "grade", str(room.folder("bo")), "--course", "attention", "--lesson", "00")
+    assert (twice.exit_code, twice.output) == (2, "--course says all of that itself: leave the other options out.\n")
+    elsewhere = grader(room.root, "grade", str(notebook_of(room)), "--course", "attention")
+    assert elsewhere.exit_code == 2
+    assert "is nobody's hand-in in" in elsewhere.output
 
 
 def test_specification_that_the_teacher_keeps(room, monkeypatch):
