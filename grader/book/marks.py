@@ -19,7 +19,7 @@ from nbgrader.api import Gradebook
 
 from grader.course.class_directory import submissions_of
 from grader.course.lateness import due_dates
-from grader.course.roster import Person, Roster
+from grader.course.roster import Person, Roster, did_you_mean
 from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
@@ -108,7 +108,9 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
                 found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
             if who not in found.marks:
-                raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
+                meant = did_you_mean(who, {one: person.full_name for one, person in found.people.items()})
+                said = f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.{meant}"
+                raise CourseError(said)
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
     return found

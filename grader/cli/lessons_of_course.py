@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, NO_SOLUTIONS, course, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
@@ -76,7 +77,7 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 @course.command("add-question")
 @FOLDER
 @LESSON
-@click.option("--points", type=click.FloatRange(min=0), default=2.0, show_default=True)
+@click.option("--points", type=Points(), default=2.0, show_default=True)
 @click.option("--id", "name", default="question-1", show_default=True, help="The cell's id in nbgrader.")
 @click.option("--after", default="", metavar="EXERCISE", help="Behind this exercise's check.  [default: at the end]")
 @stopped("The notebook is whole, with the question at its end or without; look, and run it again.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from grader.cli.points import Points
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
 from grader.interrupt import stopped
@@ -103,20 +103,6 @@ def regrade(
         click.echo(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
-
-
-class Points(click.ParamType):
-    """A number that is written as Python reads it; how many an exercise has is known later."""
-
-    name = "points"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return float(value)
-        except ValueError:
-            pointed = value.replace(",", ".", 1)
-            meant = f" Write {pointed}, with a point." if re.fullmatch(r"-?\d*\.?\d+", pointed) else ""
-            self.fail(f"got {value!r}, expected a number such as 1.5.{meant}", param, ctx)
 
 
 # So that -1 is a number, and said to be too small, not an option that nobody knows.

@@ -234,6 +234,7 @@ def test_rules_of_a_total():
         ("c.CourseMarks.weights = {'01': 'much'}", "expected numbers and lists of lessons"),
         ("c.CourseMarks.best_of = -1", "can't be less than 0"),
         ("c.CourseMarks.excused = {'zoe': ['01']}", "there is no student 'zoe'"),
+        ("c.CourseMarks.excused = {'anna': ['01']}", r"no student 'anna' in .* Did you mean ann \(Ann Lee\)\?"),
         ("c.CourseMarks.bestof = 1", "there is no such rule"),
     ],
 )

@@ -101,8 +101,9 @@ def test_moodles_zip(course, tmp_path):
     assert (course.root / "submitted" / "ann" / LESSON / "timestamp.txt").read_text() == utc(NOON)
 
 
-def test_canvas_names(course, tmp_path):
-    files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_LATE_502_9002_{LESSON}.ipynb": book("b")}
+@pytest.mark.parametrize("late", ["LATE", "late"], ids=["today", "an older Canvas, which wrote names in lower case"])
+def test_canvas_names(course, tmp_path, late):
+    files = {f"leeann_501_9001_{LESSON}-1.ipynb": book("a"), f"oneilbo_{late}_502_9002_{LESSON}.ipynb": book("b")}
     outcome = collect(course, [zipped(tmp_path, files)])
     assert (outcome.taken, outcome.late) == (["ann", "bo"], ["bo"])
 

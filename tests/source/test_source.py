@@ -305,6 +305,15 @@ def test_a_question_has_a_place_and_an_id_of_its_own():
         add_question(notebook, 1, "why")
     with pytest.raises(CourseError, match="can't be a cell's id"):
         add_question(notebook, 1, "why not")
+    for points, told in ((-1.0, "got -1 points, expected 0 or more"), (float("nan"), "got nan points")):
+        with pytest.raises(CourseError, match=told):
+            add_question(notebook, points, "how")
+
+
+def test_points_of_a_question_are_told_as_they_are_typed(course):
+    words = ["course", "add-question", course, "00", "--points"]
+    assert "Write 1.5, with a point." in " ".join(said(*words, "1,5", code=2).split())
+    assert "got -1 points, expected 0 or more" in said(*words, "-1", code=2)
 
 
 def test_a_cell_of_two_kinds_is_found(course):
