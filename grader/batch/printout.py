@@ -9,8 +9,8 @@ from typing import Any
 from grader.batch.run import STOPPED, ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
-from grader.judge.clean_text import printable
 from grader.judge.result import UNSAFE, Mark
+from grader.printable import joined, printable
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
@@ -65,10 +65,9 @@ def as_text(outcome: ClassOutcome) -> str:
             "What would change: grader regrade DIR LESSON --preview",
         ]
     if outcome.missing:
-        lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
+        lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
     if outcome.to_settle:
-        names = ", ".join(map(printable, outcome.to_settle))
-        lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {names}"]
+        lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {joined(outcome.to_settle)}"]
     left = _left(outcome)
     lines += _listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
     return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])

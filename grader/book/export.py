@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,9 +12,10 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
-from grader.course.tables import as_csv, harmless, rows_of
+from grader.course.tables import as_csv, rows_of
 from grader.errors import CourseError
 from grader.lesson_names import choose
+from grader.printable import json_text
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<number>\d+)\)")
@@ -45,7 +45,7 @@ def as_table(marks: Marks) -> str:
     for who, person in marks.people.items():
         own = marks.marks[who]
         notes = "; ".join(f"{lesson}: {mark.note}" for lesson, mark in own.items() if mark.note)
-        names = [harmless(text) for text in (who, person.last_name, person.first_name, person.email)]
+        names = (who, person.last_name, person.first_name, person.email)
         rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
     return as_csv(rows)
 
@@ -60,7 +60,7 @@ def as_json(marks: Marks) -> str:
         }
         for who, person in marks.people.items()
     ]
-    return json.dumps({"possible": marks.possible, "students": students}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"possible": marks.possible, "students": students}, ascii=False) + "\n"
 
 
 def as_moodle(marks: Marks) -> str:
@@ -69,7 +69,7 @@ def as_moodle(marks: Marks) -> str:
     key = next((key for key in MOODLE_KEYS if all(getattr(one, key) for one in marks.people.values())), "id")
     rows = [[MOODLE_KEYS[key], *marks.possible]]
     for who, person in marks.people.items():
-        rows.append([harmless(getattr(person, key)), *(_number(mark.points) for mark in marks.marks[who].values())])
+        rows.append([getattr(person, key), *(_number(mark.points) for mark in marks.marks[who].values())])
     return as_csv(rows)
 
 
@@ -100,7 +100,7 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
             left_out.append(told["Student"])
             continue
         own = marks.marks[by_key[theirs[0]]]
-        made.append([*(harmless(text) for text in told.values()), *(_number(own[lesson].points) for lesson in columns)])
+        made.append([*told.values(), *(_number(own[lesson].points) for lesson in columns)])
     if len(made) == 2:
         raise CourseError(f"{exported}: nobody in it is in the roster. First: grader roster COURSE {exported}")
     return as_csv(made), left_out
@@ -163,10 +163,9 @@ class ExportMarks(ExportPlugin):
 
 
 def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
-    names = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
-    row = {name: text and harmless(text) for name, text in names.items()}
+    row = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
-    row |= {"student_id": harmless(student.id), "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
+    row |= {"student_id": student.id, "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

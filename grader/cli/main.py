@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
+import traceback
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 from grader.cli.watch import watch
 from grader.errors import Interrupted
+from grader.printable import printable, say
 
 
 class Sections(click.Group):
@@ -49,6 +51,14 @@ class Sections(click.Group):
             ctx.fail(IN_A_NOTEBOOK[args[0]])
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command. What click says of an argument is printable too: a shell fills in files' names."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            error.message = printable(error.message)  # type: ignore[misc]  # click calls it final
+            raise
+
 
 # What a learner may look for here.
 IN_A_NOTEBOOK = {
@@ -76,6 +86,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a student's name must not end a report where a terminal can't show it
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.excepthook = lambda *error: say("".join(traceback.format_exception(*error)), err=True)
 
 
 for commands in SECTIONS.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import click
 
 from grader.errors import CourseError, Interrupted
 from grader.interrupt import stopped
+from grader.printable import joined, json_text, printable, say
 
 NO_SOLUTIONS = (
     "The instructor's notebooks are not installed here: the teacher's package has them (`grader release --teacher` "
@@ -61,7 +61,7 @@ def create(folder: Path, course_id: str, exchange: str, group: str, solutions: P
     if solutions is None:
         raise CourseError(NO_SOLUTIONS)
     lessons = make(folder, solutions, course_id, exchange, group)
-    click.echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
+    say(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
@@ -83,11 +83,11 @@ def forget(folder: Path, student: str) -> None:
 
         with locked(folder.resolve()):
             outcome = remove(folder.resolve(), student)
-    click.echo("\n".join(f"removed: {path}" for path in outcome.removed))
+    say("\n".join(f"removed: {printable(path)}" for path in outcome.removed))
     if outcome.mentioned:
-        click.echo("\n".join(f"still mentioned in: {path}" for path in outcome.mentioned))
+        say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
-    click.echo("A search of the course directory and the exchange finds nothing more.")
+    say("A search of the course directory and the exchange finds nothing more.")
 
 
 @course.command()
@@ -107,7 +107,7 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
             with locked(folder.resolve()):
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
-    click.echo(f"{len(old)} {done}: {', '.join(old) or 'nobody'}")
+    say(f"{len(old)} {done}: {joined(old) or 'nobody'}")
 
 
 @click.command()
@@ -143,11 +143,11 @@ def autograde(
 
         outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
     if as_document:
-        click.echo(json.dumps(printout.as_json(outcome), indent=1))
+        say(json_text(printout.as_json(outcome)))
     if said := printout.interrupted(outcome, force):
         raise Interrupted(said)
     if not as_document:
-        click.echo(printout.as_text(outcome))
+        say(printout.as_text(outcome))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -174,10 +174,10 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
         raise CourseError(f"{folder}: nothing has been graded yet. First: grader autograde {folder} LESSON")
     shown = lessons if names else [one.without_names() for one in lessons]
     for one in shown:
-        click.echo(f"{one.name}\n\n{as_text(one)}\n")
+        say(f"{one.name}\n\n{as_text(one)}\n")
     page = page or folder / "insights.html"
     write_atomically(page, as_html(f"Insights into {folder.resolve().name}", shown, names))
-    click.echo(f"The same as a page: {page}")
+    say(f"The same as a page: {page}")
 
 
 @click.command()
@@ -201,14 +201,14 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         layout = course_layout(folder)
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
         change = update(folder, layout.db_url, layout.course_id, people)
-    click.echo(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
     if not any(person.full_name for person in people):
-        click.echo(
+        say(
             f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
             "columns: --column first_name=HEADING --column last_name=HEADING"
         )
     if change.not_listed:
-        click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
+        say(f"Not in {file.name}, and kept: {joined(change.not_listed)}")
 
 
 @click.command()
@@ -253,7 +253,7 @@ def collect(
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
         outcome = taking.collect(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
-    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
+    say(json_text(asdict(outcome)) if as_document else taking.as_text(outcome))
     if outcome.unknown or outcome.odd:
         raise SystemExit(1)
 
@@ -304,6 +304,6 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     write_atomically(output, text, 0o600)
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    click.echo(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
     if left_out:
-        click.echo(f"Not in the roster, and left out: {', '.join(left_out)}")
+        say(f"Not in the roster, and left out: {joined(left_out)}")

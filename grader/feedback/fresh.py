@@ -25,8 +25,8 @@ from grader.course.folder import folder_of, mode_in
 from grader.course.roster import Roster, did_you_mean
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.page import VERSION, Feedback
-from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
+from grader.printable import joined, printable
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Made:
     def as_text(self) -> str:
         """For a terminal."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
-        lines += [f"Not graded yet: {', '.join(self.not_graded)}"] if self.not_graded else []
+        lines += [f"Not graded yet: {joined(self.not_graded)}"] if self.not_graded else []
         return "\n".join([*lines, *map(printable, self.problems)])
 
 
@@ -56,7 +56,7 @@ def make(course: ClassDirectory, students: Collection[str] = (), force: bool = F
         if nobody := [who for who in unknown if who not in people]:
             meant = did_you_mean(nobody[0], dict.fromkeys(shown, "") | people)
             raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")
-        raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
+        raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
     outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):

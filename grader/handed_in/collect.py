@@ -25,8 +25,8 @@ from grader.handed_in.earlier import BEST, keep, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, lesson_held, lesson_of
 from grader.handed_in.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
-from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
+from grader.printable import printable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
 MOST_NOTEBOOKS, MOST_ROOM = 100, 2
@@ -178,7 +178,7 @@ class _Settled:
     def require_used(self, outcome: Collected) -> None:
         """Whoever misspells a name in `--is` is told, before anything is taken."""
         if unused := sorted(set(self._told) - self._used):
-            listed = "".join(f"\n  {path}: {why}" for path, why in sorted(outcome.unknown.items()))
+            listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(outcome.unknown.items()))
             raise CourseError(
                 f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: nothing that was given is called "
                 f"{unused[0]!r}, and nothing was taken. Of these it isn't known whose they are:{listed or ' none.'}"
