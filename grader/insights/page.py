@@ -85,14 +85,13 @@ def _mistakes(summary: Summary) -> list[str]:
 def _pairs(pairs: Sequence[Pair]) -> list[str]:
     if not pairs:
         return []
-    rows = [f"{percent(pair.share):>6}  {printable(pair.left)}  {printable(pair.right)}" for pair in pairs[:SHOWN]]
-    more = len(pairs) - SHOWN
-    return [
-        "",
-        "look alike (a place to look, not a verdict)",
-        *rows,
-        *([f"        and {more} more pairs"] * (more > 0)),
-    ]
+    lines = ["", "look alike (a place to look, not a verdict)"]
+    models = [pair for pair in pairs if pair.right in (MODEL, WORD_FOR_WORD)]
+    for kind, what in ((models, "like the model solution"), ([one for one in pairs if one not in models], "pairs")):
+        rows = [(percent(pair.share), printable(pair.left), printable(pair.right)) for pair in kind[:SHOWN]]
+        lines += [f"{share:>6}  {left}  {right}" for share, left, right in rows]
+        lines += [f"        and {len(kind) - SHOWN} more {what}"] * (len(kind) > SHOWN)
+    return lines
 
 
 def as_html(title: str, lessons: Sequence[LessonInsights], names: bool) -> str:
