@@ -3,6 +3,7 @@
     CourseError              exit code 2: something that a person has to fix; nothing was checked
     ├─ BrokenNotebook          a notebook of a course's source/ can't be read
     ├─ LessonError             all that is wrong with the lessons
+    ├─ Interrupted           exit code 130: Ctrl+C ended the command
     └─ CommandFailed         exit code 1: it was checked, and is not as it should be
     Unreadable               what somebody handed in can't be read; the words are for the student
     ├─ FileTooLarge            more bytes than may be read
@@ -42,6 +43,12 @@ class CommandFailed(CourseError):
     """What was asked to be checked is not as it should be."""
 
     exit_code = 1
+
+
+class Interrupted(CourseError):
+    """Ctrl+C ended the command; the message says what is stored and how to go on."""
+
+    exit_code = 130  # what a shell says of a program that SIGINT ended
 
 
 class BrokenNotebook(CourseError):

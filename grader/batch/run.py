@@ -28,9 +28,11 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
 from grader.course.lateness import timestamp
 from grader.course.release import Release
+from grader.course.to_settle import unsettled
 from grader.errors import CommandFailed, SchedulerLost, Unreadable
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, handed_out
+from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.reader import small_form
 from grader.judge.result import SubmissionMark, SubmissionResult
@@ -62,8 +64,9 @@ class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
     `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
     of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
-    `changed` says what has changed since; `missing` are those of the roster who handed in nothing; `problems` has what
-    was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
+    whom that isn't known; `problems` has what was odd, or could not be graded or stored, and why; `stopped` is why the
+    run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class ClassOutcome:
     earlier: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    to_settle: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -195,7 +199,10 @@ class ClassRun:
             found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
-        self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
+        without = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
+        to_settle = unsettled(self.course.root, self.course.lesson)
+        self.outcome.missing = tuple(sorted(without - to_settle))
+        self.outcome.to_settle = tuple(sorted(without & to_settle))
         always = bool(self.course.config.JudgingExporter.get("add_students", False))
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")
@@ -329,7 +336,11 @@ class ClassRun:
             Judges(client, self.settings, book.release) as judges,
             click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
         ):
-            yield judges, progress
+            try:
+                yield judges, progress
+            except KeyboardInterrupt:
+                say("\nStopping: that takes some seconds.", file=self.tell)
+                raise
 
     @contextlib.contextmanager
     def _until_it_ends(self) -> Iterator[None]:
@@ -347,8 +358,9 @@ class ClassRun:
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade((_task(self.work[one.student]) for one in new), len(new)):
                 items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
-                store.add_new(items)
-                self.outcome.graded += len(items)
+                with not_interrupted():
+                    store.add_new(items)
+                    self.outcome.graded += len(items)
                 progress.update(len(batch))
         say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
