@@ -81,7 +81,7 @@ RIGHT = [one for one in submissions() if not one.mistake]
 
 def model_of(path: Path) -> tuple[ModelSolution, list[NotebookCell], list[str]]:
     """The model solution of one of the course's lessons, its cells, and the exercises in it."""
-    lesson = handed_out(path.read_bytes())
+    lesson = handed_out(Outline.of(path.read_bytes()))
     answers = [cell for cell in lesson.outline.cells if cell.role == "solution"]
     return ModelSolution(lesson.outline, lesson.stubs), answers, [cell.exercise for cell in answers]
 
