@@ -57,7 +57,7 @@ def interrupted(
 
 
 def hear_interrupts() -> None:
-    """As in a terminal: where the tests run in the background, a shell has SIGINT ignored, and children inherit that."""
+    """As in a terminal: where tests run in the background, a shell has SIGINT ignored, and children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
