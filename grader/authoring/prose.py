@@ -9,17 +9,26 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nbformat import NotebookNode
+
 from grader.authoring.lesson import Lesson, LessonCell
 from grader.authoring.regions import cut
+from grader.authoring.states import is_view
 
 WORDS_A_MINUTE = 100
 A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
 A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a line of the model solution, a quiz's question
+PNG = "image/png"
+ENOUGH = 60  # characters of an alternative text
+TEXT_BELOW = "A plot. The text below it says what it shows."
 TIME_MARK = "<!-- time -->"
+MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
 PART = re.compile(r"## (?:Step )?\d+ · .*")
 DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
 IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
+FOLDED_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
+SENTENCE = re.compile(r"(?<=[.!?:])\s")
 FOLD = re.compile(r"(?s)<details>.*?</details>")
 BLANK = re.compile(r'(?m)^\s+"\w+": \.\.\.,')
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -58,11 +67,13 @@ def words(text: str) -> list[str]:
 
 
 class Times(NamedTuple):
-    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, and in all."""
+    """Minutes of a lesson: of its numbered parts in order, of its exercises by name, in all, and of what is for those
+    who want more, which is not in the total."""
 
     parts: list[float]
     exercises: dict[str, float]
     total: float
+    more: float
 
 
 def times(lesson: Lesson) -> Times:
@@ -71,17 +82,20 @@ def times(lesson: Lesson) -> Times:
     levels = {name: int(level) for _, name, level in DIFFICULTY.findall(text)}
     exercises = {cell.exercise: _exercise(cell, levels) for cell in lesson.with_role("solution")}
     parts: list[float] = []
-    total, inside = 0.0, False
+    total, more, inside, for_more = 0.0, 0.0, False, False
     for cell in lesson.cells:
         for section in [""] if cell.is_code else SECTION.split(cell.source):
             if section.startswith("## "):
-                inside = PART.match(section) is not None
+                inside, for_more = PART.match(section) is not None, section.startswith(MORE)
                 parts += [0.0] * inside
             minutes = _code(cell, exercises) if cell.is_code else len(words(plain(unfolded(section)))) / WORDS_A_MINUTE
-            total += minutes
+            if for_more:
+                more += minutes
+            else:
+                total += minutes
             if inside:
                 parts[-1] += minutes
-    return Times(parts, exercises, total)
+    return Times(parts, exercises, total, more)
 
 
 def _exercise(cell: LessonCell, levels: dict[str, int]) -> float:
@@ -122,6 +136,8 @@ def filled(lesson: Lesson) -> Iterator[str]:
     found = times(lesson)
     parts = iter(enumerate(found.parts, 1))
     time = f"{about(found.total)}, {_rounded(sum(found.exercises.values()))} of them for the exercises"
+    if found.more:
+        time += f", and {about(found.more)} for who wants more"
     for cell in lesson.cells:
         if cell.is_code:
             yield cell.source
@@ -151,3 +167,35 @@ def _folded(match: re.Match[str]) -> str:
     if re.match(r"\s*[^\s#]", match.string[match.end() :]):
         end = f"\n<p></p>{end}"
     return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"
+
+
+def in_words(markdown: str) -> str:
+    """The first sentences of a folded picture in words, until they say enough; empty where the text has none."""
+    folded, words = FOLDED_WORDS.search(markdown), ""
+    for sentence in SENTENCE.split(" ".join(folded[1].replace("`", "").replace("*", "").split())) if folded else ():
+        words = f"{words} {sentence}".strip()
+        if len(words) >= ENOUGH:
+            break
+    return words
+
+
+def describe_pictures(notebook: NotebookNode) -> None:
+    """Give each stored picture its alternative text, if it has none of its own: the first sentences of the picture in
+    words below it.
+
+    nbconvert, and so the pages that are made with it, reads it there.
+    """
+    below = TEXT_BELOW
+    for cell in reversed(notebook.cells):
+        if cell.cell_type == "markdown":
+            below = in_words(cell.source) or TEXT_BELOW
+        for output in cell.get("outputs", []):
+            if PNG in output.get("data", {}):
+                described = output.metadata.setdefault(PNG, NotebookNode())
+                if not _own_words(output, described.get("alt", "")):
+                    described["alt"] = below
+
+
+def _own_words(output: NotebookNode, alt: str) -> bool:
+    """Whether what drew a picture has described it too: a view, or what says the same as its text."""
+    return bool(alt) and (is_view(alt) or alt == output.data.get("text/plain"))

@@ -25,8 +25,7 @@ from grader.course.files import SECRET_FILE, read_regular
 from grader.course.folder import CAME_FROM, EARLIER, FOLDER, PREVIEW, REGRADES, RESULTS, mode_in
 from grader.course.roster import FILE, Person, Roster, did_you_mean, save
 from grader.course.to_settle import forget_unsettled
-from grader.errors import CourseError
-from grader.judge.reader import Unreadable
+from grader.errors import CourseError, Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
 MADE_AGAIN = (
