@@ -20,7 +20,7 @@ from grader.classroom.exchange import CollectRegularFiles, foreign_owner
 from grader.classroom.files import UntrustedFolder
 from grader.classroom.given import given, utc
 from grader.classroom.hand_in import answers_in, lesson_held, lesson_of
-from grader.classroom.lateness import due_dates_in, last_in_time, seconds_late
+from grader.classroom.lateness import in_time_until, is_late, last_in_time
 from grader.classroom.results_log import folder_of, mode_in
 from grader.classroom.roster import Roster, did_you_mean
 from grader.classroom.whose import EXCHANGE, METADATA, MOODLE, Author, Whose, by_student, is_somebodys, label
@@ -88,7 +88,7 @@ def collect(
         raise CourseError(
             f"{course.root} has no roster yet, so nobody can be told apart: grader roster COURSE FILE.csv"
         )
-    outcome, due_of = Collected(course.lesson), due_dates_in(course.layout, course.lesson)
+    outcome, until = Collected(course.lesson), in_time_until(course.layout, course.lesson)
     theirs: defaultdict[str, list[Found]] = defaultdict(list)
     said = _Settled(course, roster, settled or {})
     for source in sources:
@@ -98,8 +98,8 @@ def collect(
     if not anyway:
         _refuse_another_lesson(course, sources, theirs)
     for student, found in sorted(theirs.items()):
-        due = due_of(student)
-        if due != due_of(""):  # a platform knows nothing of an extension that the gradebook has
+        due = until(student)
+        if due != until(""):  # a platform knows nothing of an extension that the gradebook has
             found = [replace(one, late=False) for one in found]
         _take(course, student, found, due, counts, outcome)
     handed_in = {submission.student for submission in course.submissions()[0]}
@@ -277,7 +277,7 @@ def _take(
     else:
         put(course, student, chosen.time, chosen.data)
         outcome.taken.append(student)
-    if chosen.late or seconds_late(chosen.time, due) > 0:
+    if chosen.late or is_late(chosen.time, due):
         outcome.late.append(student)
 
 

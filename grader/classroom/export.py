@@ -44,7 +44,8 @@ def as_table(marks: Marks) -> str:
     rows.append([POINTS_POSSIBLE, "", "", "", *map(_number, marks.possible.values()), "100", ""])
     for who, person in marks.people.items():
         own = marks.marks[who]
-        notes = "; ".join(f"{lesson}: {mark.state}" for lesson, mark in own.items() if mark.points is None)
+        said = {lesson: (mark.state if mark.points is None else "", mark.late) for lesson, mark in own.items()}
+        notes = "; ".join(f"{lesson}: {', '.join(filter(None, words))}" for lesson, words in said.items() if any(words))
         names = [harmless(text) for text in (who, person.last_name, person.first_name, person.email)]
         rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
     return as_csv(rows)

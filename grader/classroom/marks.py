@@ -15,6 +15,7 @@ from typing import Any
 
 from nbgrader.api import Gradebook
 
+from grader.classroom.lateness import Deadlines
 from grader.classroom.roster import Person, Roster
 from grader.errors import CourseError
 from grader.lesson_names import choose
@@ -24,10 +25,12 @@ MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits fo
 
 @dataclass(frozen=True)
 class Mark:
-    """One student's mark of one lesson. `points` is None unless `state` is "marked"."""
+    """One student's mark of one lesson. `points` is None unless `state` is "marked". `late` says in words by how much
+    it is late, what that costs, and whether the due date was moved."""
 
     state: str
     points: float | None = None
+    late: str = ""
 
 
 @dataclass
@@ -88,11 +91,12 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
             one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
+        deadlines = Deadlines(config)
         for who in found.people:
-            found.marks[who] = {one: Mark(MISSING) for one in found.possible}
+            found.marks[who] = {one.name: Mark(MISSING, late=deadlines.extended(one, who)) for one in assignments}
         for assignment in assignments:
             for submission in assignment.submissions:
-                found.marks[submission.student_id][assignment.name] = _mark(submission)
+                found.marks[submission.student_id][assignment.name] = _mark(submission, deadlines)
         for who, lessons in rules.excused.items():
             if who not in found.marks:
                 raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
@@ -101,8 +105,9 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
     return found
 
 
-def _mark(submission: Any) -> Mark:
-    return Mark(OPEN) if waits(submission) else Mark(MARKED, round(score_of(submission), 2))
+def _mark(submission: Any, deadlines: Deadlines) -> Mark:
+    late = deadlines.late(submission).words(deadlines.rule, submission.late_submission_penalty or 0.0)
+    return Mark(OPEN, late=late) if waits(submission) else Mark(MARKED, round(score_of(submission), 2), late)
 
 
 def waits(submission: Any) -> bool:

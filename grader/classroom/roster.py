@@ -12,6 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -31,7 +32,7 @@ NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
 @dataclass(frozen=True)
 class Person:
     """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is empty. `name` is the
-    whole name as a platform writes it, `moodle` the ID number there."""
+    whole name as a platform writes it, `moodle` the ID number there, `added` the day on which a list first had them."""
 
     id: str
     first_name: str = ""
@@ -44,6 +45,7 @@ class Person:
     sis_user_id: str = ""
     sis_login_id: str = ""
     section: str = ""
+    added: str = ""
 
     @property
     def full_name(self) -> str:
@@ -263,8 +265,8 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
     old = Roster.of(course).people
     new = dict(old)
     for person in people:
-        told = {name: value for name, value in vars(person).items() if value}
-        new[person.id] = replace(old.get(person.id, person), **told)
+        told = {name: value for name, value in vars(person).items() if value and name != "added"}
+        new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **told)
     programs_on_path()
     with Gradebook(db_url, course_id) as book:
         for person in people:

@@ -68,23 +68,44 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 @course.command()
 @FOLDER
 @click.argument("student")
-def forget(folder: Path, student: str) -> None:
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
+def forget(folder: Path, student: str, yes: bool) -> None:
     """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
 
-    What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
+    It shows what it will remove, and asks. What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
     searches for the person, and ends with exit code 1 if a file still mentions them.
     """
     with teachers_packages():
         from grader.batch.run import locked
         from grader.classroom.forget import forget as remove
+        from grader.classroom.forget import steps_to_forget
+        from grader.classroom.roster import Person, Roster
 
-        with locked(folder.resolve()):
-            outcome = remove(folder.resolve(), student)
-    click.echo("\n".join(f"removed: {path}" for path in outcome.removed))
+        course = folder.resolve()
+        if not yes:
+            steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
+            click.echo(f"Of {student}{f' ({name})' if name else ''} this will be removed, for good:")
+            click.echo("\n".join(f"  {step.before}" for step in steps if not step.made_again))
+            if again := [step.before for step in steps if step.made_again]:
+                click.echo(f"And this, which has all students in it, and which you can make again: {', '.join(again)}")
+            _require_yes(f"Remove {student}?", "Nothing was removed. Without being asked: add --yes.")
+        with locked(course):
+            outcome = remove(course, student)
+    click.echo("\n".join(outcome.removed))
     if outcome.mentioned:
         click.echo("\n".join(f"still mentioned in: {path}" for path in outcome.mentioned))
         raise SystemExit(1)
     click.echo("A search of the course directory and the exchange finds nothing more.")
+
+
+def _require_yes(question: str, otherwise: str) -> None:
+    """Ends the command where nobody answers yes."""
+    try:
+        if click.confirm(question):
+            return
+    except click.Abort:  # nobody is there to be asked
+        click.echo()
+    raise CourseError(otherwise)
 
 
 @course.command()
@@ -92,18 +113,19 @@ def forget(folder: Path, student: str) -> None:
 @click.option("--before", type=click.DateTime(["%Y-%m-%d"]), required=True, help="For example 2026-09-01.")
 @click.option("--yes", is_flag=True, help="Remove them; without it they are listed only.")
 def expire(folder: Path, before: datetime, yes: bool) -> None:
-    """Remove everybody who has handed nothing in since a day."""
+    """Remove everybody who has handed nothing in since a day, and who was in the course by then."""
     with teachers_packages():
         from grader.batch.run import locked
         from grader.classroom.forget import forget as remove
-        from grader.classroom.forget import last_handed_in
+        from grader.classroom.forget import idle_since
 
-        old = sorted(who for who, time in last_handed_in(folder).items() if time < before)
+        old = idle_since(folder, before)
         for student in old if yes else ():
             with locked(folder.resolve()):
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
-    click.echo(f"{len(old)} {done}: {', '.join(old) or 'nobody'}")
+    said = [who if ever else f"{who} (never handed in)" for who, ever in old.items()]
+    click.echo(f"{len(old)} {done}: {', '.join(said) or 'nobody'}")
 
 
 @click.command()

@@ -172,7 +172,7 @@ def test_the_command_writes_each_kind(course, tmp_path):
         assert "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waits for a mark by hand" in done.output
     assert "Not in the roster, and left out: Who, Ever" in done.output
     document = json.loads((course / "marks-json.json").read_text())
-    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None}
+    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "late": ""}
     assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600
     (course / "judge_secret").write_text("s" * 64)
     done = CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
