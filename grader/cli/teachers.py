@@ -72,8 +72,9 @@ FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path,
 def forget(folder: Path, student: str, yes: bool) -> None:
     """Remove STUDENT from the course directory DIR: files, results, gradebook, roster, exchange.
 
-    It shows what it will remove, and asks. What was made from them for everybody (marks-*.csv, insights.html) is removed as well: make it again. At the end it
-    searches for the person, and ends with exit code 1 if a file still mentions them.
+    It shows what it will remove, and asks. What was made from them for everybody (marks-*.csv, insights.html) is
+    removed as well: make it again. At the end it searches for the person, and ends with exit code 1 if a file still
+    mentions them.
     """
     with teachers_packages():
         from grader.batch.run import locked
