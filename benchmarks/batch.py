@@ -34,8 +34,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.judge import BIN, STOCK, VARIED, Peak  # noqa: E402
-from grader.classroom.create import create  # noqa: E402
-from grader.classroom.results_log import latest  # noqa: E402
+from grader.book.results_log import latest  # noqa: E402
+from grader.source.create import create  # noqa: E402
 from tools import notebooks as nb  # noqa: E402
 
 ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

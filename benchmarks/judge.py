@@ -29,12 +29,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from grader.classroom.create import create  # noqa: E402
 from grader.exercises.registry import exercises  # noqa: E402
 from grader.judge.grading import grade  # noqa: E402
 from grader.judge.outline import Outline  # noqa: E402
 from grader.judge.result import CONFINED, IN_BUBBLEWRAP  # noqa: E402
 from grader.judge.sandbox import Sandbox  # noqa: E402
+from grader.source.create import create  # noqa: E402
 
 BIN = Path(sys.executable).parent
 LESSON = "01_self_attention"

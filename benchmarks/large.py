@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.judge import BIN, LESSON, SOLVED, children, course  # noqa: E402
-from grader.classroom.roster import Person, save  # noqa: E402
+from grader.course.roster import Person, save  # noqa: E402
 
 MB = 1_000_000
 SIZES = (0, 10, 20)

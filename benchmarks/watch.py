@@ -37,9 +37,9 @@ from nbgrader.utils import notebook_hash  # noqa: E402
 
 from benchmarks.batch import ENVIRONMENT, LOOPS, run  # noqa: E402
 from benchmarks.judge import BIN  # noqa: E402
-from grader.classroom.class_directory import course_layout  # noqa: E402
-from grader.classroom.create import create  # noqa: E402
-from grader.classroom.gradebook import marks_in  # noqa: E402
+from grader.book.gradebook import marks_in  # noqa: E402
+from grader.course.class_directory import course_layout  # noqa: E402
+from grader.source.create import create  # noqa: E402
 from tools import notebooks as nb  # noqa: E402
 
 PATIENCE = 600.0  # seconds after the last hand-in

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sysconfig
 from collections.abc import Iterable
 
 from jupyter_core.paths import jupyter_config_path
@@ -24,7 +26,7 @@ def settings(first: Iterable[str] = ()) -> Config:
 def foreign_exchange(config: Config) -> list[str]:
     """The parts of nbgrader's exchange that these settings replace by others than nbgrader's or this course's, as
     ngshare's do."""
-    own = ("nbgrader.exchange.default", "grader.classroom")
+    own = ("nbgrader.exchange.default", "grader.handed_in")
     return [f"c.ExchangeFactory.{name}" for name, part in _parts(config) if not part.startswith(own)]
 
 
@@ -46,3 +48,11 @@ def machine_has_its_own_exchange() -> bool:
         return False
     finally:
         _loading = False
+
+
+def programs_on_path() -> None:
+    """Put this environment's programs first on the PATH of this process: nbgrader calls `alembic` by its name when it
+    makes a gradebook, and the environment may not be activated."""
+    programs, path = sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)
+    if path.split(os.pathsep)[0] != programs:
+        os.environ["PATH"] = f"{programs}{os.pathsep}{path}"

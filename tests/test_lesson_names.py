@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.authoring.repository import Repository
-from grader.classroom.class_directory import ClassDirectory
+from grader.course.class_directory import ClassDirectory
 from grader.errors import CourseError
 from grader.lesson_names import choose
 

@@ -15,7 +15,7 @@ from nbgrader.preprocessors import (
     NbGraderPreprocessor,
 )
 
-from grader.classroom.preprocessors import AllowErrors, ClearCourseSolutions, ClearStudentOutput
+from grader.source.preprocessors import AllowErrors, ClearCourseSolutions, ClearStudentOutput
 
 # nbgrader's GenerateAssignment.preprocessors in its order. Left out: IncludeHeaderFooter and InstantiateTests, which
 # want files of a course directory and change nothing here, and SaveCells, which wants a database.

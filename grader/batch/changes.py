@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.classroom.rebuild import CHECK
-from grader.classroom.regrade_book import JUDGE, TEACHER, Trial
+from grader.book.regrade_book import JUDGE, TEACHER, Trial
+from grader.course.release import CHECK
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 
 

@@ -18,7 +18,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 from distributed.client import ClosedClientError
 
 from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
-from grader.classroom.rebuild import Release
+from grader.course.release import Release
 from grader.errors import CommandFailed, CourseError
 from grader.judge.fingerprint import GradingSettings, version_for
 

@@ -14,11 +14,11 @@ from nbgrader.utils import parse_utc
 
 from grader.batch.override import require_words
 from grader.batch.run import locked
-from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.gradebook import LessonGradebook, Unavailable
-from grader.classroom.lateness import note_extension
-from grader.classroom.marks import score_of
-from grader.classroom.roster import Roster, did_you_mean
+from grader.book.gradebook import LessonGradebook, Unavailable
+from grader.book.marks import score_of
+from grader.course.class_directory import ClassDirectory
+from grader.course.lateness import note_extension
+from grader.course.roster import Roster, did_you_mean
 from grader.errors import CommandFailed, CourseError
 
 A_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -10,11 +10,12 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from grader.batch.run import locked
-from grader.classroom import audit
-from grader.classroom.class_directory import ClassDirectory, course_layout
-from grader.classroom.gradebook import Unavailable, exercise_of
-from grader.classroom.regrade_book import RegradeBook
-from grader.classroom.roster import did_you_mean
+from grader.book import audit
+from grader.book.gradebook import Unavailable
+from grader.book.regrade_book import RegradeBook
+from grader.course.class_directory import ClassDirectory, course_layout
+from grader.course.release import exercise_of
+from grader.course.roster import did_you_mean
 from grader.errors import CommandFailed, CourseError
 from grader.lesson_names import choose
 

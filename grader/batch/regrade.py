@@ -17,16 +17,18 @@ from grader.atomic import write_atomically
 from grader.batch.changes import StudentChange, student_change
 from grader.batch.run import ClassRun, Options, locked
 from grader.batch.store import Item, Store
-from grader.classroom import audit
-from grader.classroom.autograded import Autograded, timestamp
-from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.files import read_regular
-from grader.classroom.gradebook import Entry, Unavailable
-from grader.classroom.learners_file import Judged, judge
-from grader.classroom.rebuild import dump, rebuild
-from grader.classroom.regrade_book import RegradeBook, Trial
-from grader.classroom.results_log import PREVIEW, LoggedResult, ResultsLog, mode_in
+from grader.book import audit
+from grader.book.autograded import Autograded
+from grader.book.gradebook import Entry, Unavailable
+from grader.book.rebuild import dump, rebuild
+from grader.book.regrade_book import RegradeBook, Trial
+from grader.book.results_log import LoggedResult, ResultsLog
+from grader.course.class_directory import ClassDirectory, Submission
+from grader.course.files import read_regular
+from grader.course.folder import PREVIEW, mode_in
+from grader.course.lateness import timestamp
 from grader.errors import CommandFailed, CourseError
+from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
 
 NOT_PREVIEWED = "Nothing is accepted that was not previewed as things are now. First: grader regrade {} --preview"

@@ -11,11 +11,11 @@ from markupsafe import Markup
 from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
-from grader.classroom.audit import Entry
-from grader.classroom.feedback import as_text as shown
-from grader.classroom.learners_file import Judged
+from grader.book.audit import Entry
+from grader.handed_in.learners_file import Judged
 from grader.insights.page import render
 from grader.judge.clean_text import printable
+from grader.judge.words import as_text as shown
 from grader.markup import inline
 
 KEPT = "would go down: the mark stays (--also-down takes it)"

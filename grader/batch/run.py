@@ -20,14 +20,17 @@ from filelock import FileLock, Timeout
 from grader.batch.cluster import Judges, SchedulerLost, connected
 from grader.batch.store import Item, Store
 from grader.batch.worker import Graded, Task
-from grader.classroom.autograded import Autograded, timestamp
-from grader.classroom.class_directory import ClassDirectory, Submission
-from grader.classroom.earlier import BEST, Attempt, attempts, counts, put_best
-from grader.classroom.gradebook import UNKNOWN, LessonGradebook
-from grader.classroom.hand_in import HandIn, hand_in, lesson_of
-from grader.classroom.rebuild import Release, dump, rebuild
-from grader.classroom.results_log import LoggedResult, ResultsLog, folder_of, mode_in
+from grader.book.autograded import Autograded
+from grader.book.gradebook import UNKNOWN, LessonGradebook
+from grader.book.rebuild import dump, rebuild
+from grader.book.results_log import LoggedResult, ResultsLog
+from grader.course.class_directory import ClassDirectory, Submission
+from grader.course.folder import folder_of, mode_in
+from grader.course.lateness import timestamp
+from grader.course.release import Release
 from grader.errors import CommandFailed
+from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
+from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
 from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.outline import outline_of

@@ -11,10 +11,11 @@ from datetime import datetime
 
 import nbformat
 
-from grader.classroom.autograded import Autograded, timestamp
-from grader.classroom.class_directory import Submission
-from grader.classroom.gradebook import Entry, LessonGradebook, Unavailable, own_cells
-from grader.classroom.results_log import LoggedResult, ResultsLog
+from grader.book.autograded import Autograded
+from grader.book.gradebook import Entry, LessonGradebook, Unavailable, own_cells
+from grader.book.results_log import LoggedResult, ResultsLog
+from grader.course.class_directory import Submission
+from grader.course.lateness import timestamp
 from grader.errors import CommandFailed
 
 BATCH, BATCH_SECONDS = 100, 1.0

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from grader.batch.regrade import MOST_BYTES
 from grader.batch.run import locked
-from grader.classroom import audit
-from grader.classroom.autograded import Autograded
-from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.files import read_regular
-from grader.classroom.gradebook import Unavailable
-from grader.classroom.regrade_book import JUDGE, RegradeBook, Rows
-from grader.classroom.results_log import ResultsLog
+from grader.book import audit
+from grader.book.autograded import Autograded
+from grader.book.gradebook import Unavailable
+from grader.book.regrade_book import JUDGE, RegradeBook, Rows
+from grader.book.results_log import ResultsLog
+from grader.course.class_directory import ClassDirectory
+from grader.course.files import read_regular
 from grader.errors import CommandFailed, CourseError
 from grader.judge.reader import Unreadable
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Worker, WorkerPlugin, get_worker
 
-from grader.classroom.rebuild import Release, dump, rebuild
+from grader.book.rebuild import dump, rebuild
+from grader.course.release import Release
 from grader.judge.fingerprint import GradingSettings, version_for
 from grader.judge.outline import outline_of
 

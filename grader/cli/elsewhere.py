@@ -54,8 +54,8 @@ def grade(
     """
     with teachers_packages():
         from grader.atomic import write_atomically
-        from grader.classroom.files import read_secret
-        from grader.classroom.single import Settings, grade_one, limits_of
+        from grader.batch.single import Settings, grade_one, limits_of
+        from grader.course.files import read_secret
         from grader.learner.starter_code import solutions_folder
 
         solutions = solutions or solutions_folder()

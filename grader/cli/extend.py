@@ -27,7 +27,7 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
         raise CourseError("Say how much more time: --days 2, or --until 2026-11-24.")
     with teachers_packages():
         from grader.batch.extend import extend as move
-        from grader.classroom.lateness import duration
+        from grader.course.lateness import duration
 
         outcome = move(folder, lesson, student, days, until, why)
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as everybody"

@@ -34,9 +34,9 @@ def feedback(
     """
     with teachers_packages():
         from grader.batch.run import locked
-        from grader.classroom import feedback_zip
-        from grader.classroom.class_directory import ClassDirectory
-        from grader.classroom.fresh_feedback import graded_lessons, make
+        from grader.course.class_directory import ClassDirectory
+        from grader.feedback import zips
+        from grader.feedback.fresh import graded_lessons, make
 
         told = []
         with locked(folder.resolve()):
@@ -44,7 +44,7 @@ def feedback(
                 course = ClassDirectory(folder, name)
                 course.share()
                 outcome = make(course, students, force)
-                packed = feedback_zip.pack(course, platform, outcome) if platform else None
+                packed = zips.pack(course, platform, outcome) if platform else None
                 told.append((outcome, packed))
     if as_document:
         click.echo(json.dumps([asdict(made) | (asdict(packed) if packed else {}) for made, packed in told], indent=1))

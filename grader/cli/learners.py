@@ -15,7 +15,7 @@ def doctor(judge: bool) -> None:
     from grader.learner.doctor import doctor as examine
 
     if judge:
-        from grader.judge.judge import confinement_here
+        from grader.cli.confinement import confinement_here
 
         diagnosis = Diagnosis(list(confinement_here()))
     else:

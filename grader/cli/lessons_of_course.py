@@ -25,9 +25,9 @@ def check(folder: Path, lesson: str, run: bool) -> None:
     only to be read, such as a text that speaks of an exercise that is left out, is a note.
     """
     with teachers_packages():
-        from grader.classroom.class_directory import ClassDirectory, course_layout
-        from grader.classroom.source import check as checking
+        from grader.course.class_directory import ClassDirectory, course_layout
         from grader.exercises.registry import exercises
+        from grader.source import check as checking
 
         layout, only = course_layout(folder), ClassDirectory(folder, lesson).lesson if lesson else ""
         with checking.judge_of(layout) if run else nullcontext() as judge:
@@ -53,10 +53,10 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
     Where other cells need it, it says which, and changes nothing (exit code 1).
     """
     with teachers_packages():
-        from grader.classroom.class_directory import ClassDirectory
-        from grader.classroom.source.edit import leave_out as cut
-        from grader.classroom.source.notebook import load, replace
-        from grader.classroom.source.update import in_use
+        from grader.course.class_directory import ClassDirectory
+        from grader.source.edit import leave_out as cut
+        from grader.source.notebook import load, replace
+        from grader.source.update import in_use
 
         directory = ClassDirectory(folder, lesson)
         path = directory.folder(directory.layout.source_directory) / f"{directory.lesson}.ipynb"
@@ -79,9 +79,9 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
 def add_question(folder: Path, lesson: str, points: float, name: str, after: str) -> None:
     """Add a question to LESSON that is answered in words and marked by hand, with a marking scheme to fill in."""
     with teachers_packages():
-        from grader.classroom.class_directory import ClassDirectory
-        from grader.classroom.source.edit import add_question as add
-        from grader.classroom.source.notebook import load, replace
+        from grader.course.class_directory import ClassDirectory
+        from grader.source.edit import add_question as add
+        from grader.source.notebook import load, replace
 
         directory = ClassDirectory(folder, lesson)
         path = directory.folder(directory.layout.source_directory) / f"{directory.lesson}.ipynb"
@@ -123,13 +123,13 @@ def update(
     """
     with teachers_packages():
         from grader.batch.run import locked
-        from grader.classroom.class_directory import course_layout
-        from grader.classroom.source import update as updating
-        from grader.classroom.source.base import version_of
-        from grader.classroom.source.merge import Side
+        from grader.course.class_directory import course_layout
         from grader.exercises.registry import exercises
         from grader.learner.starter_code import solutions_folder
         from grader.lesson_names import choose
+        from grader.source import update as updating
+        from grader.source.base import version_of
+        from grader.source.merge import Side
 
         solutions = solutions or solutions_folder()
         if solutions is None:

@@ -27,7 +27,7 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
     """
     with teachers_packages():
         from grader.authoring import own_exercise
-        from grader.classroom.class_directory import ClassDirectory, course_layout
+        from grader.course.class_directory import ClassDirectory, course_layout
         from grader.exercises.own import file_of
 
         course_layout(folder)  # says if it is no course

@@ -69,9 +69,9 @@ def regrade(
         from grader.batch import regrade_printout as printout
         from grader.batch.run import Options
         from grader.batch.undo import undo
-        from grader.classroom import audit
-        from grader.classroom.class_directory import ClassDirectory
-        from grader.classroom.results_log import mode_in
+        from grader.book import audit
+        from grader.course.class_directory import ClassDirectory
+        from grader.course.folder import mode_in
 
     if mode == "log":
         directory = ClassDirectory(folder, lesson)

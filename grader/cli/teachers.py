@@ -52,8 +52,8 @@ def course() -> None:
 )
 def create(folder: Path, course_id: str, exchange: str, group: str, solutions: Path | None) -> None:
     """Make a course directory in DIR: nbgrader's layout, the instructor's notebooks, a secret of its own."""
-    from grader.classroom.create import create as make
     from grader.learner.starter_code import solutions_folder
+    from grader.source.create import create as make
 
     solutions = solutions or solutions_folder()
     if solutions is None:
@@ -78,9 +78,9 @@ def forget(folder: Path, student: str, yes: bool) -> None:
     """
     with teachers_packages():
         from grader.batch.run import locked
-        from grader.classroom.forget import forget as remove
-        from grader.classroom.forget import steps_to_forget
-        from grader.classroom.roster import Person, Roster
+        from grader.course.forget import forget as remove
+        from grader.course.forget import steps_to_forget
+        from grader.course.roster import Person, Roster
 
         course = folder.resolve()
         if not yes:
@@ -117,8 +117,8 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
     """Remove everybody who has handed nothing in since a day, and who was in the course by then."""
     with teachers_packages():
         from grader.batch.run import locked
-        from grader.classroom.forget import forget as remove
-        from grader.classroom.forget import idle_since
+        from grader.course.forget import forget as remove
+        from grader.course.forget import idle_since
 
         old = idle_since(folder, before)
         for student in old if yes else ():
@@ -205,8 +205,8 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     if wrong:
         raise CourseError(f"--column {wrong[0]}: expected NAME=HEADING, for example --column id=Matrikelnummer")
     with teachers_packages():
-        from grader.classroom.class_directory import course_layout
-        from grader.classroom.roster import read_list, update
+        from grader.course.class_directory import course_layout
+        from grader.course.roster import read_list, update
 
         layout = course_layout(folder)
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
@@ -255,9 +255,9 @@ def collect(
     if wrong := [one for one, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
-        from grader.classroom import collect as taking
-        from grader.classroom.class_directory import ClassDirectory
-        from grader.classroom.earlier import counts as setting
+        from grader.course.class_directory import ClassDirectory
+        from grader.handed_in import collect as taking
+        from grader.handed_in.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
@@ -294,9 +294,9 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         raise CourseError(f"--pseudonyms: {kind} has to know whose a mark is. Use --to csv or --to json.")
     with teachers_packages():
         from grader.atomic import write_atomically
-        from grader.classroom import export as files
-        from grader.classroom.class_directory import course_layout, secret_of
-        from grader.classroom.marks import marks_of, pseudonymous
+        from grader.book import export as files
+        from grader.book.marks import marks_of, pseudonymous
+        from grader.course.class_directory import course_layout, secret_of
 
         layout = course_layout(folder)
         marks = marks_of(folder, layout, layout.config)

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import Container
 from pathlib import Path
 
-from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.gradebook import marks_in
-from grader.classroom.hand_in import hand_in, lesson_of
-from grader.classroom.results_log import latest, path_of
+from grader.book.gradebook import marks_in
+from grader.book.results_log import latest, path_of
+from grader.course.class_directory import ClassDirectory
 from grader.errors import CourseError
+from grader.handed_in.hand_in import hand_in, lesson_of
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import own_code, similar_pairs
 from grader.insights.summary import summarise

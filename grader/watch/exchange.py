@@ -18,10 +18,12 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
 
 from grader.atomic import write_atomically
-from grader.classroom.autograded import timestamp
-from grader.classroom.class_directory import ClassDirectory, can_be_a_student
-from grader.classroom.earlier import BEST, counts, keep
-from grader.classroom.exchange import (
+from grader.course.class_directory import ClassDirectory, can_be_a_student
+from grader.course.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
+from grader.course.lateness import timestamp
+from grader.errors import CourseError
+from grader.handed_in.earlier import BEST, counts, keep
+from grader.handed_in.exchange import (
     OVER,
     CollectRegularFiles,
     Record,
@@ -29,8 +31,6 @@ from grader.classroom.exchange import (
     attempts_allowed,
     foreign_owner,
 )
-from grader.classroom.files import SECRET_BYTES, SECRET_FILE, UntrustedFolder
-from grader.errors import CourseError
 from grader.insights.page import render
 from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable

@@ -20,7 +20,7 @@ from distributed import Client, Future, KilledWorker, wait
 
 from grader.batch.cluster import KILLED, Judges, SchedulerLost, connected
 from grader.batch.worker import Graded, Task, failure
-from grader.classroom.rebuild import Release
+from grader.course.release import Release
 from grader.judge.fingerprint import GradingSettings
 
 # What is said of a submission that has no result yet.

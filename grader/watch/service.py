@@ -27,17 +27,18 @@ from nbgrader.api import Gradebook
 
 from grader.batch.cluster import SchedulerLost
 from grader.batch.run import LOST, STOPPED, WATCH, ClassOutcome, ClassRun, Options, locked
-from grader.classroom.autograded import timestamp
-from grader.classroom.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
-from grader.classroom.exchange import attempts_allowed
-from grader.classroom.fresh_feedback import Made, make
-from grader.classroom.hand_in import hand_in, lesson_held, lesson_of
-from grader.classroom.results_log import LoggedResult, ResultsLog, mode_in
-from grader.classroom.settings import programs_on_path
+from grader.book.results_log import LoggedResult, ResultsLog
+from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
+from grader.course.folder import mode_in
+from grader.course.lateness import timestamp
 from grader.errors import CommandFailed, CourseError
+from grader.feedback.fresh import Made, make
+from grader.handed_in.exchange import attempts_allowed
+from grader.handed_in.hand_in import hand_in, lesson_held, lesson_of
 from grader.insights.summary import summarise
 from grader.judge.clean_text import printable
 from grader.judge.result import Mark
+from grader.nbgrader_settings import programs_on_path
 from grader.watch.exchange import Collected, Inbound, collect, refuse, release
 from grader.watch.lanes import SLOW, Lanes
 from grader.watch.page import FILE, Now, Page, Row, clock, served

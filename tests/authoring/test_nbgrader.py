@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.classroom.commands import nbgrader
+from tests.nbgrader_commands import nbgrader
 
 CONFIG = """
 c = get_config()
@@ -17,9 +17,9 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.IncludeHeaderFooter",
     "nbgrader.preprocessors.InstantiateTests",
     "nbgrader.preprocessors.LockCells",
-    "grader.classroom.preprocessors.ClearCourseSolutions",
-    "grader.classroom.preprocessors.ClearStudentOutput",
-    "grader.classroom.preprocessors.AllowErrors",
+    "grader.source.preprocessors.ClearCourseSolutions",
+    "grader.source.preprocessors.ClearStudentOutput",
+    "grader.source.preprocessors.AllowErrors",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.SaveCells",

@@ -19,9 +19,9 @@ from distributed import LocalCluster
 
 from grader.batch import cluster as clusters
 from grader.batch.run import ClassOutcome, Options, run
-from grader.classroom.create import create
-from tests.classroom.commands import nbgrader
-from tests.classroom.conftest import _schema, as_solution  # noqa: F401
+from grader.source.create import create
+from tests.classroom import _schema, as_solution  # noqa: F401
+from tests.nbgrader_commands import nbgrader
 from tools import notebooks as nb
 
 LESSON = "00_start_here"

@@ -22,7 +22,7 @@ from sqlalchemy import Engine, event
 
 from grader.batch import cluster
 from grader.batch.run import Options, run
-from grader.classroom import results_log as results
+from grader.book import results_log as results
 
 
 def die_at(moment: int, course: Path) -> itertools.count:

@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 
 from grader.batch import printout
-from grader.classroom.class_directory import ClassDirectory
-from grader.classroom.earlier import keep
-from grader.classroom.results_log import path_of
+from grader.book.results_log import path_of
+from grader.course.class_directory import ClassDirectory
+from grader.handed_in.earlier import keep
 from grader.insights.collect import lesson_insights
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 

@@ -20,7 +20,7 @@ from grader.batch import printout, worker
 from grader.batch.run import Options, run
 from grader.batch.store import Store
 from grader.batch.worker import JudgePlugin, OtherVersion
-from grader.classroom.gradebook import Release
+from grader.course.release import Release
 from grader.errors import CommandFailed
 from grader.judge.fingerprint import GradingSettings
 from grader.judge.limits import Limits

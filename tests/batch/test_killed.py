@@ -139,11 +139,11 @@ def test_watch_on_a_full_disk(room, monkeypatch, place):
         raise CommandFailed("database or disk is full") if place == "gradebook" else full
 
     name = {
-        "collect": "grader.classroom.files.UntrustedFolder.copy_to",
-        "log": "grader.classroom.results_log.os.write",
-        "autograded": "grader.classroom.autograded.write_atomically",
-        "gradebook": "grader.classroom.gradebook.LessonGradebook.store",
-        "feedback": "grader.classroom.fresh_feedback.write_atomically",
+        "collect": "grader.course.files.UntrustedFolder.copy_to",
+        "log": "grader.book.results_log.os.write",
+        "autograded": "grader.book.autograded.write_atomically",
+        "gradebook": "grader.book.gradebook.LessonGradebook.store",
+        "feedback": "grader.feedback.fresh.write_atomically",
         "release": "shutil.copy",
     }[place]
     page, watch = watched.hand_in("ann", RIGHT), watched.watch()

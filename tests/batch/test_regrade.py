@@ -18,10 +18,10 @@ from grader.batch.regrade_printout import as_html, as_text
 from grader.batch.run import Options
 from grader.batch.store import Store
 from grader.batch.undo import undo
-from grader.classroom import audit
-from grader.classroom.forget import forget, mentions
-from grader.classroom.results_log import latest
+from grader.book import audit
+from grader.book.results_log import latest
 from grader.cli.main import main
+from grader.course.forget import forget, mentions
 from grader.errors import CourseError
 from tests.batch.conftest import HALF, LESSON, RIGHT, ROOT, SQUARED, answered, command
 

@@ -9,7 +9,7 @@ import pytest
 
 from grader.batch import cluster as clusters
 from grader.batch.run import locked
-from grader.classroom import results_log as results
+from grader.book import results_log as results
 from grader.errors import CommandFailed, CourseError
 from tests.batch.conftest import HALF, LESSON, RIGHT, SQUARED, answered, command
 

@@ -25,9 +25,9 @@ from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 
 from grader.batch.run import locked
-from grader.classroom.class_directory import course_layout
-from grader.classroom.exchange import WARNED
+from grader.course.class_directory import course_layout
 from grader.errors import CommandFailed, CourseError
+from grader.handed_in.exchange import WARNED
 from grader.watch.exchange import LOOK_UP
 from grader.watch.lanes import Lanes
 from grader.watch.page import CONNECTIONS, Page, served

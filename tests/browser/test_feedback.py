@@ -9,10 +9,11 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from grader.classroom.class_directory import code_of
-from grader.classroom.feedback_page import Feedback
-from grader.classroom.gradebook import Given, Shown
-from grader.classroom.rebuild import Release, dump, rebuild
+from grader.book.gradebook import Given, Shown
+from grader.book.rebuild import dump, rebuild
+from grader.course.class_directory import code_of
+from grader.course.release import Release
+from grader.feedback.page import Feedback
 from grader.judge.limits import Limits
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from tests.browser.conftest import AXE, ROOT, SCREENSHOTS

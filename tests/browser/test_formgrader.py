@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.classroom.conftest import LESSON, answered, classroom_at, solved
+from tests.classroom import LESSON, answered, classroom_at, solved
 from tools.lab import page_of, running_lab
 
 IMAGE = "<img src=x onerror='window.harmed = 1'>"

@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from grader.authoring.samples import submissions
-from grader.classroom.create import create
-from grader.classroom.results_log import LoggedResult, ResultsLog
+from grader.book.results_log import LoggedResult, ResultsLog
 from grader.cli.main import main
 from grader.errors import CourseError
 from grader.insights.collect import lesson_insights, lessons_with_results
 from grader.insights.similarity import Pair
 from grader.judge.result import ExerciseResult, SubmissionResult
-from tests.classroom.conftest import _schema  # noqa: F401
+from grader.source.create import create
+from tests.classroom import _schema  # noqa: F401
 from tools import notebooks as nb
 
 LESSON = "01_self_attention"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.classroom.feedback import as_html, as_text
 from grader.exercises.registry import exercises
 from grader.judge.limits import MIB, Limits
 from grader.judge.outline import Outline
+from grader.judge.words import as_html, as_text
 from tools import notebooks as nb
 
 LIMITS = Limits(check_seconds=20, cell_seconds=20, submission_seconds=120, memory=512 * MIB)

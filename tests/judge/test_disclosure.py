@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from grader.classroom.feedback import as_html, as_text
 from grader.judge.disclosure import GENERAL, judged
 from grader.judge.result import SubmissionResult
+from grader.judge.words import as_html, as_text
 from tests.spec.test_states import report_of
 
 WRONG = "def product(left, right):\n    return 2.5 * left @ right"

@@ -43,7 +43,7 @@ def copy(tmp_path, monkeypatch) -> Path:
         ("report/report.css", False, False),
         ("learner/check.py", False, False),
         ("views/base.py", False, False),
-        ("classroom/gradebook.py", False, False),
+        ("book/gradebook.py", False, False),
         ("cli/main.py", False, False),
     ],
 )

@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from grader.authoring.model_solutions import model_solution
-from grader.classroom.rebuild import Release, dump, rebuild
+from grader.book.rebuild import dump, rebuild
+from grader.course.release import Release
 from grader.exercises.registry import exercises
 from grader.judge import plan
 from grader.judge.grading import ungraded

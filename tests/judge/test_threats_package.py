@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.classroom import safe_html
-from grader.classroom.feedback import as_html
-from grader.classroom.files import UntrustedFolder, read_regular
+from grader.course.files import UntrustedFolder, read_regular
+from grader.feedback import safe_html
 from grader.judge import grading
 from grader.judge.reader import Unreadable
+from grader.judge.words import as_html
 from tests.judge.conftest import LIMITS, cells
 from tools import notebooks as nb
 

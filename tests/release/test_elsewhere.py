@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from demo.sample_class import CLASS, LESSON
 from grader.batch.run import Options, run
-from grader.classroom.create import create
 from grader.cli.main import main
+from grader.source.create import create
 from tests.release.test_release import ROOT, released
 
 BIN = Path(sys.executable).parent

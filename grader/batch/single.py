@@ -1,0 +1,231 @@
+"""One submission without a course: which lesson it is, its result, and the result in the form that others read."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.course.class_directory import Submission, code_of
+from grader.course.files import UntrustedFolder, read_regular
+from grader.course.release import CHECK
+from grader.errors import CommandFailed, CourseError
+from grader.handed_in.hand_in import HandIn, answers_in, hand_in, lesson_of
+from grader.judge.clean_text import clean, printable
+from grader.judge.judge import Judge
+from grader.judge.limits import Limits
+from grader.judge.reader import Unreadable, read
+from grader.judge.result import ExerciseResult, SubmissionResult
+from grader.judge.sandbox import SandboxUnavailable
+from grader.judge.words import as_text, preface
+from grader.lesson_names import choose
+
+NOT_RUN = "The notebook was graded, but the judge itself failed in: {}. Grade it again."
+FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one submission is graded. `solutions` is the folder of the instructor's notebooks."""
+
+    solutions: Path
+    limits: Limits
+    lesson: str = ""
+    secret: bytes = b""
+    carry_forward: str = "none"
+    unsafe: bool = False
+
+
+@dataclass(frozen=True)
+class One:
+    """A submission's result. `own_tests` has the points of the teacher's own test cells, by grade_id."""
+
+    lesson: str
+    result: SubmissionResult
+    own_tests: Mapping[str, float]
+
+    @property
+    def problem(self) -> str:
+        """Why the marks aren't what they should be, or nothing."""
+        broken = [one.name for one in self.result.exercises if one.broken]
+        broken += [test.grade_id for test in self.result.tests if test.broken]
+        return self.result.unreadable or (NOT_RUN.format(", ".join(broken)) if broken else "")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What earns points, in the notebook's order: each exercise, then each test of the teacher's own."""
+        rows: list[dict[str, Any]] = [
+            {
+                "name": one.name,
+                "mark": one.mark,
+                "points": one.points,
+                "diagnosis": one.diagnosis,
+                "hints": list(one.hints),
+                "parts": _parts(one),
+                "text": clean(as_text(one), FEEDBACK_BYTES),
+            }
+            for one in self.result.exercises
+        ]
+        for test in self.result.tests:
+            points = self.own_tests[test.grade_id]
+            earned: dict[str, Any] = {"name": test.grade_id, "mark": test.mark(points), "points": points}
+            rows.append(
+                {**earned, "diagnosis": None, "hints": [], "parts": [], "text": clean(test.message, FEEDBACK_BYTES)}
+            )
+        return rows
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, as plain data."""
+        rows = self.rows
+        return {
+            "lesson": self.lesson,
+            "mark": round(sum(row["mark"] for row in rows), 2),
+            "points": sum(row["points"] for row in rows),
+            "problem": self.problem,
+            "notes": preface(self.result),
+            "confinement": self.result.confinement,
+            "timed_out": self.result.timed_out,
+            "seconds": self.result.seconds,
+            "exercises": rows,
+        }
+
+    def as_text(self) -> str:
+        """For a terminal."""
+        about = self.as_json()
+        texts = [row["text"] or row["name"] for row in about["exercises"]]
+        total = f"{self.lesson}: {about['mark']:g} of {about['points']:g} points"
+        return "\n\n".join([*texts, "\n".join([*map(printable, about["notes"]), total])])
+
+    def as_gradescope(self, visibility: str = "visible") -> dict[str, Any]:
+        """Gradescope's results.json: a test for each exercise."""
+        about = self.as_json()
+        return {
+            "score": about["mark"],
+            "execution_time": about["seconds"],
+            "output": "\n".join(about["notes"]),
+            "visibility": visibility,
+            "stdout_visibility": "hidden",
+            "tests": [
+                {
+                    "name": row["name"],
+                    "score": row["mark"],
+                    "max_score": row["points"],
+                    "status": "passed" if row["mark"] == row["points"] else "failed",
+                    "output": row["text"],
+                    "output_format": "text",
+                    "visibility": visibility,
+                }
+                for row in about["exercises"]
+            ],
+        }
+
+    def as_prairielearn(self) -> dict[str, Any]:
+        """PrairieLearn's results.json. A notebook that can't be read, or a fault of ours, is no attempt there."""
+        about = self.as_json()
+        if self.problem:
+            return {"gradable": False, "format_errors": list(dict.fromkeys([self.problem, *about["notes"]]))}
+        return {
+            "gradable": True,
+            "score": round(about["mark"] / about["points"], 6) if about["points"] else 0.0,
+            "message": f"{about['mark']:g} of {about['points']:g} points",
+            "output": "\n".join(about["notes"]),
+            "tests": [
+                {"name": row["name"], "points": row["mark"], "max_points": row["points"], "output": row["text"]}
+                for row in about["exercises"]
+            ],
+        }
+
+
+def _parts(result: ExerciseResult) -> list[dict[str, Any]]:
+    """Each part with the points that it earned, of those that it could."""
+    return [
+        {"name": part.name, "state": part.state, "mark": earned, "points": possible, "message": part.message}
+        for part, (earned, possible) in zip(result.parts, result.part_points, strict=True)
+    ]
+
+
+def limits_of(pairs: tuple[str, ...]) -> Limits:
+    """From words like "check_seconds=20"."""
+    kinds = {name: type(value) for name, value in asdict(Limits()).items()}
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        try:
+            values[name] = kinds[name](value)
+        except (KeyError, ValueError):
+            raise CourseError(f"--limit {pair}: expected NAME=NUMBER. The names are {', '.join(kinds)}.") from None
+        if not 0 < values[name] < math.inf:
+            raise CourseError(f"--limit {pair}: a limit is a number above 0.")
+    return Limits(**values)
+
+
+def grade_one(path: Path, settings: Settings) -> One:
+    """Grade a notebook, or the folder that somebody handed in. Raises `CommandFailed` if no lesson is in it."""
+    lessons = {notebook.stem: notebook for notebook in sorted(settings.solutions.glob("*.ipynb"))}
+    if not lessons:
+        raise CourseError(f"{settings.solutions} holds no notebooks.")
+    if settings.lesson:
+        name = choose(settings.lesson, [*lessons])
+        if name is None:
+            raise CourseError(f"--lesson {settings.lesson} is none of {', '.join(lessons)}.")
+    elif path.is_dir():
+        raise CourseError(f"{path} is a folder: say which lesson is in it, for example --lesson 01.")
+    else:
+        name = lesson_in(path, lessons, settings)
+    instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
+    chosen = _hand_in(path, name, instructor, settings.limits)
+    secret = settings.secret or secrets.token_bytes(32)
+    try:
+        with Judge(secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
+            result = judge.grade(chosen.data, instructor, "", chosen.unreadable)
+    except SandboxUnavailable as error:
+        raise CourseError(str(error)) from None
+    points = _points(instructor)
+    return One(name, result.with_remarks(chosen.remarks).worth(points), points)
+
+
+def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:
+    """The lesson of which the notebook holds the most exercises."""
+    try:
+        data = _readable(path, settings.limits)
+    except Unreadable as error:
+        raise CommandFailed(f"{path}: {error}") from None
+    found = {}
+    for name, one in lessons.items():
+        instructor = code_of(one.read_bytes(), settings.solutions, name)
+        found[name] = answers_in(data, lesson_of(instructor), settings.limits)
+    best = max(found, key=lambda name: len(found[name]))
+    if not found[best]:
+        raise CommandFailed(f"{path}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}.")
+    return best
+
+
+def _hand_in(path: Path, lesson: str, instructor: bytes, limits: Limits) -> HandIn:
+    """The notebook that counts, as in a course."""
+    expected = lesson_of(instructor)
+    if path.is_dir():
+        return hand_in(Submission("", UntrustedFolder(path), lesson), expected, limits)
+    try:
+        data = _readable(path, limits)
+    except Unreadable as error:
+        return HandIn(b"", str(error))
+    if answers_in(data, expected, limits):
+        return HandIn(data)
+    return HandIn(data, remarks=(f"None of {lesson}'s exercises is in {printable(path.name)}.",))
+
+
+def _readable(path: Path, limits: Limits) -> bytes:
+    """The bytes of a notebook; `Unreadable` if it isn't one."""
+    data = read_regular(path, limits.notebook_bytes)
+    read(data, limits.notebook_bytes, limits.cells)
+    return data
+
+
+def _points(instructor: bytes) -> dict[str, float]:
+    """What each exercise is worth in the instructor's notebook, and each test of the teacher's own by its grade_id."""
+    about = [cell["metadata"].get("nbgrader", {}) for cell in json.loads(instructor)["cells"]]
+    return {one["grade_id"].removesuffix(CHECK): float(one["points"]) for one in about if one.get("grade")}

@@ -1,0 +1,120 @@
+"""The audit log of a lesson: `DIR/.grader/regrades/LESSON.jsonl`, a line for every acceptance, override and undoing.
+
+    {"format": 1, "id": 3, "action": "accept", "when": "2026-11-20T17:20:05+00:00", "who": "teacher", "course": "0.2.0",
+     "version": "77d0...", "changed": ["the specification of first_steps"], "also_down": false, "undoes": 0,
+     "students": {"ann": {"before": 0.5, "after": 1.0, "cells": {"first_steps": [0.5, 1.0]}, "why": "...",
+                          "keys": ["9f2c...", "a0b1..."], "rows": [{...}, {...}]}}}
+
+`keys` are the results in the log of results, `rows` what the gradebook had and has; notebooks of `autograded/` as they
+were are kept in `DIR/.grader/regrades/LESSON/ID/`. With these an acceptance can be undone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from grader import __version__
+from grader.course.folder import FOLDER, REGRADES, folder_of, mode_in
+from grader.course.sharing import user_name
+from grader.plain import made
+
+FORMAT = 1
+# By exercise, or by a teacher's own cell, the points before and after.
+Cells = dict[str, tuple[float, ...]]
+ACCEPT, OVERRIDE, UNDO = "accept", "override", "undo"
+
+
+@dataclass(frozen=True)
+class Noted:
+    """One student of an entry: the mark of the lesson and of each cell before and after, and why."""
+
+    before: float
+    after: float
+    cells: Cells = field(default_factory=dict)
+    why: str = ""
+    keys: tuple[str, ...] = ()
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line. `undoes` is the id of the entry that it takes back, 0 for none."""
+
+    id: int
+    action: str
+    when: str
+    who: str
+    course: str
+    version: str = ""
+    changed: tuple[str, ...] = ()
+    also_down: bool = False
+    undoes: int = 0
+    students: dict[str, Noted] = field(default_factory=dict)
+
+
+def path_of(course: Path, lesson: str) -> Path:
+    """Where the log of a lesson lies."""
+    return course / FOLDER / REGRADES / f"{lesson}.jsonl"
+
+
+def entries(course: Path, lesson: str) -> list[Entry]:
+    """All entries, the oldest first. A torn line is passed over."""
+    found = []
+    try:
+        lines = path_of(course, lesson).read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    for line in lines:
+        try:
+            data = json.loads(line)
+            if isinstance(data, dict) and data.get("format") == FORMAT:
+                found.append(made(Entry, data, "entry"))
+        except (ValueError, RecursionError):
+            continue
+    return found
+
+
+def last(course: Path, lesson: str) -> Entry | None:
+    """What would be undone next."""
+    found = entries(course, lesson)
+    undone = {entry.undoes for entry in found}
+    return next((one for one in reversed(found) if one.action != UNDO and one.id not in undone), None)
+
+
+def next_id(course: Path, lesson: str) -> int:
+    """The number of the next entry."""
+    return max((entry.id for entry in entries(course, lesson)), default=0) + 1
+
+
+def add(course: Path, lesson: str, action: str, students: Mapping[str, Noted], **about: Any) -> Entry:
+    """Append an entry, and see it on the disk before anything else is written."""
+    folder_of(course, REGRADES)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    number = next_id(course, lesson)
+    entry = Entry(number, action, now, user_name(os.getuid()), __version__, students=dict(students), **about)
+    line = json.dumps({"format": FORMAT, **asdict(entry)}).encode()
+    path = path_of(course, lesson)
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, mode_in(course)), "ab") as file:
+        file.write((b"\n" if _is_torn(path) else b"") + line + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return entry
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether a run was killed while it wrote."""
+    data = path.read_bytes()
+    return bool(data) and not data.endswith(b"\n")
+
+
+def notebooks_of(course: Path, lesson: str, number: int = 0) -> Path:
+    """The folder of the notebooks as they were before an entry, the next one if no number is given; it is made."""
+    folder_of(course, REGRADES)
+    folder_of(course, f"{REGRADES}/{lesson}")
+    return folder_of(course, f"{REGRADES}/{lesson}/{number or next_id(course, lesson)}")

@@ -1,0 +1,177 @@
+"""The files that marks leave a course in: for learning platforms, as CSV and JSON, and nbgrader's own table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.plugins import ExportPlugin
+
+from grader.book.marks import Marks, score_of, waits
+from grader.course.tables import as_csv, harmless, rows_of
+from grader.errors import CourseError
+from grader.lesson_names import choose
+
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CANVAS_ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<number>\d+)\)")
+POINTS_POSSIBLE = "Points Possible"
+# What Moodle can tell people by, the best first.
+MOODLE_KEYS = {"moodle": "ID number", "email": "Email address", "id": "Username"}
+NBGRADER_COLUMNS = (
+    "assignment",
+    "duedate",
+    "timestamp",
+    "student_id",
+    "last_name",
+    "first_name",
+    "email",
+    "raw_score",
+    "late_submission_penalty",
+    "score",
+    "max_score",
+    "needs_manual_grade",
+)
+
+
+def as_table(marks: Marks) -> str:
+    """A row a student: names, a column a lesson, the total, and in words why marks are blank."""
+    rows: list[list[str]] = [["id", "last_name", "first_name", "email", *marks.possible, "total_percent", "notes"]]
+    rows.append([POINTS_POSSIBLE, "", "", "", *map(_number, marks.possible.values()), "100", ""])
+    for who, person in marks.people.items():
+        own = marks.marks[who]
+        said = {lesson: (mark.state if mark.points is None else "", mark.late) for lesson, mark in own.items()}
+        notes = "; ".join(f"{lesson}: {', '.join(filter(None, words))}" for lesson, words in said.items() if any(words))
+        names = [harmless(text) for text in (who, person.last_name, person.first_name, person.email)]
+        rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
+    return as_csv(rows)
+
+
+def as_json(marks: Marks) -> str:
+    """All of it, with the state of every mark."""
+    students = [
+        {
+            **{key: value for key, value in asdict(person).items() if value},
+            "marks": {lesson: asdict(mark) for lesson, mark in marks.marks[who].items()},
+            "total_percent": marks.totals[who],
+        }
+        for who, person in marks.people.items()
+    ]
+    return json.dumps({"possible": marks.possible, "students": students}, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_moodle(marks: Marks) -> str:
+    """For Moodle's import of grades: the key that everybody in the roster has, and a column a lesson. A blank changes
+    nothing there. No feedback: Moodle takes it without a grade as a grade of nothing."""
+    key = next((key for key in MOODLE_KEYS if all(getattr(one, key) for one in marks.people.values())), "id")
+    rows = [[MOODLE_KEYS[key], *marks.possible]]
+    for who, person in marks.people.items():
+        rows.append([harmless(getattr(person, key)), *(_number(mark.points) for mark in marks.marks[who].values())])
+    return as_csv(rows)
+
+
+def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
+    """For Canvas's import: the rows and the columns of a gradebook that was exported there, with our marks.
+
+    Its columns of assignments have a number in brackets, which only Canvas knows: "Self-attention (1234)". A lesson's
+    column is the one whose title is the lesson's name, or begins with its number. Returned beside the file: who is in
+    Canvas and not in the roster.
+    """
+    rows = _canvas_rows(exported)
+    heads = [head.strip() for head in rows[0]]
+    place = {head: heads.index(head) for head in CANVAS_COLUMNS if head in heads}
+    columns = _canvas_lessons(exported, heads, list(marks.possible))
+    by_key: dict[str, str] = {}
+    for who, person in marks.people.items():
+        keys = (who, person.sis_login_id, person.sis_user_id, person.canvas_id)
+        by_key.update({key: who for key in keys if key})
+    made = [[*place, *(heads[at] for at in columns.values())]]
+    made.append([POINTS_POSSIBLE, *[""] * (len(place) - 1), *(_number(marks.possible[one]) for one in columns)])
+    left_out: list[str] = []
+    for row in rows[1:]:
+        told = {head: row[at].strip() if at < len(row) else "" for head, at in place.items()}
+        if not told["ID"]:
+            continue  # its row of points, and others that are no people
+        theirs = [told[head] for head in ("ID", "SIS Login ID", "SIS User ID") if told.get(head) in by_key]
+        if not theirs:
+            left_out.append(told["Student"])
+            continue
+        own = marks.marks[by_key[theirs[0]]]
+        made.append([*(harmless(text) for text in told.values()), *(_number(own[lesson].points) for lesson in columns)])
+    if len(made) == 2:
+        raise CourseError(f"{exported}: nobody in it is in the roster. First: grader roster COURSE {exported}")
+    return as_csv(made), left_out
+
+
+def _canvas_rows(exported: Path) -> list[list[str]]:
+    rows = rows_of(exported)
+    heads = [head.strip() for head in rows[0]] if rows else []
+    if "Student" not in heads or "ID" not in heads:
+        raise CourseError(
+            f"{exported}: expected the columns Student and ID, got {', '.join(heads) or 'nothing'}. Export the "
+            "gradebook in Canvas (Grades, Export), and name that file with --from."
+        )
+    return rows
+
+
+def _canvas_lessons(exported: Path, heads: Sequence[str], lessons: Sequence[str]) -> dict[str, int]:
+    columns: dict[str, int] = {}
+    for at, head in enumerate(heads):
+        match = CANVAS_ASSIGNMENT.fullmatch(head)
+        title = re.sub(r"\W+", "_", match["title"].strip().casefold()) if match else ""
+        number = re.match(r"(\d+)(_|$)", title)
+        lesson = choose(title, lessons) or (choose(number[1], lessons) if number else None)
+        if lesson is None:
+            lesson = next((one for one in lessons if title and one.partition("_")[2] == title), None)
+        if lesson is None:
+            continue
+        if lesson in columns:
+            raise CourseError(
+                f"{exported}: two columns are {lesson}'s: {heads[columns[lesson]]!r} and {head!r}. Rename one."
+            )
+        columns[lesson] = at
+    if not columns:
+        raise CourseError(
+            f"{exported}: no column is a lesson's. A title is the lesson's name or begins with its number, for example "
+            f"'{lessons[0] if lessons else '01_self_attention'} (1234)'."
+        )
+    return columns
+
+
+def _number(points: float | None) -> str:
+    return "" if points is None else f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+class ExportMarks(ExportPlugin):
+    """The table of `nbgrader export`: nbgrader's own columns, and one more that says which marks still wait for a
+    teacher."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write one row for each student and assignment."""
+        to = self.to or "grades.csv"
+        self.log.info("Exporting grades to %s", to)
+        students = [one for one in gradebook.students if not self.student or one.id in map(str, self.student)]
+        assignments = [
+            one for one in gradebook.assignments if not self.assignment or one.name in map(str, self.assignment)
+        ]
+        rows = [_row(gradebook, assignment, student) for assignment in assignments for student in students]
+        told = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
+        Path(to).write_text(as_csv([NBGRADER_COLUMNS, *told]), encoding="utf-8")
+
+
+def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
+    names = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
+    row = {name: text and harmless(text) for name, text in names.items()}
+    row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
+    row |= {"student_id": harmless(student.id), "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
+    try:
+        one = gradebook.find_submission(assignment.name, student.id)
+    except MissingEntry:
+        return row
+    penalty = one.late_submission_penalty or 0.0
+    row |= {"timestamp": one.timestamp, "raw_score": one.score, "late_submission_penalty": penalty}
+    return row | {"score": score_of(one), "needs_manual_grade": "yes" if waits(one) else "no"}

@@ -1,0 +1,424 @@
+"""nbgrader's gradebook: where a mark enters it, and what it says of the released notebook.
+
+`record` is the one place where marks and comments are set, for `nbgrader autograde` and for `grader autograde`. Marks,
+extra credit and comments given by hand stay.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nbgrader import api, utils
+from sqlalchemy import or_, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import object_session
+
+from grader.course.lateness import Deadlines
+from grader.course.release import CHECK, Release, exercise_of
+from grader.errors import CommandFailed, CourseError
+from grader.judge.result import Mark, SubmissionResult
+from grader.judge.words import comment_on
+from grader.nbgrader_settings import programs_on_path
+
+
+@dataclass(frozen=True)
+class OwnCell:
+    """A teacher's own cell in the rebuilt notebook: what it earns (None: a mark by hand), and whether it is an answer
+    that is as it was handed out."""
+
+    score: float | None
+    unanswered: bool
+
+
+def own_cells(notebook: Any) -> dict[str, OwnCell]:
+    """The teacher's own cells of a rebuilt notebook, by grade_id, marked as nbgrader marks them."""
+    found = {}
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader")
+        if about is None or cell.metadata.get("course", {}).get("exercise"):
+            continue
+        unanswered = utils.is_solution(cell) and about.get("checksum") == utils.compute_checksum(cell)
+        score = utils.determine_grade(cell)[0] if utils.is_grade(cell) else None
+        found[about["grade_id"]] = OwnCell(score, unanswered)
+    return found
+
+
+def record(
+    submitted: Any,
+    result: SubmissionResult,
+    own: Mapping[str, OwnCell],
+    config: Any,
+    kept: Container[str] | None = None,
+) -> None:
+    """Set the marks, comments and late penalty of one submission, an `api.SubmittedNotebook`. Commits nothing.
+
+    A check's cell has the grade id `EXERCISE-check`, a solution's `EXERCISE`. `own` has the teacher's own cells; one
+    that has no mark waits for a mark by hand. `kept` is given where the same work is graded again: these cells stay as
+    they are, and all that have a mark by hand, which was given to this very work.
+    """
+    exercises = {exercise.name: exercise for exercise in result.exercises}
+    broken = {one.name for one in result.exercises if one.broken} | {one.grade_id for one in result.tests if one.broken}
+    stay = _staying(submitted, kept)
+    for grade in submitted.grades:
+        name = exercise_of(grade.name)
+        if name in stay:
+            continue
+        if name in exercises:
+            grade.auto_score = round(grade.cell.max_score * exercises[name].score, 2)
+        elif result.unreadable:
+            grade.auto_score = 0.0
+        else:
+            grade.auto_score = own[grade.name].score if grade.name in own else None
+        # A mark given by hand is kept, but was given to something else: worth a look, as nbgrader has it.
+        by_hand = grade.auto_score is None or grade.manual_score is not None
+        grade.needs_manual_grade = by_hand or name in broken
+    for comment in submitted.comments:
+        if comment.name in stay:
+            continue
+        if comment.name in exercises:
+            comment.auto_comment = comment_on(exercises[comment.name], result)
+        elif comment.name in own:
+            comment.auto_comment = "No response." if own[comment.name].unanswered else None
+    session = object_session(submitted)
+    assert session is not None
+    session.flush()
+    session.refresh(submitted, ["score"])  # the database adds the marks up
+    submitted.late_submission_penalty = _penalty(submitted, Deadlines(config))
+
+
+def _staying(submitted: Any, kept: Container[str] | None) -> set[str]:
+    """The cells that stay as they are where the same work is graded again."""
+    if kept is None:
+        return set()
+    return {
+        exercise_of(grade.name)
+        for grade in submitted.grades
+        if grade.manual_score is not None or (grade.auto_score is not None and exercise_of(grade.name) in kept)
+    }
+
+
+UNKNOWN = "They are not in the roster. Add them (`nbgrader db student add ID`), or all such students at once with {}."
+
+
+def _penalty(submitted: Any, deadlines: Deadlines) -> float | None:
+    """What its lateness costs one submission, an `api.SubmittedNotebook`."""
+    whole = submitted.assignment
+    return deadlines.penalty(whole.student_id, submitted.score, deadlines.late(whole))
+
+
+def release_of(notebook: Any) -> Release:
+    """Of an `api.Notebook`."""
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    cells = {
+        cell.name: {
+            "checksum": cell.checksum,
+            "locked": cell.locked,
+            "source": cell.source,
+            "points": points.get(cell.name),
+        }
+        for cell in notebook.source_cells
+    }
+    return Release(json.loads(notebook.kernelspec or "{}"), cells)
+
+
+class Unavailable(RuntimeError):
+    """The database can't be written now: locked, gone, or written by another. Nothing of the batch was stored."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is stored of one submission. `timestamp` is when it was handed in, if known; `kept` is as in `record`."""
+
+    student: str
+    result: SubmissionResult
+    own: Mapping[str, OwnCell]
+    timestamp: datetime | None = None
+    kept: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """A mark of one cell. `by_hand`: a teacher gave it. `waits`: a teacher is still to look at it."""
+
+    score: float
+    points: float
+    extra: float
+    by_hand: bool
+    waits: bool
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What feedback shows of the gradebook: by grade_id the marks, and the comments (the judge's, the teacher's).
+    `late` says in words by how much it is late, and whether the due date was moved."""
+
+    marks: dict[str, Given]
+    comments: dict[str, tuple[str, str]]
+    penalty: float
+    late: str = ""
+
+    def take(self, row: Any) -> None:
+        """A row of the gradebook."""
+        if isinstance(row, api.Comment):
+            self.comments[row.name] = (row.auto_comment or "", row.manual_comment or "")
+            return
+        by_hand, waits = row.manual_score is not None, bool(row.needs_manual_grade)
+        self.marks[row.name] = Given(row.score or 0.0, row.max_score or 0.0, row.extra_credit or 0.0, by_hand, waits)
+
+    @property
+    def score(self) -> float:
+        """Without the late penalty, as `nbgrader` has it too."""
+        return round(sum(mark.score for mark in self.marks.values()), 2)
+
+    @property
+    def points(self) -> float:
+        return sum(mark.points for mark in self.marks.values())
+
+    def __str__(self) -> str:
+        """The same text for the same marks, comments and penalty."""
+        late = (self.late,) if self.late else ()
+        return repr((sorted(self.marks.items()), sorted(self.comments.items()), self.penalty, *late))
+
+
+class LessonGradebook:
+    """The gradebook at `url`, for one lesson; a context manager. It stores a batch of results in one transaction."""
+
+    def __init__(self, url: str, course_id: str, lesson: str, config: Any) -> None:
+        programs_on_path()
+        self._lesson, self._config = lesson, config
+        try:
+            self._book = api.Gradebook(url, course_id)
+            notebook = self._notebook()
+            self.release = release_of(notebook)
+            self._checks = {
+                cell.id: exercise_of(cell.name) for cell in notebook.grade_cells if cell.name.endswith(CHECK)
+            }
+            self.has_own_cells = any(
+                not cell.name.endswith(CHECK) for cell in (*notebook.grade_cells, *notebook.task_cells)
+            )
+            self._book.db.rollback()
+        except SQLAlchemyError as error:
+            raise CommandFailed(f"The gradebook can't be opened: {cause(error)}") from error
+
+    def _notebook(self) -> Any:
+        try:
+            return self._book.find_notebook(self._lesson, self._lesson)
+        except api.MissingEntry:
+            raise CourseError(
+                f"The gradebook doesn't know {self._lesson} yet: nbgrader generate_assignment {self._lesson}"
+            ) from None
+
+    def require(self, exercises: Iterable[str]) -> None:
+        """Refuse where the instructor's notebook has changed since it was released."""
+        missing = [name for name in exercises if name not in self._checks.values()]
+        if missing:
+            raise CourseError(
+                f"The gradebook doesn't know {', '.join(missing)}: source/{self._lesson} has changed since "
+                f"`nbgrader generate_assignment {self._lesson}`."
+            )
+
+    def store(self, entries: Sequence[Entry]) -> None:
+        """Store a batch in one transaction; `Unavailable` if that can't be done now."""
+        session = self._book.db
+        try:
+            self._put(entries)
+            session.commit()
+        except SQLAlchemyError as error:
+            session.rollback()
+            if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                raise CommandFailed(f"{cause(error)}. What was graded is kept: make room and run it again.") from error
+            raise Unavailable(cause(error)) from error
+        except BaseException:
+            session.rollback()
+            raise
+
+    def _put(self, entries: Sequence[Entry]) -> None:
+        """Set what the entries say; the caller commits, or takes it back."""
+        notebook = self._notebook()
+        rows = self._submitted(notebook, {entry.student for entry in entries})
+        rows |= {one.student: self._add(notebook, one.student) for one in entries if one.student not in rows}
+        self._book.db.flush()
+        for entry in entries:
+            submitted = rows[entry.student]
+            submitted.assignment.timestamp = entry.timestamp or submitted.assignment.timestamp
+            record(submitted, entry.result, entry.own, self._config, entry.kept)
+
+    def roster(self) -> set[str]:
+        """The students that the gradebook knows."""
+        found = set(self._book.db.scalars(select(api.Student.id)))
+        self._book.db.rollback()
+        return found
+
+    def unknown(self, handed_in: Iterable[str], add: bool) -> set[str]:
+        """Who has handed in and isn't in the roster. With `add`, and where the gradebook has no student at all and so
+        no roster yet, all are put into it first: a run that is killed leaves nobody out of the next one."""
+        roster, session = self.roster(), self._book.db
+        missing = set(handed_in) - roster
+        if roster and not add:
+            return missing
+        try:
+            session.add_all(api.Student(id=student) for student in sorted(missing))
+            session.commit()
+        except SQLAlchemyError:  # locked, for example: they are added with their marks
+            session.rollback()
+        return set()
+
+    def refresh_lateness(self, handed_in: Mapping[str, datetime | None]) -> None:
+        """Take over when submissions were handed in, as far as that is known, and work out every late penalty anew: a
+        due date, an extension or the course's rule may have changed since."""
+        session = self._book.db
+        try:
+            self._refresh(handed_in)
+            session.commit()
+        except SQLAlchemyError as error:
+            session.rollback()
+            raise Unavailable(cause(error)) from error
+
+    def _refresh(self, handed_in: Mapping[str, datetime | None]) -> None:
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        deadlines, mine = Deadlines(self._config), one.notebook_id == self._notebook().id
+        query = select(one, assignment).join(assignment, one.assignment_id == assignment.id)
+        rows = self._book.db.execute(query.where(mine)).all()
+        for _submitted, whole in rows:
+            whole.timestamp = handed_in.get(whole.student_id) or whole.timestamp
+        if deadlines.rule.free_days:  # one that is used up here is missing in another lesson
+            late = or_(one.late_submission_penalty.is_not(None), assignment.timestamp > api.Assignment.duedate)
+            others = query.join(api.Assignment, assignment.assignment_id == api.Assignment.id).where(~mine, late)
+            rows += self._book.db.execute(others).all()
+        for submitted, _whole in rows:
+            submitted.late_submission_penalty = _penalty(submitted, deadlines)
+
+    def marks(self) -> dict[str, Mark]:
+        """What everybody who has handed in earns, by student."""
+        found = self._marks()
+        self._book.db.rollback()
+        return found
+
+    def _marks(self) -> dict[str, Mark]:
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = (
+            select(assignment.student_id, one.late_submission_penalty, api.Grade)
+            .join(one, one.assignment_id == assignment.id)
+            .join(api.Grade, api.Grade.notebook_id == one.id)
+            .where(one.notebook_id == self._notebook().id)
+        )
+        grades: dict[str, list[Any]] = {}
+        penalties: dict[str, float] = {}
+        for student, penalty, grade in self._book.db.execute(query):
+            grades.setdefault(student, []).append(grade)
+            penalties[student] = penalty or 0.0
+        return {student: _mark(every, penalties[student]) for student, every in grades.items()}
+
+    def earns(self, student: str, result: SubmissionResult, handed_in: datetime | None) -> float:
+        """What a hand-in of that time earns by the judge, less its late penalty, whether it is stored or not."""
+        points = {name: cell["points"] for name, cell in self.release.cells.items() if cell["points"] is not None}
+        score = result.mark_in({exercise_of(name): (0.0, float(most)) for name, most in points.items()})
+        deadlines, session = Deadlines(self._config), self._book.db
+        assignment, person = self._notebook().assignment, session.get(api.Student, student)
+        works = [] if person is None else [*person.submissions]
+        own = next((one for one in works if one.assignment is assignment), None)
+        late = deadlines.late_if(assignment, student, handed_in, lambda: works, own)
+        session.rollback()
+        return round(score - (deadlines.penalty(student, score, late) or 0.0), 2)
+
+    def shown(self) -> dict[str, dict[str, Shown]]:
+        """What feedback shows of the gradebook, by student and notebook."""
+        one, assignment, session = api.SubmittedNotebook, api.SubmittedAssignment, self._book.db
+        query = select(assignment, one).join(assignment, one.assignment_id == assignment.id)
+        mine = assignment.assignment_id == self._notebook().assignment.id
+        found: dict[str, dict[str, Shown]] = {}
+        by_id, deadlines = {}, Deadlines(self._config)
+        for whole, submitted in session.execute(query.where(mine)):
+            late = deadlines.late(whole).words(deadlines.rule)
+            shown = Shown({}, {}, submitted.late_submission_penalty or 0.0, late)
+            by_id[submitted.id] = found.setdefault(whole.student_id, {})[submitted.notebook.name] = shown
+        for kind in (api.Grade, api.Comment):
+            rows = select(kind).join(one, kind.notebook_id == one.id)
+            for row in session.scalars(rows.join(assignment, one.assignment_id == assignment.id).where(mine)):
+                by_id[row.notebook_id].take(row)
+        session.rollback()
+        return found
+
+    def _submitted(self, notebook: Any, students: set[str]) -> dict[str, Any]:
+        """The lesson's notebook of those who have handed in before, by student."""
+        one, assignment = api.SubmittedNotebook, api.SubmittedAssignment
+        query = (
+            select(assignment.student_id, one)
+            .join(assignment, one.assignment_id == assignment.id)
+            .where(one.notebook_id == notebook.id, assignment.student_id.in_(students))
+        )
+        return {row.student_id: row[1] for row in self._book.db.execute(query)}
+
+    def _add(self, notebook: Any, student: str) -> Any:
+        """The rows of somebody's first submission, as nbgrader's `add_submission` makes them, but without a commit."""
+        session = self._book.db
+        with session.no_autoflush:  # half of them at a time would not fit together
+            person = session.get(api.Student, student) or api.Student(id=student)
+            assignment = api.SubmittedAssignment(assignment=notebook.assignment, student=person)
+            for every in notebook.assignment.notebooks:
+                submitted = api.SubmittedNotebook(notebook=every, assignment=assignment)
+                for cell in (*every.grade_cells, *every.task_cells):
+                    api.Grade(cell_id=cell.id, notebook=submitted)
+                for cell in (*every.solution_cells, *every.task_cells):
+                    api.Comment(cell_id=cell.id, notebook=submitted)
+            session.add(assignment)
+            return next(submitted for submitted in assignment.notebooks if submitted.notebook is notebook)
+
+    def complete(self) -> set[str]:
+        """The students who have a mark for every exercise."""
+        left = select(api.Grade.id).where(
+            api.Grade.notebook_id == api.SubmittedNotebook.id,
+            api.Grade.cell_id.in_(self._checks),
+            api.Grade.auto_score.is_(None),
+        )
+        query = (
+            select(api.SubmittedAssignment.student_id)
+            .join(api.SubmittedNotebook, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
+            .where(api.SubmittedNotebook.notebook_id == self._notebook().id, ~left.exists())
+        )
+        students = set(self._book.db.scalars(query))
+        self._book.db.rollback()
+        return students
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._book.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+
+def marks_in(layout: Any, lesson: str, config: Any) -> dict[str, Mark]:
+    """What the gradebook of a course says of a lesson; nothing where there is none, or where it doesn't know the
+    lesson. `layout` is nbgrader's own `CourseDirectory`."""
+    file = str(layout.db_url).removeprefix("sqlite:///")
+    if file != layout.db_url and not Path(file).is_file():
+        return {}
+    try:
+        with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
+            return book.marks()
+    except CourseError:
+        return {}
+
+
+def _mark(grades: Sequence[Any], penalty: float) -> Mark:
+    cells = {exercise_of(grade.name): (grade.score or 0.0, grade.max_score) for grade in grades}
+    total = sum(score for score, _points in cells.values()) - penalty
+    by_hand = tuple(sorted(exercise_of(grade.name) for grade in grades if grade.needs_manual_grade))
+    points = sum(points for _score, points in cells.values())
+    return Mark(round(max(total, 0.0), 2), points, cells, round(penalty, 2), by_hand)
+
+
+def cause(error: SQLAlchemyError) -> str:
+    """What a database says, in one line."""
+    return str(getattr(error, "orig", None) or error).strip().splitlines()[0]

@@ -1,0 +1,157 @@
+"""The marks of a course as the gradebook has them, and the total that the course's rules make of them.
+
+A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, where the student is
+excused, and where something still waits for a mark by hand: the three are told apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+
+from grader.course.lateness import Deadlines
+from grader.course.roster import Person, Roster
+from grader.errors import CourseError
+from grader.lesson_names import choose
+
+MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One student's mark of one lesson. `points` is None unless `state` is "marked". `late` says in words by how much
+    it is late, what that costs, and whether the due date was moved."""
+
+    state: str
+    points: float | None = None
+    late: str = ""
+
+
+@dataclass
+class Marks:
+    """`possible` has the points of each lesson, `marks` the marks by student and lesson, `totals` per cents of all."""
+
+    possible: dict[str, float] = field(default_factory=dict)
+    people: dict[str, Person] = field(default_factory=dict)
+    marks: dict[str, dict[str, Mark]] = field(default_factory=dict)
+    totals: dict[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the marks of the lessons make a total, from the course's settings.
+
+    weights: lesson -> what it counts; 1 where nothing is said, 0 for not at all. best_of: how many lessons count, those
+    with the largest share of their points; 0 for all. excused: student -> lessons that don't count for them.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    best_of: int = 0
+    excused: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def rules_of(config: Any, lessons: Sequence[str]) -> Rules:
+    """The rules in `c.CourseMarks` of nbgrader_config.py, with the lessons' full names."""
+    told = config.CourseMarks
+    unknown = sorted(set(told) - {"weights", "best_of", "excused"})
+    if unknown:
+        raise CourseError(f"c.CourseMarks.{unknown[0]}: there is no such rule; there are: weights, best_of, excused.")
+
+    def lesson(name: object) -> str:
+        found = choose(str(name), lessons)
+        if found is None:
+            raise CourseError(f"c.CourseMarks: {name!r} is none of the lessons: {', '.join(lessons)}.")
+        return found
+
+    try:
+        weights = {lesson(name): float(weight) for name, weight in dict(told.get("weights", {})).items()}
+        best_of = int(told.get("best_of", 0))
+        excused = {str(who): [lesson(one) for one in names] for who, names in dict(told.get("excused", {})).items()}
+    except (TypeError, ValueError) as error:
+        raise CourseError(f"c.CourseMarks: expected numbers and lists of lessons: {error}") from None
+    if best_of < 0 or any(weight < 0 for weight in weights.values()):
+        raise CourseError("c.CourseMarks: weights and best_of can't be less than 0.")
+    return Rules(weights, best_of, excused)
+
+
+def marks_of(course: Path, layout: Any, config: Any) -> Marks:
+    """Everybody's marks: of those in the roster and those in the gradebook."""
+    found = Marks()
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        assignments = sorted(book.assignments, key=lambda one: str(one.name))
+        found.possible = {one.name: float(one.max_score) for one in assignments}
+        rules = rules_of(config, list(found.possible))
+        people = {
+            one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
+        }
+        found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
+        deadlines = Deadlines(config)
+        for who in found.people:
+            found.marks[who] = {one.name: Mark(MISSING, late=deadlines.extended(one, who)) for one in assignments}
+        for assignment in assignments:
+            for submission in assignment.submissions:
+                found.marks[submission.student_id][assignment.name] = _mark(submission, deadlines)
+        for who, lessons in rules.excused.items():
+            if who not in found.marks:
+                raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
+            found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
+    found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
+    return found
+
+
+def _mark(submission: Any, deadlines: Deadlines) -> Mark:
+    late = deadlines.late(submission).words(deadlines.rule, submission.late_submission_penalty or 0.0)
+    return Mark(OPEN, late=late) if waits(submission) else Mark(MARKED, round(score_of(submission), 2), late)
+
+
+def waits(submission: Any) -> bool:
+    """Whether something of an `api.SubmittedAssignment` waits for a mark by hand."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    return bool(submission.needs_manual_grade) or any(
+        grade.auto_score is None and grade.manual_score is None for grade in grades
+    )
+
+
+def score_of(submission: Any) -> float:
+    """The score of an `api.SubmittedAssignment` less its late penalty."""
+    return max(0.0, float(submission.score) - (submission.late_submission_penalty or 0.0))
+
+
+def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
+    """Per cent of the lessons that count; what wasn't handed in has 0 of them. None while something that could count
+    waits for a mark by hand, and where nothing counts.
+
+    >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
+    >>> possible = dict.fromkeys(marks, 10.0)
+    >>> total(marks, possible, Rules()), total(marks, possible, Rules({"02": 2.0}, best_of=2))
+    (50.0, 83.33)
+    """
+    counting = {name: mark for name, mark in marks.items() if mark.state != EXCUSED and rules.weights.get(name, 1) > 0}
+    if any(mark.state == OPEN for mark in counting.values()):
+        return None
+    shares = [
+        ((mark.points or 0.0) / possible[name] if possible[name] else 0.0, float(rules.weights.get(name, 1)))
+        for name, mark in counting.items()
+    ]
+    shares.sort(key=lambda share: -share[0])
+    best = shares[: rules.best_of or None]
+    weight = sum(weight for _share, weight in best)
+    return round(100 * sum(share * weight for share, weight in best) / weight, 2) if weight else None
+
+
+def pseudonymous(marks: Marks, secret: bytes) -> Marks:
+    """The same marks without names: an id that only who has the secret can work out stands for each person."""
+    names = {who: hmac.new(secret, who.encode(), hashlib.sha256).hexdigest()[:16] for who in marks.people}
+    ordered = sorted(names, key=lambda who: names[who])
+    return Marks(
+        marks.possible,
+        {names[who]: Person(names[who]) for who in ordered},
+        {names[who]: marks.marks[who] for who in ordered},
+        {names[who]: marks.totals[who] for who in ordered},
+    )

@@ -1,0 +1,147 @@
+"""The gradebook as `grader regrade` and `grader override` use it: what results would change, and the way back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from grader.book.gradebook import Entry, LessonGradebook, Unavailable, cause
+from grader.course.release import exercise_of
+from grader.judge.result import Mark
+
+# By "grade" or "comment" and by the cell's name what the judge said, what a teacher said, and whether a teacher is to
+# look at it: the rows of one student, as the audit log has them.
+Rows = dict[str, dict[str, list[Any]]]
+JUDGE, TEACHER, TO_LOOK_AT = range(3)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The gradebook before and after something: marks of all by student, rows of those concerned."""
+
+    before: Mapping[str, Mark]
+    after: Mapping[str, Mark]
+    rows_before: Mapping[str, Rows]
+    rows_after: Mapping[str, Rows]
+
+
+class RegradeBook(LessonGradebook):
+    """Says what would be, and sets and takes back what the log of a regrade says."""
+
+    def trial(self, entries: Sequence[Entry], handed_in: Mapping[str, datetime | None]) -> Trial:
+        """What the gradebook would say with these results. Nothing of it is stored. Both sides have the late penalty as
+        it is worked out now: what only lateness changes is no regrade's doing."""
+        students = [entry.student for entry in entries]
+        try:
+            self._refresh(handed_in)
+            before, rows = self._now(students)
+            self._put(entries)
+            after, rows_after = self._now(students)
+            return Trial(before, after, rows, rows_after)
+        except SQLAlchemyError as error:
+            raise Unavailable(cause(error)) from error
+        finally:
+            self._book.db.rollback()
+
+    def _now(self, students: Iterable[str]) -> tuple[dict[str, Mark], dict[str, Rows]]:
+        """All marks, and these students' rows, as the open transaction has them."""
+        self._book.db.flush()
+        self._book.db.expire_all()  # the database adds up
+        rows = self._submitted(self._notebook(), set(students))
+        return self._marks(), {who: _rows_of(submitted) for who, submitted in rows.items()}
+
+    def rows(self, students: Iterable[str]) -> dict[str, Rows]:
+        """What the gradebook has on these students."""
+        _marks, found = self._now(students)
+        self._book.db.rollback()
+        return found
+
+    def points(self, student: str, cell: str) -> float | None:
+        """What an exercise, or a teacher's own cell, is worth in this course; None if the student has no such cell."""
+        submitted = self._submitted(self._notebook(), {student}).get(student)
+        grades = submitted.grades if submitted is not None else ()
+        found = next((float(grade.max_score) for grade in grades if exercise_of(grade.name) == cell), None)
+        self._book.db.rollback()
+        return found
+
+    @contextlib.contextmanager
+    def override(self, student: str, cell: str, points: float, why: str) -> Iterator[Trial]:
+        """Give somebody a mark by hand, with a sentence in the comment that the feedback shows. What that changes; it
+        is stored when the context ends."""
+        with self._writing():
+            self._refresh({})
+            before, rows = self._now([student])
+            submitted = self._submitted(self._notebook(), {student})[student]
+            for grade in submitted.grades:
+                if exercise_of(grade.name) == cell:
+                    grade.manual_score, grade.needs_manual_grade = points, False
+            for comment in submitted.comments:
+                if comment.name == cell:
+                    comment.manual_comment = "\n\n".join(said for said in (comment.manual_comment, why) if said)
+            self._refresh_score(submitted)
+            after, rows_after = self._now([student])
+            yield Trial(before, after, rows, rows_after)
+
+    def _refresh_score(self, submitted: Any) -> None:
+        """The database adds the marks up; the late penalty may depend on them."""
+        self._book.db.flush()
+        self._book.db.refresh(submitted, ["score"])
+        self._refresh({})
+
+    def restore(self, before: Mapping[str, Rows], after: Mapping[str, Rows]) -> dict[str, list[str]]:
+        """Set back what was changed from `before` to `after`, and what nobody has changed since: by student the cells
+        in which something newer stays."""
+        newer: dict[str, list[str]] = {}
+        with self._writing():
+            for student, submitted in self._submitted(self._notebook(), set(before)).items():
+                now = _rows_of(submitted)
+                for kind, one in (
+                    *(("grade", grade) for grade in submitted.grades),
+                    *(("comment", comment) for comment in submitted.comments),
+                ):
+                    was, became = (rows[student].get(kind, {}).get(one.name) for rows in (before, after))
+                    if was is None or became is None:
+                        continue
+                    kept = [
+                        now[kind][one.name][i] if now[kind][one.name][i] != became[i] else value
+                        for i, value in enumerate(was)
+                    ]
+                    if kept != was:
+                        newer.setdefault(student, []).append(exercise_of(one.name))
+                    _set_row(one, kept)
+                self._refresh_score(submitted)
+        return newer
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction; `Unavailable` if it can't be written now."""
+        try:
+            yield
+            self._book.db.commit()
+        except SQLAlchemyError as error:
+            self._book.db.rollback()
+            raise Unavailable(cause(error)) from error
+        except BaseException:
+            self._book.db.rollback()
+            raise
+
+
+def _rows_of(submitted: Any) -> Rows:
+    return {
+        "grade": {
+            one.name: [one.auto_score, one.manual_score, bool(one.needs_manual_grade)] for one in submitted.grades
+        },
+        "comment": {one.name: [one.auto_comment, one.manual_comment] for one in submitted.comments},
+    }
+
+
+def _set_row(one: Any, values: Sequence[Any]) -> None:
+    if len(values) == 2:
+        one.auto_comment, one.manual_comment = values
+    else:
+        one.auto_score, one.manual_score, one.needs_manual_grade = values

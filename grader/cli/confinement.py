@@ -1,0 +1,40 @@
+"""What `grader doctor --judge` says of the machine: by what a student's code is confined here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from grader.judge.sandbox import NOT_INSTALLED, Sandbox, SandboxUnavailable, landlock_abi
+from grader.learner.doctor import Observation
+from grader.learner.memory_limit import memory_limit, process_limit
+
+
+def confinement_here() -> Iterator[Observation]:
+    """What this machine has to confine students' code with, and what stands in the way of more."""
+    more = "docs/grading.md says what helps."
+    try:
+        yield Observation("Landlock", f"version {landlock_abi()}, of Linux {os.uname().release}")
+        with Sandbox() as place:
+            yield Observation("A student's process", f"is {place.confinement}")
+            why = place.no_bubblewrap
+    except SandboxUnavailable as error:
+        yield Observation("A student's process", str(error), more)
+        return
+    yield _limits_around()
+    if why == NOT_INSTALLED:
+        yield Observation("Bubblewrap", why, "On Debian and Ubuntu: apt-get install bubblewrap.", needed=False)
+    elif why:
+        good = f"It would be a second wall: good to have, not needed. {more}"
+        yield Observation("Bubblewrap", f"doesn't start here: {why}", good, needed=False)
+
+
+def _limits_around() -> Observation:
+    """What would hold if the judge's own limits didn't: those of the control group that it runs in."""
+    memory, processes = memory_limit(), process_limit()
+    told = [f"{memory.size / 1e9:.1f} GB of memory"] if memory else []
+    told += [f"{processes:,d} processes and threads"] if processes else []
+    if told:
+        return Observation("Limits around the judge", f"{' and '.join(told)}, for it and all that it starts")
+    advice = "Good to have, not needed. docs/grading.md says how to set limits."
+    return Observation("Limits around the judge", "none but the judge's own", advice, needed=False)

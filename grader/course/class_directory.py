@@ -1,0 +1,218 @@
+"""A course directory as its `nbgrader_config.py` describes it: where things lie, on which terms it is graded."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from grader.course.files import TooLarge, UntrustedFolder, read_secret
+from grader.course.folder import HALF_MADE, is_half_made
+from grader.course.sharing import share
+from grader.errors import CourseError
+from grader.exercises.own import own_files
+from grader.judge.fingerprint import GradingSettings
+from grader.judge.limits import Limits
+from grader.judge.outline import OWN_EXERCISES
+from grader.judge.reader import Unreadable, too_large
+from grader.judge.result import CARRY_FORWARD
+from grader.lesson_names import choose
+from grader.nbgrader_settings import CONFIG, settings
+
+MAX_NAME = 128  # of a student, in nbgrader's tables
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A student's notebook, still where it lies."""
+
+    student: str
+    folder: UntrustedFolder
+    name: str
+
+    def read(self, max_bytes: int) -> tuple[bytes, str]:
+        """Its bytes, or none and why it can't be read. The size is looked at first."""
+        try:
+            return self.folder.read(f"{self.name}.ipynb", max_bytes), ""
+        except TooLarge as error:
+            return b"", str(too_large(error.size, max_bytes))
+        except Unreadable as error:
+            return b"", str(error)
+
+
+def can_be_a_student(name: str) -> bool:
+    """Whether a folder's name can be a student's in the gradebook: one line of text that isn't too long."""
+    return 0 < len(name) <= MAX_NAME and name.isprintable()
+
+
+def students_root(layout: Any, lesson: str) -> Path:
+    """The innermost folder around all submissions that students can't write to: where their own names begin."""
+    parts = Path(layout.directory_structure).parts
+    above = [*takewhile(lambda part: "{student_id" not in part, parts)]
+    return Path(
+        layout.root, *(part.format(nbgrader_step=layout.submitted_directory, assignment_id=lesson) for part in above)
+    )
+
+
+def submitted_folder(layout: Any, student: str, lesson: str) -> UntrustedFolder:
+    """Where a student's submission of a lesson lies. `layout` is nbgrader's own `CourseDirectory`."""
+    root = students_root(layout, lesson)
+    return UntrustedFolder(
+        root, Path(layout.format_path(layout.submitted_directory, student, lesson)).relative_to(root)
+    )
+
+
+def course_layout(root: Path) -> Any:
+    """nbgrader's own `CourseDirectory` of the course in `root`, with all of nbgrader's settings as its `config`."""
+    if root.is_dir() and not os.access(root, os.X_OK):
+        raise CourseError(
+            f"{root} is closed to you. Whoever it belongs to can share it: docs/grading.md, Several teachers."
+        )
+    if is_half_made(root):
+        raise CourseError(HALF_MADE.format(root))
+    if not (root / f"{CONFIG}.py").is_file():
+        raise CourseError(f"{root} holds no {CONFIG}.py. `grader course create {root}` makes a course there.")
+    config = _config(root.resolve())
+    layout = CourseDirectory(config=config)
+    if "root" not in config.CourseDirectory:
+        layout.root = config.CourseDirectory.root = str(root.resolve())
+    return layout
+
+
+def secret_of(root: Path, config: Config) -> bytes:
+    """The course's secret."""
+    return read_secret(root, _secret_file(config))
+
+
+def limits_of(config: Config) -> Limits:
+    """What a submission of the course may use."""
+    try:
+        return Limits(**config.JudgingExporter.get("limits", {}))
+    except TypeError as error:
+        raise CourseError(f"{CONFIG}.py: c.JudgingExporter.limits: {error}") from None
+
+
+def _secret_file(config: Config) -> str:
+    return str(config.JudgingExporter.get("secret_file", "judge_secret"))
+
+
+class ClassDirectory:
+    """The course in `root`; `lesson` is the full name of one of its assignments."""
+
+    def __init__(self, root: Path, lesson: str) -> None:
+        self.root = root.resolve()
+        self.layout = course_layout(root)
+        self.config: Config = self.layout.config
+        self.lesson = self._lesson(lesson)
+
+    def share(self) -> None:
+        """Where teachers share the course: let them read and replace what is there, and what this process makes."""
+        if self.layout.groupshared:
+            os.umask(0o007)
+            share(self.layout, _secret_file(self.config))
+
+    def _lesson(self, wanted: str) -> str:
+        names = self.lessons()
+        name = choose(wanted, names)
+        if name is None:
+            listed = ", ".join(names) or "there are none"
+            raise CourseError(f"{wanted!r} is none of the lessons in {self._source()}: {listed}.")
+        return name
+
+    def _source(self) -> Path:
+        return Path(self.layout.format_path(self.layout.source_directory, ".", "."))
+
+    def lessons(self) -> list[str]:
+        """The full names of the course's lessons, in order."""
+        return sorted(path.name for path in self._source().glob("*") if (path / f"{path.name}.ipynb").is_file())
+
+    def folder(self, step: str, student: str = ".") -> Path:
+        """Where the files of a step of nbgrader's lie, for example "autograded"."""
+        return Path(os.path.normpath(self.layout.format_path(step, student, self.lesson)))
+
+    def settings(self) -> GradingSettings:
+        """How this lesson is graded."""
+        mine = self.config.JudgingExporter
+        secret = secret_of(self.root, self.config)
+        unsafe = bool(mine.get("unsafe_no_sandbox", False))
+        carry_forward = mine.get("carry_forward", "none")
+        if carry_forward not in CARRY_FORWARD:
+            choices = ", ".join(map(repr, CARRY_FORWARD))
+            raise CourseError(
+                f"{CONFIG}.py: c.JudgingExporter.carry_forward is {carry_forward!r}, not one of {choices}."
+            )
+        return GradingSettings(self.code(), secret, self.limits(), unsafe, carry_forward)
+
+    def limits(self) -> Limits:
+        """What a submission may use."""
+        return limits_of(self.config)
+
+    def instructor(self, lesson: str = "") -> bytes:
+        """The instructor's notebook of this lesson, or of another one of the course."""
+        lesson = lesson or self.lesson
+        path = Path(self.layout.format_path(self.layout.source_directory, ".", lesson)) / f"{lesson}.ipynb"
+        data = path.read_bytes()
+        try:
+            json.loads(data)["cells"]
+        except (ValueError, KeyError, TypeError):
+            raise CourseError(f"{path} is not a whole notebook. Put the instructor's notebook there again.") from None
+        return data
+
+    def submission(self, student: str) -> Submission:
+        """Where one student's work lies, or would."""
+        return Submission(student, submitted_folder(self.layout, student, self.lesson), self.lesson)
+
+    def code(self) -> bytes:
+        """What the judge gets of it, with the course's own exercises."""
+        return code_of(self.instructor(), self.root, self.lesson)
+
+    def submissions(self) -> tuple[list[Submission], dict[str, str]]:
+        """What was handed in, by student's name; and the folders that can't be anybody's, with the reason."""
+        return submissions_of(self.layout, self.lesson)
+
+
+def submissions_of(layout: Any, lesson: str) -> tuple[list[Submission], dict[str, str]]:
+    """The submissions of a lesson, and the folders that can't be anybody's, with the reason. `layout` is nbgrader's own
+    `CourseDirectory`, whose `student_id` may be one student's."""
+    step = layout.submitted_directory
+    pattern = re.compile(layout.format_path(step, "(?P<student>.*)", lesson, escape=True), re.DOTALL)
+    excluded = layout.student_id_exclude.split(",")
+    found, misnamed = [], {}
+    for folder in sorted(glob.glob(layout.format_path(step, layout.student_id, lesson))):
+        match = pattern.fullmatch(folder)
+        if match is None or match["student"] in excluded:
+            continue
+        student = match["student"]
+        if not can_be_a_student(student):
+            misnamed[ascii(student)] = "This folder's name can't be a student's in the gradebook."
+        else:
+            found.append(Submission(student, submitted_folder(layout, student, lesson), lesson))
+    return found, misnamed
+
+
+def code_of(notebook: bytes, root: Path | None = None, name: str = "") -> bytes:
+    """The instructor's notebook with what grading needs of it: the code, and the text cells that nbgrader knows,
+    without outputs. It is read again for every submission, and a change of the prose is no reason to grade anew. The
+    files of the exercises that are the course's own come with it, if it lies in a course, in `root`."""
+    document = json.loads(notebook)
+    kept = ("cell_type", "id", "metadata", "source")
+    cells = [{key: cell[key] for key in kept if key in cell} for cell in document["cells"]]
+    document["cells"] = [cell for cell in cells if cell["cell_type"] == "code" or "nbgrader" in cell["metadata"]]
+    own = () if root is None else own_files(notebook, root, f"{name}.ipynb")
+    return json.dumps({**document, **({OWN_EXERCISES: dict(own)} if own else {})}, sort_keys=True).encode()
+
+
+def _config(root: Path) -> Config:
+    """nbgrader's settings: the machine's, the user's, and above them the course's."""
+    try:
+        return settings([str(root)])
+    except Exception as error:
+        raise CourseError(f"{CONFIG}.py can't be loaded: {type(error).__name__}: {error}") from error

@@ -1,0 +1,49 @@
+"""The folder of a course: how it is made, where what is neither nbgrader's nor a student's lies in it, and for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.course.sharing import is_shared
+
+SECRET = "judge_secret"
+HALF_MADE = (
+    "{0} holds a course that was not made to its end: nbgrader_config.py is missing. Look for files of yours in it, "
+    "remove the folder, and make it again: grader course create {0}"
+)
+# Where a course keeps what is neither nbgrader's nor a student's; below it the results, what a preview graded, the
+# audit log, students' other hand-ins, under which names a platform handed out the work, and who got more time.
+FOLDER = ".grader"
+RESULTS, PREVIEW = "results", "preview"
+REGRADES = "regrades"
+EARLIER = "earlier"
+CAME_FROM = "came-from"
+EXTENSIONS = "extensions"
+
+
+def is_half_made(folder: Path) -> bool:
+    """Whether the making of a course there was cut off."""
+    return (folder / SECRET).is_file() and not (folder / "nbgrader_config.py").exists()
+
+
+def folder_of(course: Path, name: str = "") -> Path:
+    """Where a course keeps what is neither nbgrader's nor a student's, or a folder in it; made if it isn't there, for
+    the course's owner alone, or for the group that shares the course."""
+    folder = course / FOLDER
+    if not folder.is_dir():
+        _make(folder, course)
+        (folder / ".gitignore").write_text("*\n")
+    if name and not (folder / name).is_dir():
+        _make(folder / name, course)
+    return folder / name
+
+
+def _make(folder: Path, course: Path) -> None:
+    folder.mkdir(mode=0o700)
+    if is_shared(course):
+        folder.chmod(0o2770)
+
+
+def mode_in(course: Path) -> int:
+    """The mode of a file there."""
+    return 0o660 if is_shared(course) else 0o600

@@ -1,0 +1,295 @@
+"""Who is in the course: `roster.csv` in the course directory, made from the lists that learning platforms export.
+
+nbgrader's table of students has the same people. The roster knows in addition by which names and numbers a platform
+calls them: collecting and exporting go by these.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+from grader.atomic import write_atomically
+from grader.course.class_directory import can_be_a_student
+from grader.course.tables import FORMULA, as_csv, harmless, rows_of, without_mark
+from grader.errors import CourseError
+from grader.judge.clean_text import printable
+from grader.nbgrader_settings import programs_on_path
+
+FILE = "roster.csv"
+# What no file's name may hold: a student's id is the name of a folder.
+NOT_IN_AN_ID = re.compile(r"[/\\\0]|^\.|^-")
+
+
+@dataclass(frozen=True)
+class Person:
+    """One student. `id` is the one in nbgrader and in `submitted/`; what a list didn't tell is empty. `name` is the
+    whole name as a platform writes it, `moodle` the ID number there, `added` the day on which a list first had them."""
+
+    id: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    lms_user_id: str = ""
+    name: str = ""
+    moodle: str = ""
+    canvas_id: str = ""
+    sis_user_id: str = ""
+    sis_login_id: str = ""
+    section: str = ""
+    added: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """First name first."""
+        return self.name or f"{self.first_name} {self.last_name}".strip()
+
+
+def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
+    """A question, with a space before it: is the person meant whose id, or whose name, is nearest? `names` are by id.
+    Empty if none is near."""
+    by_name = {name.lower(): one for one, name in names.items()}
+    near = difflib.get_close_matches(wanted, names, n=1)
+    near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
+    return f" Did you mean {near[0]} ({names[near[0]]})?" if near else ""
+
+
+COLUMNS = tuple(field.name for field in fields(Person))
+# The headings of the lists that are known, and what is read from each. The id is the first of `IDS` that is there.
+HEADINGS: dict[str, str] = {
+    **{name: name for name in COLUMNS},
+    # Moodle: participants, or its gradebook
+    "first name": "first_name",
+    "last name": "last_name",
+    "surname": "last_name",
+    "email address": "email",
+    "id number": "moodle",
+    # Canvas: its gradebook
+    "student": "name",
+    "sis user id": "sis_user_id",
+    "sis login id": "sis_login_id",
+}
+# Moodle's headings in other languages, by its language packs, and the English ones.
+TRANSLATED = {
+    # German
+    "vorname": "first name",
+    "nachname": "last name",
+    "anmeldename": "username",
+    "id-nummer": "id number",
+    "e-mail-adresse": "email address",
+    "e-mail": "email address",
+    # Korean. The pack calls Moodle's first name 성 and its last name 이름; which is the family's, the words say.
+    "성": "last name",
+    "이름": "first name",
+    "사용자 아이디": "username",
+    "id 번호": "id number",
+    "이메일 주소": "email address",
+}
+IDS = {
+    "nbgrader": ("id",),
+    "Moodle": ("username", "id number", "email address"),
+    "Canvas": ("sis login id", "sis user id", "id"),
+}
+
+
+def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
+    """The people of a list that a platform exports: nbgrader's, Moodle's or Canvas's, told by their headings.
+
+    `columns` says where a heading differs: what is read (a field of `Person`), and the heading that it has.
+    """
+    rows = rows_of(path)
+    given = [head.strip().casefold() for head in rows[0]] if rows else []
+    heads = [_in_english(head) for head in given]
+    platform = _platform(heads)
+    wanted = {kind: _in_english(heading.strip().casefold()) for kind, heading in (columns or {}).items()}
+    _require_headings(path, heads, platform, wanted, given)
+    place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
+    if platform == "Canvas":
+        place["canvas_id"] = heads.index("id")
+    key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
+    place |= {"id": key} | {kind: heads.index(heading) for kind, heading in wanted.items()}
+    people, problems = [], []
+    lines: defaultdict[str, list[str]] = defaultdict(list)
+    for number, row in enumerate(rows[1:], 2):
+        if not any(cell.strip() for cell in row) or (platform == "Canvas" and _is_no_person(row, place)):
+            continue
+        person = _person({kind: without_mark(row[at].strip()) if at < len(row) else "" for kind, at in place.items()})
+        if problem := _problem(person):
+            problems.append(f"line {number}: {problem}")
+        people.append(person)
+        lines[person.id].append(str(number))
+    _require(path, problems, lines)
+    return people
+
+
+def _in_english(heading: str) -> str:
+    heading = unicodedata.normalize("NFC", heading)
+    return TRANSLATED.get(heading, heading)
+
+
+def _platform(heads: Sequence[str]) -> str:
+    if "student" in heads and "id" in heads:
+        return "Canvas"
+    return "nbgrader" if "id" in heads else "Moodle"
+
+
+def _require_headings(
+    path: Path, heads: Sequence[str], platform: str, wanted: Mapping[str, str], given: Sequence[str]
+) -> None:
+    """`given` are the headings as the file has them."""
+    unknown = [kind for kind in wanted if kind not in COLUMNS]
+    if unknown:
+        raise CourseError(f"--column {unknown[0]}=…: there is no {unknown[0]!r}; there are: {', '.join(COLUMNS)}.")
+    missing = [heading for heading in wanted.values() if heading not in heads]
+    if missing or ("id" not in wanted and not any(head in heads for head in IDS[platform])):
+        expected = f"a heading {missing[0]!r}" if missing else "a column that tells people apart"
+        raise CourseError(
+            f"{path}: expected {expected}, got the headings {', '.join(given) or '(none)'}. nbgrader's list has `id`, "
+            "Moodle's `Username`, `ID number` or `Email address`, Canvas's `Student` and `ID`. For other headings: "
+            "--column id=HEADING --column first_name=HEADING --column last_name=HEADING --column email=HEADING"
+        )
+
+
+def _person(told: dict[str, str]) -> Person:
+    """Canvas writes "Last, First"."""
+    last, comma, first = told.get("name", "").partition(",")
+    if comma:
+        known = {kind: value for kind, value in told.items() if value or kind == "id"}
+        told = {"first_name": first.strip(), "last_name": last.strip(), **known}
+    return Person(**told)
+
+
+def _is_no_person(row: Sequence[str], place: Mapping[str, int]) -> bool:
+    """Canvas's rows of posting policies (without a name or a number) and of points, and its test student."""
+    name, number = (row[at].strip() if at < len(row) else "" for at in (place["name"], place["canvas_id"]))
+    return not (name or number) or name.casefold() in ("points possible", "student, test", "test student")
+
+
+def _problem(person: Person) -> str:
+    if not person.id:
+        return f"no id for {person.full_name or person.email or 'somebody'}"
+    if not can_be_a_student(person.id) or NOT_IN_AN_ID.search(person.id):
+        return f"{person.id!r} can't be an id: it names a folder, so no '/' or '\\', no '.' or '-' in front"
+    if person.id.startswith(FORMULA):
+        return f"{person.id!r} can't be an id: a spreadsheet takes what begins with {person.id[0]!r} for a formula"
+    for heading, text in vars(person).items():
+        if any(unicodedata.category(sign) == "Cc" for sign in text):
+            return f"{heading} is {text!r}: there is a control character in it, such as the end of a line. Take it out"
+    return ""
+
+
+def _require(path: Path, problems: list[str], lines: Mapping[str, Sequence[str]]) -> None:
+    """`lines` has the lines by id."""
+    for who, own in lines.items():
+        if who and len(own) > 1:
+            problems.append(f"lines {' and '.join(own)}: {who!r} is there twice; each id may be there once")
+    if problems:
+        raise CourseError(f"{path}: nothing was read from it:\n" + "\n".join(f"  {printable(one)}" for one in problems))
+    if not lines:
+        raise CourseError(f"{path}: there is nobody in it.")
+
+
+class Roster:
+    """The people of a course."""
+
+    def __init__(self, people: Iterable[Person]) -> None:
+        self.people = {person.id: person for person in people}
+        self._names: defaultdict[str, set[str]] = defaultdict(set)
+        self._numbers: defaultdict[str, set[str]] = defaultdict(set)
+        for person in self.people.values():
+            for name in _names_of(person):
+                self._names[name].add(person.id)
+            for number in (person.canvas_id, person.sis_user_id, person.lms_user_id, person.moodle):
+                self._numbers[plain(number)].add(person.id)
+            for key in (person.id, person.email, person.sis_login_id):
+                self._numbers[plain(key)].add(person.id)
+        for known in (self._names, self._numbers):
+            known.pop("", None)
+
+    @classmethod
+    def of(cls, course: Path) -> Roster:
+        """The course's; empty if it has none yet."""
+        path = course / FILE
+        return cls(read_list(path) if path.is_file() else ())
+
+    def find(self, *keys: str) -> list[str]:
+        """The ids of those to whom the first known key belongs: an id, a number, an address, or a name. More than one
+        if it can't be told whom."""
+        for key in keys:
+            if found := self._numbers.get(plain(key)) or self._names.get(plain(key)):
+                return sorted(found)
+        return []
+
+    def __len__(self) -> int:
+        return len(self.people)
+
+
+def _names_of(person: Person) -> set[str]:
+    """The names by which somebody may be called, in the form of `plain`."""
+    first, last = person.first_name, person.last_name
+    return {plain(name) for name in (person.name, f"{first} {last}", f"{last} {first}")}
+
+
+def plain(text: str) -> str:
+    """A name or key without what platforms change in it: capitals, accents, spaces, signs.
+
+    >>> plain("Müller, Jörg-Peter") == plain("mullerjorgpeter")
+    True
+    """
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    kept = "".join(c for c in letters if c.isalnum())
+    return unicodedata.normalize("NFC", kept)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a list changed: ids."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    not_listed: tuple[str, ...]
+    count: int
+
+
+def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) -> Change:
+    """Enter people into `roster.csv` and into nbgrader's table of students. Nobody is removed, and what a list doesn't
+    tell of somebody is kept."""
+    old = Roster.of(course).people
+    new = dict(old)
+    for person in people:
+        told = {name: value for name, value in vars(person).items() if value and name != "added"}
+        new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **told)
+    programs_on_path()
+    with Gradebook(db_url, course_id) as book:
+        for person in people:
+            entry = new[person.id]
+            kept = {name: getattr(entry, name) for name in ("first_name", "last_name", "email", "lms_user_id")}
+            book.update_or_create_student(entry.id, **{name: value for name, value in kept.items() if value})
+    save(course, new.values())
+    listed = {person.id for person in people}
+    return Change(
+        tuple(sorted(listed - set(old))),
+        tuple(sorted(one for one in listed & set(old) if new[one] != old[one])),
+        tuple(sorted(set(old) - listed)),
+        len(new),
+    )
+
+
+def save(course: Path, people: Collection[Person]) -> None:
+    """Write `roster.csv` with these people in it; without any, there is none."""
+    if people:
+        rows = [
+            COLUMNS,
+            *([harmless(text) for text in astuple(person)] for person in sorted(people, key=lambda person: person.id)),
+        ]
+        write_atomically(course / FILE, as_csv(rows), 0o600)
+    else:
+        (course / FILE).unlink(missing_ok=True)

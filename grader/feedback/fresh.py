@@ -1,0 +1,193 @@
+"""Who gets a new page of feedback: whoever's mark, comment or notebook has changed, and only they. `make` is `grader
+feedback`, `FeedbackExporter` the exporter of `nbgrader generate_feedback`; both leave the same files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from glob import glob
+from pathlib import Path
+from typing import Any, cast
+
+from nbconvert.exporters import Exporter
+from nbgrader.converters.base import NbGraderException
+
+from grader.atomic import write_atomically
+from grader.book.gradebook import LessonGradebook, Shown, Unavailable
+from grader.course.class_directory import ClassDirectory, course_layout
+from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.course.folder import folder_of, mode_in
+from grader.errors import CommandFailed, CourseError
+from grader.feedback.page import VERSION, Feedback
+from grader.judge.clean_text import printable
+from grader.judge.reader import Unreadable
+
+
+@dataclass
+class Made:
+    """What became of whose feedback: students' ids. `problems` are sentences."""
+
+    lesson: str
+    made: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    not_graded: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def as_text(self) -> str:
+        """For a terminal."""
+        lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
+        lines += [f"Not graded yet: {', '.join(self.not_graded)}"] if self.not_graded else []
+        return "\n".join([*lines, *map(printable, self.problems)])
+
+
+def make(course: ClassDirectory, students: Collection[str] = (), force: bool = False) -> Made:
+    """Write the feedback of these students, or of all who have handed in, as `nbgrader generate_feedback` lays it
+    out."""
+    shown = shown_by(course.layout, course.lesson, course.config)
+    unknown = sorted(set(students) - shown.keys())
+    if unknown:
+        raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
+    outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
+    excluded = course.layout.student_id_exclude.split(",")
+    for student in sorted(set(students) or shown.keys() - set(excluded)):
+        source = course.folder(course.layout.autograded_directory, student)
+        target = course.folder(course.layout.feedback_directory, student)
+        notebooks = _notebooks(source, shown[student])
+        if not notebooks:
+            outcome.not_graded.append(student)
+            continue
+        digest = _digest(source, shown[student], notebooks)
+        if not force and notes.made.get(student) == digest and all((target / f"{n}.html").is_file() for n in notebooks):
+            outcome.unchanged.append(student)
+            continue
+        try:
+            told = [Feedback(data, shown[student][n], n, student, course.config) for n, data in notebooks.items()]
+            outcome.problems += _write(course, student, {one.title: one.page() for one in told})
+        except CourseError as error:
+            outcome.problems.append(str(error))
+            continue
+        except OSError as error:  # a folder of the student's that has the page's name, for example
+            outcome.problems.append(f"{student}: no page could be written: {error.strerror}: {error.filename2 or ''}")
+            continue
+        notes.made[student] = digest
+        outcome.made.append(student)
+    notes.save()
+    return outcome
+
+
+def graded_lessons(course: Path) -> list[str]:
+    """The lessons of a course with a graded notebook; `CourseError` if there is none."""
+    layout = course_layout(course)
+    pattern = re.compile(layout.format_path(layout.autograded_directory, "[^/]+", "(?P<lesson>[^/]+)", escape=True))
+    found = map(pattern.fullmatch, glob(layout.format_path(layout.autograded_directory, "*", "*")))
+    lessons = sorted({match["lesson"] for match in found if match})
+    if not lessons:
+        raise CourseError(f"{course}: nothing has been graded yet. First: grader autograde {course} LESSON")
+    return lessons
+
+
+def _write(course: ClassDirectory, student: str, pages: Mapping[str, str]) -> list[str]:
+    """A student's folder: the other files of `autograded/`, which nbgrader needs to release it, and the pages. What
+    could not be copied, in sentences."""
+    problems: list[str] = []
+    layout: Any = course.layout
+    target = course.folder(layout.feedback_directory, student)
+    mode = int(str(course.config.GenerateFeedback.get("permissions", 664 if layout.groupshared else 644)), 8)
+    target.mkdir(parents=True, exist_ok=True)
+    others = UntrustedFolder(course.folder(layout.autograded_directory, student))
+    for path, data in others.contents(1000 * int(layout.max_dir_size), lambda name: name.endswith(".ipynb")):
+        if isinstance(data, Unreadable):
+            problems.append(f"{student}/{path} is not copied: {data}")
+            continue
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target / path, data, mode, durable=False)
+    for name, page in pages.items():
+        write_atomically(target / f"{name}.html", page.encode("utf-8", "replace"), mode, durable=False)
+    return problems
+
+
+def shown_by(layout: Any, lesson: str, config: Any) -> dict[str, dict[str, Shown]]:
+    """What the gradebook says to each student, with the late penalties of today."""
+    with LessonGradebook(layout.db_url, layout.course_id, lesson, config) as book:
+        try:
+            book.refresh_lateness({})
+        except Unavailable as error:
+            raise CommandFailed(f"The gradebook can't be written now: {error}. Run it again.") from error
+        return book.shown()
+
+
+def _notebooks(folder: Path, shown: Mapping[str, Shown]) -> dict[str, bytes]:
+    """The notebooks in `autograded/` that the gradebook knows."""
+    return {path.stem: path.read_bytes() for path in sorted(folder.glob("*.ipynb")) if path.stem in shown}
+
+
+def _digest(folder: Path, shown: Mapping[str, Shown], notebooks: Mapping[str, bytes]) -> str:
+    """Of all that a student's pages are made from, and by what they are released."""
+    digest = hashlib.sha256(f"{VERSION}".encode())
+    for name, data in notebooks.items():
+        digest.update(f"{name} {shown[name]}".encode("utf-8", "surrogatepass") + data)
+    for path in (folder / TIMESTAMP, folder / SECRET_FILE):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+class _Notes:
+    """What the pages of a lesson were made from, by student."""
+
+    def __init__(self, course: Path, lesson: str) -> None:
+        self._path, self._mode = folder_of(course, "feedback") / f"{lesson}.json", mode_in(course)
+        try:
+            found = json.loads(self._path.read_text())
+        except (OSError, ValueError):
+            found = {}
+        self.made: dict[str, str] = found if isinstance(found, dict) else {}
+
+    def save(self) -> None:
+        write_atomically(self._path, json.dumps(self.made), self._mode)
+
+
+class FeedbackExporter(Exporter):
+    """nbgrader makes it once it knows whose feedback is wanted, and before it looks at what is there. It leaves a page
+    alone once it is there, so those that are stale are removed first."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file_extension = ".html"
+        self._shown: dict[str, dict[str, Shown]] = {}
+        if getattr(self.parent, "assignments", None):
+            try:
+                self._remove_stale(cast(Any, self.parent).coursedir, [*cast(Any, self.parent).assignments])
+            except (CourseError, CommandFailed, OSError) as error:
+                self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
+                raise NbGraderException(str(error)) from None
+
+    def _remove_stale(self, layout: Any, folders: list[str]) -> None:
+        """What the new pages are made from is noted at once: a page that doesn't come about is not there, and is made
+        next time."""
+        lesson = layout.assignment_id
+        self._shown = shown_by(layout, lesson, self.config)
+        notes = _Notes(Path(layout.root), lesson)
+        for student, shown in self._shown.items():
+            folder = layout.format_path(layout.autograded_directory, student, lesson)
+            if folder not in folders:
+                continue
+            page = Path(layout.format_path(layout.feedback_directory, student, lesson))
+            digest = _digest(Path(folder), shown, _notebooks(Path(folder), shown))
+            if notes.made.get(student) != digest and page.is_dir():
+                self.log.info("What is in %s has changed since: it is made anew", page)
+                shutil.rmtree(page)
+            notes.made[student] = digest
+        notes.save()
+
+    def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
+        """The page of one notebook in `autograded/`."""
+        assert resources is not None
+        about = resources["nbgrader"]
+        shown = self._shown[about["student"]][about["notebook"]]
+        page = Feedback(Path(filename).read_bytes(), shown, about["notebook"], about["student"], self.config).page()
+        return page.encode("utf-8", "replace"), {**resources, "output_extension": self.file_extension}

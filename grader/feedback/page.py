@@ -1,0 +1,305 @@
+"""One student's feedback as a page that holds no script and loads nothing: what came out, the notebook, what the
+teacher wrote. It is made from the notebook in `autograded/`, which has the judge's result, and from the gradebook.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from html import escape
+from importlib import resources
+from itertools import takewhile
+from typing import Any
+
+import jinja2
+import nbformat
+from markupsafe import Markup
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme
+
+from grader.book.gradebook import Given, Shown
+from grader.book.rebuild import RESULT, dump
+from grader.course.release import CHECK, exercise_of
+from grader.errors import CourseError
+from grader.feedback.safe_html import page_code, page_markdown
+from grader.judge.result import ExerciseResult, SubmissionResult, TestResult
+from grader.judge.words import BROKEN, carried, findings, preface, said_of
+from grader.markup import inline
+from grader.report.words import NOT_JUDGED, first_fix, unwritten
+
+VERSION = 1  # of the page's form: a page of another one is made anew
+MOST = 200_000  # characters of cells on a page; those of the longest lesson are 110,000
+LEFT_OUT = Markup(
+    "<p>A cell is left out here: the page would be too long. It is in the notebook that you handed in.</p>"
+)
+EMPTY = Markup("<p>This cell is empty.</p>")
+NOTE = "**Note.** "
+# HTML in a text cell of a notebook ends at a blank line, and its links within the page lead nowhere.
+BLANK_LINES, INSIDE = re.compile(r"\n\s*\n"), re.compile(r'<a href="#[^"]*">(.*?)</a>')
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the summary. `said` is what came out, in sentences. Without a mark it has a teacher's comment alone."""
+
+    name: str
+    mark: Given | None
+    said: tuple[Markup, ...]
+    comment: str = ""
+
+    @property
+    def state(self) -> str:
+        """One of "open", "full", "part"."""
+        if self.mark is None or self.mark.waits:
+            return "open"
+        return "full" if self.mark.score >= self.mark.points else "part"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A cell as the page shows it. One with a `label` has a box: what it is, and of which `row`. `first`: the summary
+    leads to it. `marked`: it has the mark."""
+
+    html: Markup
+    label: str = ""
+    row: Row | None = None
+    first: bool = False
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the notebook in `autograded/`. `flags` is what nbgrader notes of it."""
+
+    kind: str
+    source: str
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, cell: Mapping[str, Any]) -> Cell:
+        """Made of what the notebook has."""
+        flags = cell["metadata"].get("nbgrader", {})
+        return cls(cell["cell_type"], "".join(cell["source"]), flags, cell.get("outputs", ()))
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it has a mark of its own."""
+        return bool(self.flags.get("grade") or self.flags.get("task"))
+
+    @cached_property
+    def grade_id(self) -> str:
+        """Of a cell that is marked or commented on; empty for all others."""
+        return str(self.flags["grade_id"]) if self.is_marked or self.flags.get("solution") else ""
+
+    @property
+    def name(self) -> str:
+        """The exercise that it belongs to, or its own name."""
+        return exercise_of(self.grade_id)
+
+    @property
+    def label(self) -> str:
+        """What it is, for a reader."""
+        if self.flags.get("task"):
+            return "Task"
+        if self.flags.get("solution"):
+            return "Your answer"
+        return "Check" if self.grade_id.endswith(CHECK) else "Tests"
+
+
+def hide(cells: Sequence[Cell], config: Any) -> list[Cell]:
+    """Without a teacher's hidden tests and marking schemes. nbgrader's own preprocessors cut them out, of the teacher's
+    cells only: a student who writes such a mark into a cell holds up nothing."""
+    tests, schemes = ClearHiddenTests(config=config), ClearMarkScheme(config=config)
+    shown = []
+    for cell in cells:
+        task = bool(cell.flags.get("task"))
+        begin = schemes.begin_mark_scheme_delimeter if task else tests.begin_test_delimeter
+        if (task or (cell.flags.get("grade") and cell.flags.get("locked"))) and begin in cell.source:
+            node = nbformat.from_dict(
+                {"cell_type": cell.kind, "source": cell.source, "metadata": {"nbgrader": cell.flags}}
+            )
+            cut = (schemes if task else tests).preprocess_cell(node, {}, 0)[0]
+            cell = replace(cell, source=cut.source)
+        shown.append(cell)
+    return shown
+
+
+class Feedback:
+    """What one student is told of one notebook. `data` is the notebook in `autograded/`."""
+
+    def __init__(self, data: bytes, shown: Shown, title: str, student: str, config: Any = None) -> None:
+        try:
+            notebook = json.loads(data)
+            self._metadata = notebook["metadata"]
+            self._result = SubmissionResult.from_plain(self._metadata[RESULT])
+            cells = [Cell.of(cell) for cell in notebook["cells"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise CourseError(
+                f"autograded/{student}/{title}.ipynb is not as `grader autograde` left it: grade again with --force."
+            ) from None
+        self._exercises = {one.name: one for one in self._result.exercises}
+        self._tests = {one.grade_id: one for one in self._result.tests}
+        self._shown, self.title, self._student = shown, title, student
+        self.notes = [Markup(inline(note)) for note in preface(self._result)]
+        told = list(takewhile(lambda cell: cell.source.startswith(NOTE), cells[: len(self.notes)]))
+        self._cells = hide(cells[len(told) :], config)
+        self.rows = list(self._rows())
+
+    def page(self) -> str:
+        """The page."""
+        return _template().render(self._values(), blocks=list(self._blocks()))
+
+    def notebook(self) -> bytes:
+        """The same as a notebook: the summary and the teacher's words are text cells, the judge's words outputs."""
+        template, values = _template(), self._values()
+        texts = []
+        for name in ("summary", "teacher"):
+            html = "".join(template.blocks[name](template.new_context(values)))
+            texts.append(BLANK_LINES.sub("\n", INSIDE.sub(r"\1", html)).strip())
+        first, *last = [Cell("markdown", text) for text in texts if text]
+        cells: list[dict[str, Any]] = []
+        for i, cell in enumerate([first, *self._cells, *last]):
+            outputs = [
+                {**output, "data": {kind: "".join(lines) for kind, lines in output["data"].items()}}
+                for output in cell.outputs
+            ]
+            more = {"outputs": outputs, "execution_count": None} if cell.kind == "code" else {}
+            cells.append({"cell_type": cell.kind, "id": f"cell-{i}", "metadata": {}, "source": cell.source, **more})
+        metadata = {"kernelspec": self._metadata.get("kernelspec", {})}
+        return dump({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "title": self.title,
+            "student": self._student,
+            "shown": self._shown,
+            "total": max(0.0, round(self._shown.score - self._shown.penalty, 2)),
+            "rows": self.rows,
+            "notes": self.notes,
+            "waiting": [row.name for row in self.rows if row.mark and row.mark.waits],
+            "comments": [(row.name, Markup(page_markdown(row.comment))) for row in self.rows if row.comment],
+        }
+
+    def _rows(self) -> Iterator[Row]:
+        """In the order of the notebook, each exercise and each cell that a teacher marks."""
+        commented = {name: words for name, (_judge, words) in self._shown.comments.items() if words}
+        marked: dict[str, Given | None] = {}
+        for cell in self._cells:
+            mark = self._shown.marks.get(cell.grade_id)
+            if cell.grade_id and (mark is not None or cell.name in commented):
+                marked[cell.name] = mark or marked.get(cell.name)
+        for name, mark in marked.items():
+            yield Row(name, mark, tuple(self._said(name, mark)), commented.get(name, ""))
+
+    def _said(self, name: str, mark: Given | None) -> Iterator[Markup]:
+        exercise, test = self._exercises.get(name), self._tests.get(name)
+        if exercise is not None:
+            yield from _of_exercise(exercise)
+        elif test is not None:
+            yield Markup(f"{said_of(test)}.")
+        elif self._shown.comments.get(name, ("", ""))[0]:
+            yield Markup("Nothing was written here.")
+        if mark is None:
+            return
+        alone = self._by_judge(exercise, test, mark)
+        if mark.by_hand:
+            beside = "" if alone is None else f" The checks alone give {alone:g}."
+            yield Markup(f"Your teacher gave this mark.{beside}")
+        if mark.extra:
+            yield Markup(f"{mark.extra:g} of the points are extra.")
+        if mark.waits and not (exercise and exercise.broken):
+            yield Markup(f"Your teacher will look at this {'again' if mark.by_hand else 'and give the mark'}.")
+
+    @staticmethod
+    def _by_judge(exercise: ExerciseResult | None, test: TestResult | None, mark: Given) -> float | None:
+        if exercise is not None:
+            return round(mark.points * exercise.score, 2)
+        return None if test is None else test.mark(mark.points)
+
+    def _blocks(self) -> Iterator[Block]:
+        """The cells with a row of the summary, each by itself, and what is between them."""
+        rows, seen, between = {row.name: row for row in self.rows}, set(), []
+        left, to_render = MOST, MOST
+        for cell in self._cells:
+            row = rows.get(cell.name)
+            html = LEFT_OUT
+            if len(cell.source) <= min(left, to_render):  # nothing is rendered that doesn't fit as it stands
+                to_render -= len(cell.source)
+                shown = _code(cell.source) if cell.kind == "code" else Markup(page_markdown(cell.source))
+                if len(shown) <= left:
+                    left, html = left - len(shown), shown
+            if row is None:
+                between.append(html)
+                continue
+            yield Block(Markup("\n").join(between))
+            between = []
+            yield Block((html or EMPTY) + self._judged(cell), cell.label, row, row.name not in seen, cell.is_marked)
+            seen.add(row.name)
+        yield Block(Markup("\n").join(between))
+
+    def _judged(self, cell: Cell) -> Markup:
+        """What the judge says of a cell."""
+        if cell.grade_id.endswith(CHECK) and cell.name in self._exercises:
+            return Markup(findings(self._exercises[cell.name]))
+        test = self._tests.get(cell.grade_id)
+        return Markup(f"<pre>{escape(test.message)}</pre>") if test is not None and test.message else Markup()
+
+
+def _code(source: str) -> Markup:
+    source = source.strip("\n").rstrip()
+    return Markup(f"<pre><code>{page_code(source)}</code></pre>" if source else "")
+
+
+def _of_exercise(result: ExerciseResult) -> Iterator[Markup]:
+    """What passed, what comes first, the named mistake, the next hint."""
+    if result.broken:
+        yield Markup(escape(BROKEN))
+    nothing = unwritten(result.parts)
+    if nothing is not None:
+        yield Markup(inline(nothing.message))
+    elif result.parts:
+        yield Markup(_parts(result))
+    if result.first_fix:
+        yield Markup(inline(first_fix(result.name, result.first_fix, result.first_fix_why)))
+    if result.carried:
+        yield Markup(inline(carried(result)))
+    if result.symptom:
+        yield Markup(f"It looks like <code>{escape(result.diagnosis or '')}</code>: {inline(result.symptom)}")
+    if result.hints:
+        yield Markup(f"<strong>Hint.</strong> {inline(result.hints[0])}")
+
+
+def _parts(result: ExerciseResult) -> str:
+    """How many parts passed, and which did not."""
+    passed = sum(part.passed for part in result.parts)
+    if passed == len(result.parts):
+        return "Everything passed."
+    named: dict[str, list[str]] = {"failed": [], NOT_JUDGED: []}
+    for part, (earned, possible) in zip(result.parts, result.part_points, strict=True):
+        if not part.passed:
+            named[part.state].append(f"{part.name} ({earned:g} of {possible:g})" if possible else part.name)
+    said = f"{passed} of {len(result.parts)} parts passed."
+    for title, names in (("Failed", named["failed"]), ("Not judged", named[NOT_JUDGED])):
+        said += f" {title}: {inline('; '.join(names))}." if names else ""
+    return said
+
+
+def _number(number: float) -> str:
+    return f"{round(number, 2):g}"
+
+
+def _points(mark: Given | None) -> Markup:
+    shown = "" if mark is None else f"{_number(mark.score)} of {_number(mark.points)} points"
+    return Markup(f'<span class="points">{shown}</span>')
+
+
+@cache
+def _template() -> jinja2.Template:
+    source = resources.files("grader.feedback").joinpath("page.html").read_text(encoding="utf-8")
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["number"] = _number
+    environment.globals["points"] = _points
+    return environment.from_string(source)

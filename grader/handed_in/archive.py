@@ -1,0 +1,198 @@
+"""What is in a zip file or folder that a learning platform gave: names, times, sizes, bytes. Nothing is unpacked to
+disk and no link is followed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import zipfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePath, PurePosixPath
+
+from grader.course.files import UntrustedFolder, read_regular
+from grader.judge.reader import Unreadable
+
+# In one student's folder; what lies near its top comes first. A virtual environment has more.
+MAX_FILES = 50_000
+MAX_NAME = 255  # characters of a file's or folder's name, as on any disk
+LINK = "it is a link, which is not followed"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file. `path` is where it lies in the zip or folder; `time` is UTC."""
+
+    path: PurePosixPath
+    time: datetime
+    size: int
+    read: Callable[[], bytes] = field(compare=False)
+
+
+Odd = dict[str, str]  # the name of a file, and what is odd about it
+IsAuthors = Callable[[str], bool]  # whether a folder of this name belongs to somebody
+
+
+@dataclass(frozen=True)
+class Given:
+    """The files of one source. `depth` is how many folders lie around all of it: the next name in a path is the one
+    that the platform gave to a student's work."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    depth: int = 0
+
+    def below(self, path: PurePosixPath) -> PurePosixPath:
+        """A path from where the students' names stand."""
+        return PurePosixPath(*path.parts[self.depth :])
+
+
+def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+    """What is in `source`. Of a file at most `most` bytes are read."""
+    if source.is_dir():
+        return _in_folder(source, most, is_authors, odd)
+    if zipfile.is_zipfile(source):
+        return _in_zip(source, most, is_authors, odd)
+    if source.suffix.lower() == ".ipynb":
+        path, about = PurePosixPath(source.name), source.stat()
+        return Given(
+            source.name, (Entry(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
+        )
+    odd[str(source)] = "it is neither a zip file nor a folder nor a notebook; if it is a zip, it is broken"
+    return Given(source.name, ())
+
+
+def is_hidden(name: str) -> bool:
+    """Folders that tools make for themselves: a repository's, a virtual environment's, JupyterLab's, macOS's."""
+    return name.startswith(".") or name == "__MACOSX"
+
+
+def _goes_around(tops: Iterable[tuple[str, bool]], is_authors: IsAuthors) -> str:
+    """The one folder in which all the rest lies, if it is nobody's; `tops` are names, and whether each is a folder."""
+    shown = {(name, folder) for name, folder in tops if not is_hidden(name)}
+    folders = {name for name, folder in shown if folder}
+    notebooks = [name for name, folder in shown if not folder and name.lower().endswith(".ipynb")]
+    alone = next(iter(folders)) if len(folders) == 1 and not notebooks else ""
+    return "" if is_authors(alone) else alone
+
+
+# --- a zip file -------------------------------------------------------------------------------------------------------
+
+
+def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+    try:
+        archive = zipfile.ZipFile(source)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        odd[str(source)] = f"the zip file is broken: {error}"
+        return Given(source.name, ())
+    entries = []
+    for info in archive.infolist():
+        path = PurePosixPath(info.filename.replace("\\", "/"))
+        refused = _refused(info, path)
+        if refused:
+            odd[f"{source.name}: {path}"] = refused
+        elif not info.is_dir() and not any(map(is_hidden, path.parts[:-1])):
+            read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
+            entries.append(Entry(path, _zip_time(info), info.file_size, read))
+    depth = 0
+    while entries:
+        tops = {(one.path.parts[depth], len(one.path.parts) > depth + 1) for one in entries if one.path.parts[depth:]}
+        if not _goes_around(tops, is_authors):
+            break
+        depth += 1
+    # A loose file beside the folder around it all is none of the students'.
+    return Given(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
+
+
+def _refused(info: zipfile.ZipInfo, path: PurePosixPath) -> str:
+    if path.is_absolute() or ".." in path.parts or not path.parts or ":" in path.parts[0]:
+        return "its path leads out of the zip file"
+    if max(map(len, path.parts)) > MAX_NAME:
+        return f"its name is too long: at most {MAX_NAME} characters"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return LINK
+    return "it is locked with a password" if info.flag_bits & 1 else ""
+
+
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """The bytes of an entry, however many its header claims."""
+    if info.file_size > most:
+        raise Unreadable(f"it has {info.file_size} bytes; at most {most} are read")
+    try:
+        with archive.open(info) as file:
+            data = file.read(most + 1)
+    except Exception as error:  # zlib, bz2 and lzma raise errors of their own
+        raise Unreadable(f"it can't be unpacked: {error}") from None
+    if len(data) > most:
+        raise Unreadable(f"it has more than {most} bytes unpacked")
+    return data
+
+
+def _zip_time(info: zipfile.ZipInfo) -> datetime:
+    """A zip has local time without a zone."""
+    try:
+        return datetime(*info.date_time).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return datetime(1980, 1, 1)
+
+
+# --- a folder ---------------------------------------------------------------------------------------------------------
+
+
+def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+    """A clone of a repository is one student's, whatever is in it: its own name is the platform's."""
+    source = source.absolute()
+    if (source / ".git").exists():
+        source, tops = source.parent, [source.name]
+        return Given(tops[0], tuple(_files(source, tops, most, odd)))
+    around: list[str] = []
+    while True:
+        place = source.joinpath(*around)
+        listed = [(one.name, one.is_dir(follow_symlinks=False)) for one in _listed(place)]
+        alone = _goes_around(listed, is_authors)
+        if not alone or (place / alone / ".git").exists():
+            break
+        around.append(alone)
+    tops = ["/".join([*around, name]) for name, folder in sorted(listed) if not (folder and is_hidden(name))]
+    return Given(source.name, tuple(_files(source, tops, most, odd)), len(around))
+
+
+def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        yield from entries
+
+
+def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[Entry]:
+    """What lies in each of these folders, near its top first, and the files among them."""
+    for top in tops:
+        waiting, count = deque([top]), 0
+        while waiting:
+            path = waiting.popleft()
+            try:
+                about = os.lstat(source / path)
+            except OSError:  # removed meanwhile
+                continue
+            if stat.S_ISDIR(about.st_mode):
+                below = sorted(one.name for one in _listed(source / path) if not is_hidden(one.name))
+                waiting.extend(f"{path}/{name}" for name in below[: MAX_FILES + 1 - len(waiting)])
+                continue
+            count += 1
+            if count > MAX_FILES:
+                odd[f"{source.name}: {top}"] = f"only {MAX_FILES} of its files were looked at, those near its top"
+                break
+            if stat.S_ISLNK(about.st_mode):
+                if path == top or path.lower().endswith(".ipynb"):
+                    odd[f"{source.name}: {path}"] = LINK
+            else:
+                inside = PurePosixPath(path)
+                folder = UntrustedFolder(source, PurePath(inside.parent))
+                read = lambda folder=folder, name=inside.name: folder.read(name, most)  # noqa: E731
+                yield Entry(inside, utc(about.st_mtime), about.st_size, read)
+
+
+def utc(seconds: float) -> datetime:
+    """A file's time as nbgrader has times."""
+    return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)

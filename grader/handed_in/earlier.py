@@ -1,0 +1,122 @@
+"""A student's hand-ins beside the one in `submitted/`: `.grader/earlier/LESSON/STUDENT/TIME/`; and which has the best
+mark, where that is what counts."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from grader.atomic import write_atomically
+from grader.book.gradebook import LessonGradebook
+from grader.course.class_directory import ClassDirectory, Submission
+from grader.course.files import TIMESTAMP, UntrustedFolder
+from grader.course.folder import EARLIER, folder_of
+from grader.course.lateness import timestamp
+from grader.errors import CourseError
+from grader.judge.result import SubmissionResult
+
+BEST = "best"
+COUNTS = ("last", "last-in-time", "first", BEST)
+FORMAT = "%Y-%m-%d %H:%M:%S UTC"
+_FOLDER = "%Y-%m-%d %H.%M.%S"
+_FOLDER_LENGTH = len("2026-11-22 12.00.00")
+UNKNOWN_TIME = datetime(1980, 1, 1)
+
+
+def counts(course: ClassDirectory) -> str:
+    """Which of several hand-ins counts, by `c.CourseCollect.counts` in nbgrader_config.py."""
+    found = str(course.config.CourseCollect.get("counts", COUNTS[0]))
+    if found not in COUNTS:
+        raise CourseError(f"c.CourseCollect.counts: got {found!r}, expected one of {', '.join(COUNTS)}.")
+    return found
+
+
+def keep(course: ClassDirectory, student: str, time: datetime, data: bytes) -> bool:
+    """Keep a notebook that doesn't count, by its time; whether it is a new one. The same one is kept once."""
+    base = _base(course, student)
+    for number in range(1000):
+        place = base / (time.strftime(_FOLDER) + (f" {number + 1}" if number else ""))
+        kept = place / f"{course.lesson}.ipynb"
+        if not kept.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            write_atomically(kept, data)
+            return True
+        if kept.read_bytes() == data:
+            break
+    return False
+
+
+def put(course: ClassDirectory, student: str, time: datetime, data: bytes) -> None:
+    """Put a notebook in place under `submitted/`: the one that counts."""
+    target = course.folder(course.layout.submitted_directory, student)
+    if target.is_symlink():
+        target.unlink()
+    target.mkdir(parents=True, exist_ok=True)
+    write_atomically(target / f"{course.lesson}.ipynb", data)
+    write_atomically(target / TIMESTAMP, time.strftime(FORMAT))
+
+
+def _base(course: ClassDirectory, student: str) -> Path:
+    return folder_of(course.root) / EARLIER / course.lesson / student
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One hand-in of a student; `time` is when, as far as known."""
+
+    submission: Submission
+    time: datetime | None
+    in_place: bool = False
+
+    def read(self, most: int) -> bytes:
+        """The notebook's bytes; none if it can't be read."""
+        return self.submission.read(most)[0]
+
+
+def attempts(course: ClassDirectory, submission: Submission) -> list[Attempt]:
+    """All hand-ins of the student whose `submission` is in place, that one first. What was handed in twice is there
+    once, with its first time."""
+    most = course.limits().notebook_bytes
+    found = [Attempt(submission, timestamp(submission.folder), in_place=True)]
+    seen = {found[0].read(most)}
+    for one in _kept(course, submission.student):
+        data = one.read(most)
+        if data not in seen:
+            seen.add(data)
+            found.append(one)
+    return found
+
+
+def _kept(course: ClassDirectory, student: str) -> Iterator[Attempt]:
+    base = _base(course, student)
+    for folder in sorted(base.iterdir()) if base.is_dir() else ():
+        with contextlib.suppress(ValueError):
+            time = datetime.strptime(folder.name[:_FOLDER_LENGTH], _FOLDER)
+            yield Attempt(Submission(student, UntrustedFolder(base, Path(folder.name)), course.lesson), time)
+
+
+def put_best(course: ClassDirectory, book: LessonGradebook, graded: Sequence[tuple[Attempt, SubmissionResult]]) -> str:
+    """Of a student's graded hand-ins put the one in place that earns most, late penalties included, of equal ones the
+    last; in words, which it is. The one that was in place is kept."""
+    student = graded[0][0].submission.student
+    by_time = sorted(graded, key=lambda one: one[0].time or UNKNOWN_TIME)
+    earned = [book.earns(student, result, attempt.time) for attempt, result in by_time]
+    _most, place = max((mark, place) for place, mark in enumerate(earned))
+    best = by_time[place][0]
+    when = (best.time or UNKNOWN_TIME).strftime(FORMAT)
+    said = f"{', '.join(f'{mark:g}' for mark in earned)} points; the one of {when} counts"
+    if best.in_place:
+        return said
+    there = next(attempt for attempt, _result in graded if attempt.in_place)
+    most = course.limits().notebook_bytes
+    data, old = best.read(most), there.read(most)
+    if old:
+        keep(course, student, there.time or UNKNOWN_TIME, old)
+    put(course, student, best.time or UNKNOWN_TIME, data)
+    # nbgrader goes by the times of the two folders, and this one is often older than what was graded.
+    shutil.rmtree(course.folder(course.layout.autograded_directory, student), ignore_errors=True)
+    return said

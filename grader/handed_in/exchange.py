@@ -1,0 +1,225 @@
+"""nbgrader's exchange, where submissions come from students' hands: only regular files that are the student's own, and
+none that is missing or spoilt ends a command for the others.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import stat
+from collections.abc import Collection
+from datetime import datetime
+from functools import lru_cache
+from glob import escape, glob
+from pathlib import Path
+from typing import Any
+
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.exchange.default.exchange import Exchange
+from nbgrader.utils import parse_utc
+
+from grader.course.class_directory import can_be_a_student, submitted_folder
+from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.course.lateness import in_time_until, last_in_time
+from grader.errors import CourseError
+from grader.judge.clean_text import printable
+
+OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
+WARNED = 50  # entries that are no submission, each in a line of its own; the others are counted
+LISTED = 5  # of the files that are left out of a submission
+Record = dict[str, Any]
+
+
+def attempts_allowed(config: Any) -> int:
+    """How many hand-ins of a lesson count, by `c.CourseWatch.attempts` in nbgrader_config.py; 0 for all."""
+    found = config.CourseWatch.get("attempts", 0)
+    if not isinstance(found, int) or found < 0:
+        raise CourseError(f"c.CourseWatch.attempts: got {found!r}, expected a number of hand-ins, or 0 for all.")
+    return found
+
+
+class CollectRegularFiles(ExchangeCollect):
+    """As nbgrader collects, but no link is followed, no pipe is read, and nobody hands in for somebody else. An entry
+    that is refused is listed with the reason, and all others are collected.
+
+    With nbgrader's `check_owner` (which is on) an entry and its files belong to the student whose name it has, or to
+    the user who collects.
+    """
+
+    src_records: list[Record]
+    # Whose are collected; None for everybody's.
+    students: Collection[str] | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.attempts = attempts_allowed(self.config)
+        self.allowed: dict[str, list[Record]] = {}
+        self.over: dict[str, list[Record]] = {}
+        self._warned = 0
+
+    def init_src(self) -> None:
+        """As nbgrader finds what there is to collect, by each student's own due date where only what came in time
+        counts. Afterwards `allowed` has a student's hand-ins, the first one first, and `over` those beyond the attempts
+        that the course allows."""
+        self.allowed, self.over, self._warned = {}, {}, 0
+        super().init_src()
+        if self.before_duedate:  # nbgrader knows of no extension here
+            until = in_time_until(self.coursedir, self.coursedir.assignment_id)
+            self.src_records = [self._in_time(record, until(record["username"])) for record in self.src_records]
+        if self.students is not None:
+            self.src_records = [record for record in self.src_records if record["username"] in self.students]
+        if self._warned > WARNED:
+            self.log.warning("Not collected: %d more, of nobody or for reasons like these.", self._warned - WARNED)
+
+    def _path_to_record(self, path: str) -> Record:
+        """Anybody may put anything there, with any name and as often as they like: what isn't asked for is not looked
+        at, and only what may be a submission is read closely."""
+        name = Path(path).name
+        record = {"username": name.rsplit("+", 3)[0], "filename": name, "timestamp": datetime.min, "refused": ""}
+        if self.students is not None and record["username"] not in self.students:
+            return record
+        record["refused"] = self._refused(record)
+        if not record["refused"]:
+            record["timestamp"] = _date(name.rsplit("+", 3)[2]) or datetime.min
+            record["refused"] = "" if record["timestamp"] != datetime.min else "there is no date in its name"
+        return record
+
+    def _refused(self, record: Record) -> str:
+        """Why an entry of the inbound folder is no submission, whatever its date; empty if it may be one."""
+        if not can_be_a_student(record["username"]):
+            return "this can't be a student's name in the gradebook"
+        try:
+            about = Path(self.inbound_path, record["filename"]).lstat()
+        except OSError as error:
+            return str(error.strerror)
+        if not stat.S_ISDIR(about.st_mode):
+            return "it is a link, which isn't followed" if stat.S_ISLNK(about.st_mode) else "it is no folder"
+        if self.check_owner:
+            record["owner"] = about.st_uid
+            return foreign_owner(about.st_uid, record["username"])
+        return ""
+
+    def _warn(self, record: Record, why: str) -> None:
+        self._warned += 1
+        if self._warned <= WARNED:
+            self.log.warning("Not collected: %s: %s", printable(record["filename"]), why)
+
+    def _sort_by_timestamp(self, records: list[Record]) -> list[Record]:
+        """A student's, the latest first. What is no submission doesn't stand in place of one."""
+        if self.students is not None and records[0]["username"] not in self.students:
+            return records
+        for record in records:
+            if record["refused"]:
+                self._warn(record, f"{record['refused']}.")
+        usable = [record for record in super()._sort_by_timestamp(records)[::-1] if not record["refused"]]
+        if not usable:
+            return super()._sort_by_timestamp(records)
+        student, count = usable[0]["username"], self.attempts or len(usable)
+        self.allowed[student], self.over[student] = usable[:count], usable[count:]
+        for record in self.over[student]:
+            self._warn(record, OVER.format(self.attempts))
+        return super()._sort_by_timestamp(self.allowed[student])
+
+    def _in_time(self, record: Record, due: datetime | None) -> Record:
+        found = self.allowed.get(record["username"], [record])  # of who has no submission the record says why
+        return last_in_time(found, due, lambda one: one["timestamp"])
+
+    def copy_files(self) -> None:
+        """Copy what is a submission, each by itself."""
+        self.src_records = [record for record in self.src_records if not record["refused"]]
+        records = self.src_records
+        if not records:
+            super().copy_files()  # says so
+        for record in records:
+            self.src_records = [record]
+            try:  # into a folder of the student's own
+                submitted_folder(self.coursedir, record["username"], self.coursedir.assignment_id).remove_link()
+                super().copy_files()
+            except Exception as error:
+                self.log.error("Not collected: %s: %s", printable(record["filename"]), error)
+        self.src_records = records
+
+    def do_copy(self, src: str, dest: str, log: Any = None) -> None:
+        """Copy one submission. Its time is the one in the folder's name, which nbgrader goes by too."""
+        name = Path(src).name
+        submission = UntrustedFolder(Path(self.inbound_path), Path(name), self.src_records[0].get("owner"))
+        try:
+            left_out = submission.copy_to(Path(dest), 1000 * int(self.coursedir.max_dir_size), TIMESTAMP.__eq__)
+            Path(dest, TIMESTAMP).write_text(name.rsplit("+", 3)[2])
+        except OSError:
+            shutil.rmtree(dest, ignore_errors=True)  # half a submission would be graded as a whole one
+            raise
+        for sentence in left_out[:LISTED]:
+            self.log.warning("Left out of %s: %s", printable(name), printable(sentence))
+        if len(left_out) > LISTED:
+            self.log.warning("Left out of %s: %d more files", printable(name), len(left_out) - LISTED)
+
+
+def foreign_owner(uid: int, student: str) -> str:
+    """Why what belongs to a user of the machine is no hand-in of a student; empty if it is one."""
+    name = _user(uid)
+    if uid == os.geteuid() or name == student:
+        return ""
+    return f"it belongs to {name}, not to {student} (see check_owner in docs/grading.md)"
+
+
+@lru_cache(maxsize=10_000)
+def _date(text: str) -> datetime | None:
+    try:
+        found: datetime = parse_utc(text)
+    except Exception:  # dateutil raises what it likes
+        return None
+    return found
+
+
+@lru_cache(maxsize=1000)
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
+
+
+class GroupsFolders(Exchange):
+    """What a shared course makes in the exchange belongs to the group that shares it, as nbgrader's modes suppose."""
+
+    def ensure_directory(self, path: str, mode: int) -> None:
+        """As nbgrader ensures a folder, with the course's group."""
+        super().ensure_directory(path, mode)
+        about, group = Path(path).stat(), Path(self.coursedir.root).stat().st_gid
+        if self.coursedir.groupshared and about.st_uid == os.geteuid() and about.st_gid != group:
+            os.chown(path, -1, group)
+            os.chmod(path, mode)
+
+
+class ReleaseToGroup(GroupsFolders, ExchangeReleaseAssignment):
+    """As nbgrader releases an assignment, so that every teacher of a shared course can collect."""
+
+
+class ReleaseAllFeedback(GroupsFolders, ExchangeReleaseFeedback):
+    """As nbgrader releases feedback, but a submission without the two files that `submit` writes, or with odd ones
+    beside them, stops nobody's."""
+
+    src_path: str
+
+    def copy_files(self) -> None:
+        """Release every student's by itself. Whoever took the secret away finds no feedback, everybody else does."""
+        for folder in sorted(glob(self.src_path)):
+            self.src_path = escape(folder)
+            try:
+                for name in (TIMESTAMP, SECRET_FILE):
+                    _make_readable(Path(folder, name))
+                super().copy_files()
+            except Exception as error:
+                self.log.error("No feedback is released for %s: %s", printable(folder), error)
+
+
+def _make_readable(path: Path) -> None:
+    """Put something in place of a file that isn't there or isn't text."""
+    try:
+        path.read_text()
+    except (OSError, UnicodeDecodeError):
+        UntrustedFolder(path.parent).remove(path.name)
+        path.write_text(secrets.token_hex(16))

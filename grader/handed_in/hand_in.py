@@ -1,0 +1,180 @@
+"""Which of the files that somebody handed in is the lesson's notebook. It is known by what is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePath
+
+import nbformat
+
+from grader.course.class_directory import ClassDirectory, Submission
+from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
+from grader.errors import CourseError
+from grader.judge.clean_text import printable
+from grader.judge.limits import Limits
+from grader.judge.outline import Outline, normal, outline_of
+from grader.judge.plan import defines
+from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
+from grader.source.preprocessors import ClearCourseSolutions
+
+LISTED = 8  # names of files in a sentence
+MOST = 20  # notebooks that are looked at beside the one with the lesson's name
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a lesson's notebook is known by: its cells, and by exercise the text that students start from."""
+
+    outline: Outline
+    stubs: Mapping[str, str]
+
+    def answers(self, cells: Sequence[NotebookCell], texts: Sequence[str] = ()) -> dict[str, bool]:
+        """The exercises and the teacher's own questions that are in a notebook, and whether each has an answer. `texts`
+        are the cells' normal texts, where they are known: to make one takes a while if it is long."""
+        found: dict[str, bool] = {}
+        others = []
+        for cell, text in zip(cells, texts or [""] * len(cells), strict=True):
+            place = self.outline.match(cell, text)
+            role = "" if place is None else self.outline.cells[place].role
+            if place is not None and role in ("solution", OWN_ANSWER):
+                name = _name(self.outline.cells[place])
+                found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+            elif place is None and cell.kind == "code" and not cell.role:
+                others.append(cell)
+        for name in self.outline.exercises:
+            for cell in others:
+                if name in cell.source and defines(cell.source, name):
+                    found[name] = found.get(name, False) or self._is_answer(name, cell.source)
+        return found
+
+    def _is_answer(self, name: str, source: str) -> bool:
+        return normal(source) not in ("", self.stubs.get(name, ""))
+
+
+def _name(cell: NotebookCell) -> str:
+    return cell.exercise or cell.grade_id
+
+
+@lru_cache(maxsize=32)  # a course's lessons: collecting asks which one a notebook is of
+def lesson_of(instructor: bytes) -> Lesson:
+    """Of the instructor's notebook. The stubs are made as `nbgrader generate_assignment` makes them."""
+    outline = outline_of(instructor)
+    whole = nbformat.from_dict(json.loads(instructor))
+    for cell in whole.cells:
+        cell.source = "".join(cell.source)  # a file may have a list of lines
+    released, _resources = ClearCourseSolutions(enforce_metadata=False).preprocess(whole, {})
+    texts = Outline.of(json.dumps(released).encode()).cells
+    stubs = {_name(cell): normal(cell.source) for cell in texts if cell.role in ("solution", OWN_ANSWER)}
+    return Lesson(outline, stubs)
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """The notebook that counts: its bytes, or why it can't be read. `remarks` are sentences about what was odd."""
+
+    data: bytes
+    unreadable: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def hand_in(submission: Submission, lesson: Lesson, limits: Limits) -> HandIn:
+    """Choose among the notebooks of a submission. Of several that hold exercises of the lesson the fullest counts, and
+    of equally full ones the one that has the lesson's name."""
+    own = PurePath(f"{submission.name}.ipynb")
+    data, unreadable = submission.read(limits.notebook_bytes)
+    if not lesson.stubs:  # a teacher's own lesson, without anything by which a notebook could be known
+        return HandIn(data, unreadable)
+    files = [path for path in submission.folder.names() if str(path) not in (TIMESTAMP, SECRET_FILE)]
+    counts: dict[PurePath, int] = {}
+    digests, chosen, kept = set(), own, data
+    for path in _notebooks(own, files):
+        found = data if path == own else _read(submission.folder, path, limits)
+        answers = answers_in(found, lesson, limits)
+        if answers:
+            counts[path] = sum(answers.values())
+            digests.add(hashlib.sha256(found).digest())
+            if chosen not in counts or counts[path] > counts[chosen]:
+                chosen, kept = path, found
+    if counts:
+        return HandIn(kept, remarks=tuple(_remarks(own, chosen, counts, len(digests), unreadable, files)))
+    if unreadable:
+        return HandIn(data, unreadable if files == [own] else f"{unreadable} {_listed(files)}")
+    return HandIn(data, remarks=(f"None of this lesson's exercises is in {own}. {_listed(files)}",))
+
+
+def _notebooks(own: PurePath, files: Sequence[PurePath]) -> list[PurePath]:
+    """Those that are looked at, the one with the lesson's name first."""
+    others = {path for path in files if path != own and path.suffix.lower() == ".ipynb"}
+    return [own, *sorted(path for path in others if not any(part.startswith(".") for part in path.parts))[:MOST]]
+
+
+def _remarks(
+    own: PurePath,
+    chosen: PurePath,
+    counts: Mapping[PurePath, int],
+    different: int,
+    unreadable: str,
+    files: Sequence[PurePath],
+) -> list[str]:
+    """What is odd about a choice among so many different notebooks, in sentences."""
+    said = []
+    if different > 1:
+        told = ", ".join(f"{_shown(path)} ({count} answered)" for path, count in counts.items())
+        said.append(f"There are several notebooks of this lesson: {told}. {_shown(chosen)} counts.")
+    elif chosen != own:
+        why = unreadable.rstrip(".") or f"None of this lesson's exercises is in {own}"
+        said.append(f"{why}. {_shown(chosen)} holds this lesson's exercises and counts.")
+    if not counts[chosen]:
+        said.append(f"{_shown(chosen)} is as it was handed out: no exercise has an answer. {_listed(files)}")
+    return said
+
+
+def _read(folder: UntrustedFolder, path: PurePath, limits: Limits) -> bytes:
+    inside = UntrustedFolder(folder.root, folder.path / path.parent, folder.owner)
+    try:
+        return inside.read(path.name, limits.notebook_bytes)
+    except (Unreadable, OSError):
+        return b""
+
+
+def answers_in(data: bytes, lesson: Lesson, limits: Limits) -> dict[str, bool]:
+    """The lesson's exercises that a notebook holds, and whether each has an answer; none if it can't be read."""
+    try:
+        return lesson.answers(read(data, limits.notebook_bytes, limits.cells))
+    except Unreadable:
+        return {}
+
+
+def _listed(files: Sequence[PurePath]) -> str:
+    more = f" and {len(files) - LISTED} more" if len(files) > LISTED else ""
+    return f"Handed in: {', '.join(map(_shown, files[:LISTED])) or 'no file'}{more}."
+
+
+def _shown(path: PurePath) -> str:
+    return printable(str(path))[:120]
+
+
+def lesson_held(course: ClassDirectory, works: Sequence[bytes]) -> str:
+    """The lesson of which these notebooks hold the most exercises, `course.lesson` if they hold any of that; empty if
+    they hold no lesson's. Each is read once, however many lessons there are."""
+    limits, readable = course.limits(), []
+    for data in works:
+        with contextlib.suppress(Unreadable):
+            cells = read(data, limits.notebook_bytes, limits.cells)
+            readable.append((cells, [normal(cell.source) for cell in cells]))
+    others = [name for name in course.lessons() if name != course.lesson]
+    best, most = "", 0
+    for name in (course.lesson, *others):
+        with contextlib.suppress(CourseError, OSError):  # another lesson's notebook that is broken is no matter here
+            lesson = lesson_of(course.instructor(name))
+            held = max((len(lesson.answers(*cells)) for cells in readable), default=0)
+            if held > most:
+                best, most = name, held
+        if best == course.lesson:
+            break
+    return best

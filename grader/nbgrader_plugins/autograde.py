@@ -1,0 +1,155 @@
+"""What nbgrader calls: an exporter that grades while it reads a submission, a preprocessor that stores marks."""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from typing import Any, cast
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Dict, Enum, Unicode
+
+from grader.book.gradebook import UNKNOWN, LessonGradebook, Unavailable, own_cells, record, release_of
+from grader.book.rebuild import RESULT, rebuild
+from grader.course.class_directory import ClassDirectory, Submission, code_of, submissions_of, submitted_folder
+from grader.course.files import read_secret
+from grader.course.lateness import timestamp
+from grader.course.sharing import share
+from grader.errors import CommandFailed, CourseError
+from grader.exercises.registry import exercises
+from grader.handed_in.earlier import BEST, attempts, counts, put_best
+from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
+from grader.handed_in.links import remove_links
+from grader.judge.judge import Judge
+from grader.judge.limits import Limits
+from grader.judge.outline import outline_of
+from grader.judge.result import CARRY_FORWARD, SubmissionResult
+from grader.judge.sandbox import SandboxUnavailable
+
+
+class JudgingExporter(NotebookExporter):
+    """Reads a submission, has it judged, and hands nbgrader a notebook rebuilt from the instructor's.
+
+    `nbgrader autograde` reads every notebook twice: the submission, and what it made of it. Only the first is judged.
+    """
+
+    secret_file = Unicode("judge_secret", help="The course's secret, relative to its root").tag(config=True)
+    limits = Dict(help="What a submission may use: fields of grader.judge.limits.Limits").tag(config=True)
+    unsafe_no_sandbox = Bool(False, help="Grade without a sandbox where there is none. Reports say so.").tag(
+        config=True
+    )
+
+    carry_forward = Enum(
+        list(CARRY_FORWARD),
+        "none",
+        help="What counts of the points that an exercise would earn if the earlier one it calls were right",
+    ).tag(config=True)
+    add_students = Bool(False, help="Grade submissions of students who aren't in the roster, and add them").tag(
+        config=True
+    )
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._limits = Limits(**self.limits)
+        try:
+            share(self._coursedir(), self.secret_file)
+            secret = read_secret(Path(self._coursedir().root), self.secret_file)
+            if getattr(self.parent, "assignments", None):
+                self._prepare(self._coursedir(), cast(Any, self.parent).assignments)
+            self._judge = Judge(secret, self._limits, self.unsafe_no_sandbox, self.carry_forward)
+            if getattr(self.parent, "assignments", None):
+                self._put_best_in_place(self._coursedir(), cast(Any, self.parent).assignments)
+        except (CourseError, CommandFailed, Unavailable, SandboxUnavailable) as error:
+            self.log.error(str(error))  # nbgrader ends with exit code 1 and says nothing by itself
+            raise NbGraderException(str(error)) from None
+        atexit.register(self._judge.close)
+
+    def _prepare(self, layout: Any, assignments: dict[str, list[str]]) -> None:
+        """What nbgrader is about to grade: `assignments` has by folder the notebooks. The lesson's notebook is in every
+        list, whatever name it was handed in under, and nobody's folder who isn't in the roster."""
+        lesson = layout.assignment_id
+        if not (self._source(lesson) / f"{lesson}.ipynb").is_file():
+            raise CourseError(f"{self._source(lesson)} holds no {lesson}.ipynb.")
+        exercises(outline_of(self._instructor(lesson, lesson)).own)  # says what is wrong with a file
+        submissions = {s.folder.root / s.folder.path: s for s in submissions_of(layout, lesson)[0]}
+        for folder in submissions:
+            others = [path for path in assignments.get(str(folder), ()) if self._is_known(lesson, path)]
+            assignments[str(folder)] = [str(folder / f"{lesson}.ipynb"), *others]
+        remove_links(layout, assignments, self.log)
+        handed_in = {submission.student: timestamp(submission.folder) for submission in submissions.values()}
+        with LessonGradebook(layout.db_url, layout.course_id, lesson, self.config) as book:
+            book.refresh_lateness(handed_in)
+            unknown = book.unknown(handed_in, self.add_students)
+        for folder, submission in submissions.items():
+            if submission.student in unknown:
+                self.log.error(
+                    "%s is not graded: %s", submission.student, UNKNOWN.format("--JudgingExporter.add_students=True")
+                )
+                assignments.pop(str(folder), None)
+
+    def _put_best_in_place(self, layout: Any, assignments: dict[str, list[str]]) -> None:
+        """Where the best hand-in counts, find it among those of the students who are about to be graded."""
+        course = ClassDirectory(Path(layout.root), layout.assignment_id)
+        if counts(course) != BEST:
+            return
+        with LessonGradebook(layout.db_url, layout.course_id, course.lesson, self.config) as book:
+            for submission in submissions_of(layout, course.lesson)[0]:
+                tries = attempts(course, submission)
+                if len(tries) > 1 and str(submission.folder.root / submission.folder.path) in assignments:
+                    graded = [(one, self._judged(one.submission, course.lesson)[0]) for one in tries]
+                    self.log.info("%s: %s", submission.student, put_best(course, book, graded))
+
+    def _judged(self, submission: Submission, lesson: str) -> tuple[SubmissionResult, HandIn]:
+        """What the judge says of a submission, and the notebook in it that counts."""
+        instructor = self._instructor(lesson, submission.name)
+        chosen = hand_in(submission, lesson_of(instructor), self._limits)
+        result = self._judge.grade(chosen.data, instructor, submission.student, chosen.unreadable)
+        return result.with_remarks(chosen.remarks), chosen
+
+    def _source(self, lesson: str) -> Path:
+        layout = self._coursedir()
+        return Path(layout.format_path(layout.source_directory, ".", lesson))
+
+    def _is_known(self, lesson: str, path: str) -> bool:
+        """Whether a notebook is another one of the assignment's, which a teacher has added."""
+        name = Path(path).name
+        return name != f"{lesson}.ipynb" and (self._source(lesson) / name).is_file()
+
+    def _coursedir(self) -> Any:
+        return cast(Any, self.parent).coursedir
+
+    def from_filename(self, filename: str, resources: dict[str, Any] | None = None, **kw: Any) -> tuple[Any, Any]:
+        """Judge a submission; read anything else as it is."""
+        if not getattr(self.parent, "_sanitizing", False) or resources is None:
+            return super().from_filename(filename, resources, **kw)
+        about = resources["nbgrader"]
+        folder = submitted_folder(self._coursedir(), about["student"], about["assignment"])
+        submission = Submission(about["student"], folder, about["notebook"])
+        result, chosen = self._judged(submission, about["assignment"])
+        for remark in chosen.remarks:
+            self.log.warning("%s: %s", about["student"], remark)
+        with Gradebook(about["db_url"]) as gradebook:
+            release = release_of(gradebook.find_notebook(about["notebook"], about["assignment"]))
+        instructor = self._instructor(about["assignment"], about["notebook"])
+        made = rebuild(instructor, chosen.data, result, release, self._limits)
+        return self.from_notebook_node(nbformat.from_dict(made), resources, **kw)
+
+    def _instructor(self, assignment: str, notebook: str) -> bytes:
+        path = self._source(assignment) / f"{notebook}.ipynb"
+        return code_of(path.read_bytes(), Path(self._coursedir().root), notebook)
+
+
+class RecordResult(NbGraderPreprocessor):
+    """Stores marks, comments and the late penalty."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        about = resources["nbgrader"]
+        with Gradebook(about["db_url"]) as gradebook:
+            submitted = gradebook.find_submission_notebook(about["notebook"], about["assignment"], about["student"])
+            record(submitted, SubmissionResult.from_plain(nb.metadata[RESULT]), own_cells(nb), self.config)
+            gradebook.db.commit()
+        return nb, resources

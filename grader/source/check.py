@@ -1,0 +1,140 @@
+"""`grader course check`: what in a course's `source/` doesn't fit together, before a student or nbgrader finds it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.course.class_directory import code_of, limits_of, secret_of
+from grader.errors import CourseError
+from grader.judge.judge import Judge
+from grader.judge.sandbox import SandboxUnavailable
+from grader.lesson_names import NUMBER
+from grader.source.notebook import BrokenNotebook, checked_exercises, load, nbgrader_of
+from grader.source.rules import Lesson, Problem, check_lesson, points_of
+from grader.spec.exercise import Exercise
+
+PATTERN = re.compile(r"[\w .-]+")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A course: what doesn't fit, the cells that earn points in each lesson, the course's exercises that are left
+    out."""
+
+    problems: tuple[Problem, ...]
+    lessons: Mapping[str, Mapping[str, float]]
+    left_out: tuple[str, ...]
+
+
+def source_of(layout: Any) -> Path:
+    """The folder of the lessons. `layout` is nbgrader's own `CourseDirectory`."""
+    return Path(layout.format_path(layout.source_directory, ".", ".")).resolve()
+
+
+def check(layout: Any, known: Mapping[str, Exercise], judge: Judge | None = None, only: str = "") -> Checked:
+    """Check the lessons of a course, or `only` one of them; a `judge` judges the course's own solutions too."""
+    folder, root = source_of(layout), Path(layout.root)
+    problems: list[Problem] = []
+    lessons: list[Lesson] = []
+    for place in sorted(path for path in folder.glob(only or "*") if path.is_dir() and not path.name.startswith(".")):
+        wrong = list(_names(place))
+        problems += wrong
+        try:
+            if not wrong:
+                lessons.append(Lesson(place / f"{place.name}.ipynb", load(place / f"{place.name}.ipynb")))
+        except BrokenNotebook as error:
+            problems.append(Problem(place / f"{place.name}.ipynb", error.why, line=error.line))
+    problems += _same_numbers(folder, lessons)
+    here = {name for lesson in lessons for name, _points in checked_exercises(lesson.notebook)}
+    left_out = [name for name, one in known.items() if name not in here and any(one.lesson == x.name for x in lessons)]
+    for lesson in lessons:
+        check_lesson(lesson, known, left_out, root)
+        _released(lesson, layout)
+        if judge is not None and all(one.note for one in lesson.found):
+            _judged(lesson, judge, root)
+        problems += lesson.found
+    worth = {lesson.name: _graded(lesson.notebook) for lesson in lessons}
+    return Checked(tuple(_relative(one, folder.parent) for one in problems), worth, tuple(left_out))
+
+
+def _relative(problem: Problem, root: Path) -> Problem:
+    return Problem(**{**vars(problem), "path": problem.path.relative_to(root)})
+
+
+def _names(place: Path) -> Iterator[Problem]:
+    """nbgrader takes every notebook of the folder, the judge the one that has the folder's name."""
+    notebooks = sorted(path.name for path in place.glob("*.ipynb"))
+    if "+" in place.name:
+        yield Problem(place, "nbgrader refuses a + in the name of an assignment: rename the folder and its notebook")
+    elif not PATTERN.fullmatch(place.name):
+        yield Problem(place, "nbgrader can't find it: a lesson's name has letters, digits, '_', '-', '.' and spaces")
+    elif notebooks != [f"{place.name}.ipynb"]:
+        there = ", ".join(notebooks) or "none"
+        yield Problem(place, f"expected one notebook here, {place.name}.ipynb, got {there}")
+
+
+def _same_numbers(folder: Path, lessons: Sequence[Lesson]) -> Iterator[Problem]:
+    numbered = defaultdict(list)
+    for lesson in lessons:
+        if match := NUMBER.match(lesson.name):
+            numbered[int(match[1])].append(lesson.name)
+    for number, names in numbered.items():
+        if len(names) > 1:
+            said = f"{' and '.join(names)} have the number {number:02}: commands need the whole name"
+            yield Problem(folder, said, note=True)
+
+
+def _released(lesson: Lesson, layout: Any) -> None:
+    """Students have the cells and points that the source has now."""
+    path = Path(layout.format_path(layout.release_directory, ".", lesson.name)) / lesson.path.name
+    if not path.is_file():
+        return
+    try:
+        released = load(path)
+    except BrokenNotebook:
+        return
+    now, then = _graded(lesson.notebook), _graded(released)
+    if now == then:
+        return
+    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
+    for grade_id in sorted(now.keys() | then.keys()):
+        if now.get(grade_id) != then.get(grade_id):
+            here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
+            message = f"{grade_id} has {here} here and {there} in {layout.release_directory}/: {again}"
+            lesson.found.append(Problem(lesson.path, message))
+
+
+def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:
+    """The points of each cell that has some."""
+    own = [nbgrader_of(cell) for cell in notebook["cells"]]
+    return {str(one.get("grade_id")): points_of(one) for one in own if one.get("grade") or one.get("task")}
+
+
+def judge_of(layout: Any) -> Judge:
+    """A judge with the course's limits; `CourseError` where none can start."""
+    config = layout.config
+    unsafe = bool(config.JudgingExporter.get("unsafe_no_sandbox", False))
+    try:
+        return Judge(secret_of(Path(layout.root), config), limits_of(config), unsafe)
+    except SandboxUnavailable as error:
+        raise CourseError(str(error)) from None
+
+
+def _judged(lesson: Lesson, judge: Judge, root: Path) -> None:
+    """The course's own solutions earn full marks, and a teacher's own tests pass."""
+    data = lesson.path.read_bytes()
+    result = judge.grade(data, code_of(data, root, lesson.name), "the course's own solutions")
+    places = {nbgrader_of(cell).get("grade_id"): place for place, cell in enumerate(lesson.cells)}
+    for one in result.exercises:
+        if not one.passed:
+            part = next((f": {part.name}: {part.message}" for part in one.parts if not part.passed), "")
+            message = f"the answer here earns {one.score:.0%} of the points of {one.name}{part or one.output}"
+            lesson.add(places[one.name], message)
+    for test in result.tests:
+        if not test.passed:
+            lesson.add(places[test.grade_id], f"the tests fail with the answers of source/: {test.message}")

@@ -1,0 +1,75 @@
+"""Makes a course directory: nbgrader's layout, filled from `solutions/`, with the judge plugged in."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from grader.course.folder import HALF_MADE, SECRET, is_half_made
+from grader.course.sharing import group_number, shared_with
+from grader.errors import CourseError
+from grader.source import base
+
+CONFIG = '''"""nbgrader's settings for this course. `configure` plugs in the judge; your own settings go below it."""
+
+from pathlib import Path
+
+from grader.nbgrader_plugins.settings import configure
+
+c = get_config()
+configure(c, root=str(Path(__file__).resolve().parent), course_id={course_id!r})
+{exchange}
+# What a submission may use (see docs/grading.md), for example:
+# c.JudgingExporter.limits = {{"check_seconds": 20, "submission_seconds": 240}}
+'''
+
+
+def create(folder: Path, solutions: Path, course_id: str = "", exchange: str = "", group: str = "") -> list[str]:
+    """Make the course directory `folder`; the names of its assignments. Refuses to change one that is there. The
+    teachers of `group` share it, if one is named; else it is its owner's alone."""
+    notebooks = sorted(solutions.glob("*.ipynb"))
+    if not notebooks:
+        raise CourseError(f"{solutions} holds no notebooks. `grader build` makes them.")
+    course_id = course_id or folder.resolve().name
+    if not re.fullmatch(r"[\w.-]+", course_id):
+        raise CourseError(f"{course_id!r} can't be a course's id: letters, digits, '_', '.' and '-' only (--id).")
+    if is_half_made(folder):
+        raise CourseError(HALF_MADE.format(folder))
+    if folder.exists() and any(folder.iterdir()):
+        raise CourseError(f"{folder} is not empty. A course directory is made in an empty folder or a new one.")
+    number = group_number(group) if group else None
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # submissions, marks and solutions are nobody else's business
+    if number is None:
+        _fill(folder, notebooks, course_id, exchange)
+    else:
+        with shared_with(folder, number):
+            _fill(folder, notebooks, course_id, exchange)
+        (folder / SECRET).chmod(0o640)
+    return [notebook.stem for notebook in notebooks]
+
+
+def _fill(folder: Path, notebooks: Iterable[Path], course_id: str, exchange: str) -> None:
+    _write_secret(folder / SECRET)
+    for notebook in notebooks:
+        place = folder / "source" / notebook.stem
+        place.mkdir(parents=True)
+        (place / notebook.name).write_bytes(notebook.read_bytes())
+    base.keep(folder, {notebook.stem: notebook.read_bytes() for notebook in notebooks})
+    line = f"c.Exchange.root = {exchange!r}\n" if exchange else ""
+    (folder / ".gitignore").write_text("\n".join(_private()) + "\n")
+    # Last: a folder without it is no course yet.
+    (folder / "nbgrader_config.py").write_text(CONFIG.format(course_id=course_id, exchange=line))
+
+
+def _write_secret(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32) + "\n")
+
+
+def _private() -> Iterable[str]:
+    return (SECRET, "gradebook.db", "submitted/", "autograded/", "feedback/")

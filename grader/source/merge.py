@@ -1,0 +1,202 @@
+"""Merges a lesson three ways: the release that a course was made from, the teacher's notebook, a new release.
+
+Cells are matched by their ids, which the build derives from the exercise, or from the text where there is none, and
+which JupyterLab keeps. So a text that a release changes comes with a new id, and is paired with the one in whose place
+it stands. What the teacher didn't change becomes new; what only the teacher changed stays; where both changed
+something, the teacher's stays and is listed, and listed again at the next merge, until the teacher says whose it is to
+be: `Merged.base` keeps such a cell as it was before both changed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from grader.source.notebook import Cell
+
+ALIKE = 0.5  # from here on two texts are the same one, changed
+
+
+Side = Literal["mine", "theirs", ""]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A cell that both changed: as it was (`old`), the teacher's (`mine`), the release's (`new`; None if it is gone
+    there). `side`: whose it is to be, "" as long as nobody has said so."""
+
+    old: Cell
+    mine: Cell
+    new: Cell | None
+    side: Side = ""
+
+    @property
+    def name(self) -> str:
+        """The cell's id in the teacher's notebook."""
+        return str(self.mine.get("id", ""))
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The cells of the merged lesson, and those that the next merge begins from (`base`); which of them the release
+    changed and added, which of its cells are gone, and which cells both changed."""
+
+    cells: tuple[Cell, ...]
+    base: tuple[Cell, ...] = ()
+    changed: tuple[Cell, ...] = ()
+    added: tuple[Cell, ...] = ()
+    removed: tuple[Cell, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+
+Keyed = dict[str, Cell]
+
+
+def merge(
+    base: Sequence[Cell], mine: Sequence[Cell], new: Sequence[Cell], side_of: Callable[[str], Side] = lambda _name: ""
+) -> Merged:
+    """Merge the cells of three notebooks. `side_of` says of a cell that both changed whose it is to be."""
+    old = {_id(cell, place): cell for place, cell in enumerate(base)}
+    theirs = _named(old, new, pair=True)
+    own = _named(old, mine)
+    merged: Keyed = {}
+    changed: list[Cell] = []
+    removed: list[Cell] = []
+    conflicts: dict[str, Conflict] = {}
+    for key, cell in own.items():
+        side = side_of(str(cell.get("id", "")))
+        if key not in theirs:
+            if key in old and cell["source"] != old[key]["source"]:
+                conflicts[key] = Conflict(old[key], cell, None, side)
+            if key in old and (key not in conflicts or side == "theirs"):
+                removed.append(cell)
+            else:
+                merged[key] = cell
+        elif key not in old:  # both added it
+            merged[key] = theirs[key] if _same(cell, theirs[key]) else cell
+        else:
+            merged[key], clash = _cell(old[key], cell, theirs[key], side == "theirs")
+            if clash:
+                conflicts[key] = Conflict(old[key], cell, theirs[key], side)
+            if not _same(old[key], theirs[key]) and not _same(cell, merged[key]):
+                changed.append(merged[key])
+    added = {key: cell for key, cell in theirs.items() if key not in old and key not in own}
+    order = _order(list(old), list(own), list(theirs), {*merged, *added})
+    cells = tuple((merged | added)[key] for key in order)
+    kept = tuple(_base(old, theirs, {key for key, one in conflicts.items() if not one.side}))
+    return Merged(cells, kept, tuple(changed), tuple(added.values()), tuple(removed), tuple(conflicts.values()))
+
+
+def _base(old: Keyed, theirs: Keyed, open_: set[str]) -> list[Cell]:
+    """The release's cells; those over which there is a conflict still as they were, by the release's ids."""
+    found = {
+        key: {**old[key], **({"id": cell["id"]} if "id" in cell else {})} if key in open_ else cell
+        for key, cell in theirs.items()
+    }
+    keys, order = list(found), list(old)
+    for key in order:
+        if key in open_ and key not in found:
+            before = next((one for one in reversed(order[: order.index(key)]) if one in keys), None)
+            keys.insert(0 if before is None else keys.index(before) + 1, key)
+            found[key] = old[key]
+    return [found[key] for key in keys]
+
+
+def _id(cell: Cell, place: int) -> str:
+    return str(cell.get("id") or f"cell {place}")
+
+
+def _same(one: Cell, other: Cell) -> bool:
+    """Whether two cells say the same; what came out when they ran doesn't matter."""
+    keys = ("nbgrader", "course")
+    return one["source"] == other["source"] and all(one["metadata"].get(k) == other["metadata"].get(k) for k in keys)
+
+
+def _named(old: Keyed, cells: Sequence[Cell], pair: bool = False) -> Keyed:
+    """Cells by the id that they had: by their own, by an equal text where an editor has lost the ids, or, of a release,
+    by their place."""
+    found: dict[int, str] = {place: cell["id"] for place, cell in enumerate(cells) if cell.get("id") in old}
+    free = {key: cell for key, cell in old.items() if key not in found.values()}
+    for place, cell in enumerate(cells):
+        if place not in found:
+            key = next((key for key, one in free.items() if _text(one) == _text(cell) and cell["source"]), None)
+            if key is not None:
+                found[place] = key
+                del free[key]
+    if pair:
+        found |= _pairs(list(old.items()), [(found.get(i, ""), cell) for i, cell in enumerate(cells)])
+    named: Keyed = {}
+    for place, cell in enumerate(cells):
+        key = found.get(place) or _id(cell, place)
+        named[key if key not in named else f"{key} {place}"] = cell
+    return named
+
+
+def _text(cell: Cell) -> tuple[str, str]:
+    return cell["cell_type"], cell["source"]
+
+
+def _pairs(old: Sequence[tuple[str, Cell]], cells: Sequence[tuple[str, Cell]]) -> dict[int, str]:
+    """The cells without a name that stand where an old one has gone and are much like it: their places, and its
+    name."""
+    kept = {key for key, _cell in cells if key}
+    matcher = SequenceMatcher(None, [key for key, _ in old], [key for key, _ in cells], autojunk=False)
+    found: dict[int, str] = {}
+    for _kind, i, i_end, j, j_end in matcher.get_opcodes():
+        free = [(key, cell) for key, cell in old[i:i_end] if key not in kept]
+        for place in range(j, j_end):
+            key, cell = cells[place]
+            if key:
+                continue
+            alike = [(_likeness(one, cell), -at) for at, (_key, one) in enumerate(free)]
+            best, at = max(alike, default=(0.0, 0))
+            if best >= ALIKE:
+                found[place] = free.pop(-at)[0]
+    return found
+
+
+def _likeness(one: Cell, other: Cell) -> float:
+    if one["cell_type"] != other["cell_type"]:
+        return 0.0
+    return SequenceMatcher(None, one["source"].split(), other["source"].split(), autojunk=False).ratio()
+
+
+def _cell(base: Cell, mine: Cell, new: Cell, theirs: bool) -> tuple[Cell, bool]:
+    """One cell, and whether both changed it; what both changed is the release's if `theirs`. What came out belongs to
+    the text: it comes from where that does. The id is the release's, so that the next one finds it."""
+    source, clash = _three(base["source"], mine["source"], new["source"], theirs)
+    cell = {**(new if source == new["source"] else mine), "source": source}
+    cell |= {"id": new["id"]} if "id" in new else {}
+    cell["metadata"], other = _three(base["metadata"], mine["metadata"], new["metadata"], theirs)
+    return cell, clash or other
+
+
+def _three(base: Any, mine: Any, new: Any, theirs: bool) -> tuple[Any, bool]:
+    """A value, item by item in a dict, and whether both changed it."""
+    if mine == new or new == base:
+        return mine, False
+    if mine == base:
+        return new, False
+    if not all(isinstance(one, dict) for one in (base, mine, new)):
+        return (new if theirs else mine), True
+    missing = object()
+    found = {
+        key: _three(base.get(key, missing), mine.get(key, missing), new.get(key, missing), theirs) for key in mine | new
+    }
+    return {key: value for key, (value, _) in found.items() if value is not missing}, any(c for _, c in found.values())
+
+
+def _order(old: list[str], own: list[str], theirs: list[str], wanted: set[str]) -> list[str]:
+    """The cells in the release's order, with the teacher's behind what they follow; in the teacher's order, with the
+    release's new ones likewise, where the teacher moved cells."""
+    common = [key for key in own if key in old]
+    moved = common != [key for key in old if key in own]
+    first, second = (own, theirs) if moved else (theirs, own)
+    order = [key for key in first if key in wanted]
+    for place, key in enumerate(second):
+        if key in wanted and key not in order:
+            before = next((one for one in reversed(second[:place]) if one in order), None)
+            order.insert(0 if before is None else order.index(before) + 1, key)
+    return order

@@ -1,0 +1,240 @@
+"""What one lesson of a course's `source/` must keep to. Each rule finds all that is wrong; together they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader.nbgraderformat import ValidationError
+from nbgrader.nbgraderformat.common import SchemaMismatchError
+from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
+
+from grader.course.release import CHECK
+from grader.errors import CourseError
+from grader.exercises.own import file_of, text_in
+from grader.exercises.registry import exercises
+from grader.source.needs import undefined
+from grader.source.notebook import Cell, checked_exercises, exercise_of, is_code, nbgrader_of, role_of
+from grader.spec.exercise import Exercise
+from grader.subject.cells import compile_cell
+
+POINTS = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) points?\b")
+HEADING = re.compile(r"(?m)^### Exercise[^\n]*`(\w+)`")
+# nbgrader's regions, the cells that may have them, and how it calls these.
+REGIONS: Sequence[tuple[str, Callable[[Mapping[str, Any]], object], str]] = (
+    ("SOLUTION", lambda own: own.get("solution"), "an answer"),
+    ("HIDDEN TESTS", lambda own: own.get("grade"), "autograder tests"),
+    ("MARK SCHEME", lambda own: own.get("task"), "a manually graded task"),
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that doesn't fit. `cell` counts from 1, as `line` does in the cell, or in the file if there is no cell;
+    0: nowhere in particular. `note`: to be read by somebody, and no error."""
+
+    path: Path
+    message: str
+    cell: int = 0
+    line: int = 0
+    first: str = ""
+    note: bool = False
+
+    def __str__(self) -> str:
+        if not self.cell:
+            return f"{self.path}{f':{self.line}' if self.line else ''}: {self.message}"
+        where = f"cell {self.cell}{f', line {self.line}' if self.line else ''}"
+        return f"{self.path}: {where} ({self.first}): {self.message}"
+
+
+@dataclass
+class Lesson:
+    """A lesson of `source/` that can be read."""
+
+    path: Path
+    notebook: dict[str, Any]
+    found: list[Problem] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def cells(self) -> list[Cell]:
+        return list(self.notebook["cells"])
+
+    def add(self, place: int, message: str, line: int = 0, note: bool = False) -> None:
+        """A problem of the cell at a place, counted from 0."""
+        self.found.append(Problem(self.path, message, place + 1, line, first_line(self.cells[place]), note))
+
+
+def first_line(cell: Cell) -> str:
+    """How a cell is called in a message: its first line that isn't empty."""
+    line = next((line.strip() for line in cell["source"].splitlines() if line.strip()), "empty")
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+def check_lesson(lesson: Lesson, known: Mapping[str, Exercise], left_out: Sequence[str], root: Path) -> None:
+    """Check what one lesson of the course in `root` says by itself. `left_out` are exercises that it doesn't have."""
+    for rule in (_metadata, _regions, _syntax, _ids, _points):
+        rule(lesson)
+    _exercises(lesson, known, root)
+    _needs(lesson, known)
+    _prose(lesson, left_out)
+
+
+def _metadata(lesson: Lesson) -> None:
+    """What nbgrader asks of its cells."""
+    validator = MetadataValidatorV3()
+    seen: dict[str, int] = {}
+    for place, cell in enumerate(lesson.cells):
+        own = nbgrader_of(cell)
+        if not own:
+            continue
+        try:
+            validator.validate_cell(nbformat.from_dict(cell))
+        except (ValidationError, SchemaMismatchError, KeyError) as error:
+            said = error.args[0] if error.args else error
+            lesson.add(place, f"nbgrader can't read this cell's settings: {str(said).splitlines()[0]}")
+            continue
+        if own["grade_id"] in seen:
+            other = seen[own["grade_id"]] + 1
+            lesson.add(place, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
+        seen.setdefault(own["grade_id"], place)
+        points = own.get("points", 0)
+        if (own.get("grade") or own.get("task")) and (not isinstance(points, int | float) or points < 0):
+            lesson.add(place, f"has {points!r} points: expected a number that isn't below 0")
+
+
+def _regions(lesson: Lesson) -> None:
+    """Regions are closed, and stand where nbgrader takes them."""
+    for place, cell in enumerate(lesson.cells):
+        for name, may, kind in REGIONS:
+            opened = 0
+            for number, line in enumerate(cell["source"].splitlines(), 1):
+                if f"BEGIN {name}" in line:
+                    if opened:
+                        lesson.add(place, f"BEGIN {name} inside another one, of line {opened}", number)
+                    opened = number
+                    if not may(nbgrader_of(cell)):
+                        lesson.add(place, f"BEGIN {name} in a cell that isn't {kind}: nbgrader refuses it", number)
+                elif f"END {name}" in line:
+                    if not opened:
+                        lesson.add(place, f"END {name} without BEGIN {name}", number)
+                    opened = 0
+            if opened:
+                lesson.add(place, f"BEGIN {name} is never closed", opened)
+
+
+def _syntax(lesson: Lesson) -> None:
+    for place, cell in enumerate(lesson.cells):
+        if is_code(cell):
+            try:
+                compile_cell(cell["source"], "<cell>")
+            except SyntaxError as error:
+                if "await" not in error.msg:  # a notebook may wait at the top level
+                    lesson.add(place, f"isn't Python: {error.msg}", error.lineno or 0)
+            except ValueError as error:
+                lesson.add(place, f"isn't Python: {error}")
+
+
+def _ids(lesson: Lesson) -> None:
+    counted = Counter(cell["id"] for cell in lesson.cells if "id" in cell)
+    for place, cell in enumerate(lesson.cells):
+        if counted[cell.get("id", "")] > 1:
+            lesson.add(place, f"has the cell id {cell['id']}, as another cell has: copy its text into a new cell")
+
+
+def _exercises(lesson: Lesson, known: Mapping[str, Exercise], root: Path) -> None:
+    """Every exercise has one answer and, behind it, one check, as nbgrader knows them."""
+    places: dict[str, dict[str, list[int]]] = {}
+    for place, cell in enumerate(lesson.cells):
+        if role_of(cell) in ("solution", "check"):
+            places.setdefault(exercise_of(cell), {"solution": [], "check": []})[role_of(cell)].append(place)
+    for name, found in places.items():
+        answers, checks = found["solution"], found["check"]
+        first = min(answers + checks)
+        if name not in known and not _is_own(lesson, first, name, root):
+            lesson.add(first, f"no exercise has the name {name!r}, and there is no {file_of(name)}")
+        elif not answers:
+            lesson.add(first, f"a check of {name} without its exercise: remove the cell, or put the answer's back")
+        elif not checks:
+            lesson.add(first, f"the answer to {name} has no check cell: nobody gets points for it")
+        elif min(checks) < min(answers):
+            lesson.add(min(checks), f"the check of {name} stands before its answer, cell {min(answers) + 1}")
+        for place in answers[1:] + checks[1:]:
+            lesson.add(place, f"is there twice: {name} has one answer and one check")
+        for role, ids in (("solution", name), ("check", f"{name}{CHECK}")):
+            for place in found[role][:1]:
+                own = nbgrader_of(lesson.cells[place])
+                flag = "solution" if role == "solution" else "grade"
+                if not own.get(flag) or own.get("grade_id") != ids:
+                    kind = "Autograded answer" if role == "solution" else "Autograder tests"
+                    lesson.add(place, f"is the {role} of {name}: in nbgrader it has to be {kind!r} with the id {ids!r}")
+
+
+def _is_own(lesson: Lesson, place: int, name: str, root: Path) -> bool:
+    """Whether an exercise is the teacher's own. A file of theirs that doesn't load is a problem of its cell."""
+    try:
+        text = text_in(root, name)
+        return text is not None and name in exercises(((name, text),))
+    except CourseError as error:
+        lesson.add(place, error.message)
+        return True
+
+
+def _needs(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
+    """No cell uses what no cell before it defines."""
+    told: set[str] = set()
+    for place, names in undefined(lesson.cells):
+        for name in sorted(names - told):
+            hint = ": its exercise is left out. Remove this cell too, or put the answer's back (.grader/base/ has it)"
+            given = f" and keep it as given code: {command(lesson.name, name)}"
+            message = f"uses {name}, which no cell before it defines"
+            lesson.add(place, message + (hint + given if name in known else ""))
+        told |= names
+
+
+def command(lesson: str, exercise: str) -> str:
+    """How an exercise is given."""
+    return f"grader course leave-out DIR {lesson} {exercise} --give"
+
+
+def _points(lesson: Lesson) -> None:
+    """What the text says of points is what the cell has: a task's own text, and that of an exercise."""
+    worth = dict(checked_exercises(lesson.notebook))
+    for place, cell in enumerate(lesson.cells):
+        own, source = nbgrader_of(cell), cell["source"]
+        if is_code(cell):
+            continue
+        said = HEADING.search(source)
+        if own.get("grade") or own.get("task"):
+            text, points = source.partition("=== BEGIN")[0], points_of(own)
+        elif said and said[1] in worth:
+            text, points = source[said.start() :], worth[said[1]]
+        else:
+            continue
+        found = [*POINTS.finditer(text)]
+        if found and all(float(one[1]) != points for one in found):
+            line = source[: source.index(text) + found[0].start()].count("\n") + 1
+            lesson.add(place, f"says {found[0][0]}, but nbgrader gives {points:g} here", line)
+
+
+def _prose(lesson: Lesson, left_out: Sequence[str]) -> None:
+    """Text that speaks of an exercise that is left out, for somebody to read."""
+    given = {exercise_of(cell) for cell in lesson.cells if role_of(cell) == "given"}
+    for place, cell in enumerate(lesson.cells):
+        spoken = [name for name in left_out if name not in given and f"`{name}`" in cell["source"]]
+        if spoken and not is_code(cell):
+            lesson.add(place, f"speaks of {', '.join(spoken)}, which is left out", note=True)
+
+
+def points_of(own: Mapping[str, Any]) -> float:
+    """The points of a cell; 0 where they are no number, which is told elsewhere."""
+    points = own.get("points")
+    return float(points) if isinstance(points, int | float) else 0.0

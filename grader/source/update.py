@@ -1,0 +1,278 @@
+"""`grader course update`: brings a new release's lessons into a course, and leaves alone what students have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from grader import __version__
+from grader.book.results_log import latest, path_of
+from grader.course.class_directory import ClassDirectory, code_of, submissions_of
+from grader.errors import CourseError
+from grader.source import base
+from grader.source.check import source_of
+from grader.source.merge import Conflict, Merged, Side, merge
+from grader.source.notebook import Cell, dumped, load, parsed, replace
+from grader.source.rules import Lesson, Problem, check_lesson, first_line
+from grader.spec.exercise import Exercise
+
+ENTRY = re.compile(r"(?m)^## \[(?P<version>[^\]]+)\].*\n")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happens to one lesson. `state`: "new", "taken over", "as it was", "held back" (why is `held`), "yours" (the
+    release doesn't have it), "left out" (the course doesn't). `notebook` is to be written; `base` is what it is made
+    from then. `marks`: those that are given were given by other code, or for other cells, than there are now."""
+
+    lesson: str
+    state: str
+    held: str = ""
+    merged: Merged | None = None
+    notebook: dict[str, Any] | None = None
+    base: bytes = b""
+    marks: bool = False
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """The cells that both changed."""
+        return self.merged.conflicts if self.merged else ()
+
+    @property
+    def unsettled(self) -> list[Conflict]:
+        """Those of which nobody has said whose they are to be."""
+        return [one for one in self.conflicts if not one.side]
+
+
+Settled = Mapping[str, Side]  # by LESSON, or LESSON/CELL with the cell's id in the teacher's notebook
+
+
+def steps(layout: Any, solutions: Path, also: Collection[str] = (), settled: Settled | None = None) -> list[Step]:
+    """What an update would do, lesson by lesson; `also` are lessons to take over although students have them, `settled`
+    says whose a cell is to be that both changed. `BrokenNotebook` if one of the course's can't be read."""
+    folder = source_of(layout)
+    release = {path.stem: path for path in sorted(solutions.glob("*.ipynb"))}
+    if not release:
+        raise CourseError(f"{solutions} holds no notebooks.")
+    here = {path.name for path in folder.glob("*") if (path / f"{path.name}.ipynb").is_file()}
+    wrong = sorted(set(also) - here)
+    if wrong:
+        raise CourseError(f"{wrong[0]!r} is none of the course's lessons: {', '.join(sorted(here))}.")
+    found = []
+    for name in sorted(here | release.keys()):
+        if name not in release:
+            found.append(Step(name, "yours"))
+        elif name not in here:
+            state = "left out" if base.path_in(Path(layout.root), name).is_file() else "new"
+            new = release[name].read_bytes()
+            found.append(Step(name, state, notebook=parsed(release[name], new) if state == "new" else None, base=new))
+        else:
+            found.append(_step(layout, folder / name / f"{name}.ipynb", release[name], name in also, settled or {}))
+    _require_used(found, settled or {})
+    return found
+
+
+def _require_used(planned: Sequence[Step], settled: Settled) -> None:
+    """What is settled is a cell that both changed, of a lesson that is written."""
+    by_name = {step.lesson: step for step in planned}
+    for name, side in settled.items():
+        lesson, _, cell = name.partition("/")
+        step = by_name[lesson]
+        if not step.conflicts or (cell and cell not in [one.name for one in step.conflicts]):
+            known = [f"{one.lesson}/{clash.name}" for one in planned for clash in one.conflicts]
+            raise CourseError(
+                f"--{side} {name}: there you and the release didn't both change {'that cell' if cell else 'a cell'}. "
+                f"Where you did: {', '.join(known) or 'nowhere'}."
+            )
+        if step.state == "held back" and side == "theirs":
+            raise CourseError(
+                f"--theirs {name}: this lesson is held back, {step.held}. To take over the release's version all the "
+                f"same, add --also {lesson}"
+            )
+
+
+def _step(layout: Any, path: Path, release: Path, also: bool, settled: Settled) -> Step:
+    """A lesson that both have."""
+    name, data, mine = path.stem, release.read_bytes(), load(path)
+    new = parsed(release, data)
+    kept = base.path_in(Path(layout.root), name)
+    # Without the release that it was made from, all that differs is the teacher's.
+    old = load(kept) if kept.is_file() else new
+    whole: Side = settled.get(name, "")
+    merged = merge(old["cells"], mine["cells"], new["cells"], lambda cell: settled.get(f"{name}/{cell}", whole))
+    data = dumped({**new, "cells": [*merged.base]}) if any(not one.side for one in merged.conflicts) else data
+    notebook = {**mine, "nbformat_minor": max(mine["nbformat_minor"], new["nbformat_minor"]), "cells": [*merged.cells]}
+    held = in_use(layout, name)
+    results, marks = latest(Path(layout.root), name), False
+    if results:
+        settings = ClassDirectory(Path(layout.root), name).settings()
+        marks = not any(settings.key(who, one.submission) == one.key for who, one in results.items())
+    if not _differs(mine["cells"], merged.cells):
+        return Step(name, "as it was", held, merged, None, data, marks)
+    if held and not also:
+        return Step(name, "held back", held, merged, None, dumped(_without_settled(old, merged)), marks)
+    root = Path(layout.root)
+    code = code_of(dumped(mine), root, name) != code_of(dumped(notebook), root, name)
+    return Step(name, "taken over", held, merged, notebook, data, marks or bool(results and code))
+
+
+def _without_settled(old: Mapping[str, Any], merged: Merged) -> dict[str, Any]:
+    """The release that a lesson is still made from; where the teacher's version of a cell is to stay, the new one's."""
+    settled = [(one.old, one.new) for one in merged.conflicts if one.side == "mine"]
+    cells: list[Cell] = []
+    for cell in old["cells"]:
+        new = next((new for before, new in settled if before is cell), cell)
+        cells += [] if new is None else [{**new, "id": cell["id"]} if "id" in cell else new]
+    return {**old, "cells": cells}
+
+
+def _differs(mine: Sequence[Cell], merged: Sequence[Cell]) -> bool:
+    def said(cells: Sequence[Cell]) -> list[object]:
+        return [(one["cell_type"], one["source"], one["metadata"].get("nbgrader")) for one in cells]
+
+    return said(mine) != said(merged)
+
+
+def in_use(layout: Any, lesson: str) -> str:
+    """Why a lesson's notebook isn't touched: what students have of it; empty where they have nothing."""
+    if path_of(Path(layout.root), lesson).is_file():
+        return "it has been graded"
+    if submissions_of(layout, lesson)[0]:
+        return "it has been handed in"
+    if Path(layout.format_path(layout.release_directory, ".", lesson)).is_dir():
+        return f"it has been handed out ({layout.release_directory}/ has it)"
+    return ""
+
+
+def apply(layout: Any, planned: Sequence[Step]) -> list[Path]:
+    """Write what is planned; where the notebooks are kept that were there."""
+    folder, root = source_of(layout), Path(layout.root)
+    kept = []
+    taken: dict[str, bytes] = {}
+    for step in planned:
+        path = folder / step.lesson / f"{step.lesson}.ipynb"
+        if step.state == "new":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(step.base)
+        elif step.notebook is not None:
+            kept.append(replace(root, path, step.notebook))
+        settled = any(one.side for one in step.conflicts)
+        if step.state in ("new", "taken over") or settled or (step.state == "as it was" and not step.held):
+            taken[step.lesson] = step.base
+    base.keep(root, taken)
+    return kept
+
+
+def problems(layout: Any, planned: Sequence[Step], known: Mapping[str, Exercise]) -> Iterator[Problem]:
+    """What doesn't fit in the lessons that are taken over."""
+    for step in planned:
+        if step.state == "taken over" and step.notebook is not None:
+            lesson = Lesson(source_of(layout) / step.lesson / f"{step.lesson}.ipynb", step.notebook)
+            check_lesson(lesson, known, (), Path(layout.root))
+            yield from (problem for problem in lesson.found if not problem.note)
+
+
+def news(solutions: Path, since: str) -> str:
+    """The entries of the changelog after a version; of an unknown one, the newest."""
+    found = next((path for path in (solutions, solutions.parent) if (path / "CHANGELOG.md").is_file()), None)
+    if found is None:
+        return ""
+    text = (found / "CHANGELOG.md").read_text("utf-8")
+    entries = {one["version"]: text[one.start() : end] for one, end in _entries(text)}
+    after = [entry for version, entry in entries.items() if since and _after(version, since)]
+    return "".join(after if since else [*entries.values()][:1]).strip()
+
+
+def _entries(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    marks = [*ENTRY.finditer(text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    yield from zip(marks, ends, strict=True)
+
+
+def _after(version: str, since: str) -> bool:
+    try:
+        return Version(since) < Version(version) <= Version(__version__)
+    except InvalidVersion:
+        return False
+
+
+def as_text(planned: Sequence[Step], preview: bool) -> str:
+    """The update as a table, and below it what to look at."""
+    lines = []
+    for step in planned:
+        lines.append(f"{step.lesson}: {_state(step, preview)}")
+        if step.merged is not None and step.state in ("taken over", "held back"):
+            lines += _cells(step.merged)
+        lines += [line for one in step.unsettled for line in _conflict(step.lesson, one)]
+        if step.marks:
+            lines.append(
+                "  What is graded was graded by other code, or with other cells: the next `grader autograde` grades it "
+                f"anew. First look: grader regrade DIR {step.lesson} --preview"
+            )
+    several = [step.lesson for step in planned if len(step.unsettled) > 1]
+    if several:
+        lines.append(f"All of a lesson at once: --theirs {several[0]}, or --mine {several[0]}")
+    taken = [step.lesson for step in planned if step.notebook is not None]
+    if taken and not preview:
+        lines.append(f"Next: nbgrader generate_assignment LESSON --force, for {', '.join(taken)}")
+    return "\n".join(lines)
+
+
+def _state(step: Step, preview: bool) -> str:
+    if step.state == "held back":
+        return f"held back, {step.held}. To take it over all the same: --also {step.lesson}"
+    words: Mapping[str, str] = {
+        "new": "new, would be added" if preview else "new, added",
+        "taken over": "would be taken over" if preview else "taken over",
+        "as it was": "nothing new but what both changed" if step.unsettled else "nothing new",
+        "yours": "yours, not in the release",
+        "left out": "left out of this course",
+    }
+    return words[step.state]
+
+
+def _cells(merged: Merged) -> Iterator[str]:
+    for what, cells in (("changed", merged.changed), ("new", merged.added), ("gone", merged.removed)):
+        if cells:
+            yield f"  {what}: {_listed(cells)}"
+
+
+def _conflict(lesson: str, one: Conflict) -> Iterator[str]:
+    """A cell that both changed: where both begin to differ, and how to settle it."""
+    place = shlex.quote(f"{lesson}/{one.name}")
+    if one.new is None:
+        yield f"  both changed cell {one.name}: yours stays: {first_line(one.mine)}"
+        yield "    the release no longer has it"
+    elif one.new["source"] == one.mine["source"]:
+        yield f"  both changed the settings of cell {one.name}: yours stay: {first_line(one.mine)}"
+        yield f"    {_settings(one.mine, one.new)}"
+    else:
+        yield f"  both changed cell {one.name}: yours stays: {_beginning(one.new, one.mine)}"
+        yield f"    the release has: {_beginning(one.mine, one.new)}"
+    yield f"    to take the release's: --theirs {place}; to keep yours and not be asked again: --mine {place}"
+
+
+def _beginning(known: Cell, cell: Cell) -> str:
+    """The first line of a cell's text that isn't in the other one's."""
+    lines = set(known["source"].splitlines())
+    fresh = [line.strip() for line in cell["source"].splitlines() if line.strip() and line not in lines]
+    return first_line({"source": fresh[0]} if fresh else cell)
+
+
+def _settings(mine: Cell, new: Cell) -> str:
+    """What nbgrader's settings of two cells differ in."""
+    own, other = (cell["metadata"].get("nbgrader", {}) for cell in (mine, new))
+    names = sorted(key for key in {*own, *other} if own.get(key) != other.get(key))
+    said = [f"{name} {own.get(name, '(none)')}, the release has {other.get(name, '(none)')}" for name in names]
+    return "; ".join(said) or "the release has other metadata"
+
+
+def _listed(cells: Sequence[Cell], most: int = 4) -> str:
+    more = f" and {len(cells) - most} more" if len(cells) > most else ""
+    return "; ".join(first_line(cell) for cell in cells[:most]) + more

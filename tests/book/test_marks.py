@@ -1,0 +1,201 @@
+"""Marks out: what platforms import, read by their documented rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from nbgrader.api import Gradebook
+
+from grader.book import export as files
+from grader.book.marks import EXCUSED, MARKED, MISSING, OPEN, Mark, Rules, marks_of, total
+from grader.cli.main import main
+from grader.course.class_directory import course_layout
+from grader.course.roster import Person, update
+from grader.errors import CourseError
+
+ONE, TWO = "01_self_attention", "02_trainable_attention"
+PEOPLE = (
+    Person("ann", "Ann", "Lee", "ann@example.org", moodle="1007", canvas_id="501", sis_login_id="ann"),
+    Person("bo", "Bo", "=1+1", "bo@example.org", moodle="1008", canvas_id="502"),
+    Person("cy", "Cy", "Ng", "cy@example.org", moodle="1009", canvas_id="503"),
+    Person("di", "Di", "O, Neil", "di@example.org", moodle="1010", canvas_id="504"),
+)
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,01 Self-attention (77),02 Trainable attention (78),Final Score\n"
+    "    Points Possible,,,,,10,5,(read only)\n"
+    '"Lee, Ann",501,,ann,A,,,\n"1+1, Bo",502,,,A,4,,\n"Who, Ever",599,,,A,,,\n'
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """ann has marks, a late penalty among them; bo waits for a mark by hand; cy is excused from 02; di did nothing."""
+    course = tmp_path_factory.mktemp("made") / "course"
+    course.mkdir()
+    lines = [
+        "c = get_config()",
+        "c.CourseDirectory.course_id = 'attention'",
+        "c.CourseMarks.excused = {'cy': ['02']}",
+    ]
+    (course / "nbgrader_config.py").write_text("\n".join(lines))
+    layout = course_layout(course)
+    update(course, layout.db_url, "attention", PEOPLE)
+    with Gradebook(layout.db_url, "attention") as book:
+        for lesson, points in ((ONE, 10), (TWO, 5)):
+            book.add_assignment(lesson)
+            book.add_notebook(lesson, lesson)
+            book.add_grade_cell("cell", lesson, lesson, max_score=points, cell_type="code")
+        for who, lesson, score in (("ann", ONE, 7.5), ("ann", TWO, 5.0), ("bo", ONE, None), ("cy", ONE, 10.0)):
+            submitted = book.add_submission(lesson, who).notebooks[0]
+            (grade,) = submitted.grades
+            grade.auto_score, grade.needs_manual_grade = score, score is None
+            submitted.late_submission_penalty = 1.5 if (who, lesson) == ("ann", ONE) else None
+        book.db.commit()
+    return course
+
+
+@pytest.fixture
+def course(made, tmp_path):
+    shutil.copytree(made, tmp_path / "course")
+    return tmp_path / "course"
+
+
+def found(course):
+    layout = course_layout(course)
+    return marks_of(course, layout, layout.config)
+
+
+def imported(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_mark_is_the_gradebooks_less_the_penalty_and_blanks_are_told_apart(course):
+    marks = found(course)
+    assert marks.possible == {ONE: 10.0, TWO: 5.0}
+    assert marks.marks["ann"] == {ONE: Mark(MARKED, 6.0), TWO: Mark(MARKED, 5.0)}
+    assert marks.marks["bo"] == {ONE: Mark(OPEN), TWO: Mark(MISSING)}
+    assert marks.marks["cy"] == {ONE: Mark(MARKED, 10.0), TWO: Mark(EXCUSED)}
+    assert marks.totals == {"ann": 80.0, "bo": None, "cy": 100.0, "di": 0.0}
+
+
+def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
+    points, ann, bo, cy, _di = imported(files.as_table(found(course)))
+    assert (points["id"], points[ONE], points[TWO]) == ("Points Possible", "10", "5")
+    assert (ann[ONE], ann["total_percent"], ann["notes"]) == ("6", "80", "")
+    assert (bo[ONE], bo["last_name"]) == ("", "'=1+1")
+    assert bo["notes"] == f"{ONE}: waits for a mark by hand; {TWO}: not handed in"
+    assert cy["notes"] == f"{TWO}: excused"
+
+
+def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
+    """Moodle's import maps people by one column; an empty grade is no grade. Feedback without a grade erases one."""
+    rows = imported(files.as_moodle(found(course)))
+    assert list(rows[0]) == ["ID number", ONE, TWO]
+    assert {row["ID number"]: (row[ONE], row[TWO]) for row in rows} == {
+        "1007": ("6", "5"),
+        "1008": ("", ""),
+        "1009": ("10", ""),
+        "1010": ("", ""),
+    }
+
+
+def test_canvas_gets_its_own_columns_back(course, tmp_path):
+    """Canvas's import wants its five columns, then assignments with their number; the second row has the points."""
+    (tmp_path / "canvas.csv").write_text(CANVAS)
+    text, left_out = files.as_canvas(found(course), tmp_path / "canvas.csv")
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows == [
+        [*files.CANVAS_COLUMNS, "01 Self-attention (77)", "02 Trainable attention (78)"],
+        ["Points Possible", "", "", "", "", "10", "5"],
+        ["Lee, Ann", "501", "", "ann", "A", "6", "5"],
+        ["1+1, Bo", "502", "", "", "A", "", ""],
+    ]
+    assert left_out == ["Who, Ever"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "expected the columns Student and ID, got a, b"),
+        ("Student,ID,Essay (5)\nLee,501,\n", "no column is a lesson's"),
+        ("Student,ID,01 A (5),01_self_attention (6)\nLee,501,,\n", "two columns are 01_self_attention's"),
+        ("Student,ID,01 A (5)\nWho,599,\n", "nobody in it is in the roster"),
+    ],
+)
+def test_a_file_that_is_not_canvas_own_is_refused(course, tmp_path, text, said):
+    (tmp_path / "canvas.csv").write_text(text)
+    with pytest.raises(CourseError, match=said):
+        files.as_canvas(found(course), tmp_path / "canvas.csv")
+
+
+def test_rules_of_a_total():
+    possible = {"01": 10.0, "02": 10.0, "03": 10.0}
+    own = {"01": Mark(MARKED, 10.0), "02": Mark(MARKED, 5.0), "03": Mark(MISSING)}
+    assert total(own, possible, Rules()) == 50.0
+    assert total(own, possible, Rules(best_of=2)) == 75.0
+    worst_first = {"01": Mark(MISSING), "02": Mark(MARKED, 5.0), "03": Mark(MARKED, 10.0)}
+    assert total(worst_first, possible, Rules(best_of=2)) == 75.0
+    assert total(worst_first, possible, Rules(best_of=1)) == 100.0
+    assert total(own, possible, Rules({"01": 3.0, "03": 0.0})) == 87.5
+    assert total({**own, "03": Mark(OPEN)}, possible, Rules()) is None
+    assert total({**own, "03": Mark(OPEN)}, possible, Rules({"03": 0.0})) == 75.0
+    assert total({name: Mark(EXCUSED) for name in own}, possible, Rules()) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("c.CourseMarks.weights = {'17': 2}", "'17' is none of the lessons"),
+        ("c.CourseMarks.weights = {'01': 'much'}", "expected numbers and lists of lessons"),
+        ("c.CourseMarks.best_of = -1", "can't be less than 0"),
+        ("c.CourseMarks.excused = {'zoe': ['01']}", "there is no student 'zoe'"),
+        ("c.CourseMarks.bestof = 1", "there is no such rule"),
+    ],
+)
+def test_a_rule_that_does_not_fit_is_told(course, line, said):
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(f"\n{line}\n")
+    with pytest.raises(CourseError, match=said):
+        found(course)
+
+
+def test_the_command_writes_each_kind(course, tmp_path):
+    (tmp_path / "canvas.csv").write_text(CANVAS)
+    for kind, more in (("csv", []), ("moodle", []), ("json", []), ("canvas", ["--from", str(tmp_path / "canvas.csv")])):
+        done = CliRunner().invoke(main, ["export", str(course), "--to", kind, *more])
+        assert done.exit_code == 0, done.output
+        assert "4 people, 2 lessons: 1 excused, 3 marked, 3 not handed in, 1 waits for a mark by hand" in done.output
+    assert "Not in the roster, and left out: Who, Ever" in done.output
+    document = json.loads((course / "marks-json.json").read_text())
+    assert document["students"][1]["marks"][ONE] == {"state": OPEN, "points": None, "late": ""}
+    assert (course / "marks-csv.csv").stat().st_mode & 0o777 == 0o600
+    (course / "judge_secret").write_text("s" * 64)
+    done = CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
+    assert done.exit_code == 0, done.output
+    text = (course / "marks-json.json").read_text()
+    assert not any(name in text for name in ("ann", "Lee", "example.org", "1007"))
+    assert sorted(one["total_percent"] or 0 for one in json.loads(text)["students"]) == [0, 0, 80, 100]
+    (course / "judge_secret").write_text("t" * 64)
+    CliRunner().invoke(main, ["export", str(course), "--to", "json", "--pseudonyms"])
+    assert (course / "marks-json.json").read_text() != text
+    refused = CliRunner().invoke(main, ["export", str(course), "--to", "moodle", "--pseudonyms"])
+    assert "moodle has to know whose a mark is" in refused.output
+    refused = CliRunner().invoke(main, ["export", str(course), "--to", "canvas"])
+    assert refused.exit_code == 2
+    assert "name it with --from FILE" in refused.output
+
+
+def test_nbgraders_own_table_has_the_same_marks(course):
+    layout = course_layout(course)
+    with Gradebook(layout.db_url, layout.course_id) as book:
+        files.ExportMarks(to=str(course / "grades.csv")).export(book)
+    rows = {(row["student_id"], row["assignment"]): row for row in imported((course / "grades.csv").read_text())}
+    assert len(rows) == 8
+    assert (rows["ann", ONE]["raw_score"], rows["ann", ONE]["score"]) == ("7.5", "6.0")
+    assert [rows[who, ONE]["needs_manual_grade"] for who in ("ann", "bo", "di")] == ["no", "yes", ""]
+    assert rows["bo", TWO]["last_name"] == "'=1+1"

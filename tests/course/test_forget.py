@@ -1,0 +1,135 @@
+"""A person leaves no trace in a course, and nobody else loses anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+from nbgrader.api import Gradebook
+
+from grader.cli.main import main
+from grader.course.forget import mentions
+from grader.course.roster import read_list, save
+from tests.classroom import LESSON, STUDENTS, answered, solved
+
+ROSTER = "id,first_name,last_name,email\nann,Ann,Lee,ann.lee@example.org\nbo,Bo,Ng,bo@example.org\n"
+
+
+@pytest.fixture
+def after_a_term(classroom):
+    """Handed in, collected, graded, fed back, exported, shown."""
+    for name in STUDENTS:
+        notebook = classroom.root / name / LESSON / f"{LESSON}.ipynb"
+        notebook.write_text(json.dumps(answered(json.loads(notebook.read_text()), f"# {name}")))
+        classroom.steps((name, "submit", LESSON))
+        inbound = classroom.root / "exchange" / "attention" / "inbound"
+        for entry in inbound.iterdir():  # the same user is everybody here
+            student, rest = entry.name.split("+", 1)
+            entry.rename(inbound / f"{student if student in STUDENTS else name}+{rest}")
+    classroom.steps(("course", "collect", LESSON))
+    (classroom.root / "list.csv").write_text(ROSTER)
+    (classroom.root / "ann.ipynb").write_text(json.dumps(solved()))
+    course = str(classroom.course)
+    for command in (
+        ["roster", course, "../list.csv"],
+        ["collect", course, "0", "../ann.ipynb", "--counts", "first"],  # kept as an earlier one
+        ["autograde", course, "0"],
+        ["insights", course, "--names"],
+        ["export", course, "--to", "csv"],
+    ):
+        classroom.run("grader", *command)
+    classroom.steps(("course", "generate_feedback", LESSON), ("course", "release_feedback", LESSON))
+    return classroom
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+def test_nothing_is_left_of_a_person(after_a_term, monkeypatch):
+    course, exchange = after_a_term.course, after_a_term.root / "exchange"
+    monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    names = {"ann", "ann.lee@example.org", "Ann Lee"}
+    before = {path.relative_to(after_a_term.root).parts[0] for path in mentions([course, exchange], names)}
+    assert before == {"course", "exchange"}
+    released = list((exchange / "attention" / "feedback").iterdir())
+    assert len(released) == 2
+
+    everything = {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()}
+    for answer in ("n\n", "\n", None):  # None: nobody is there to be asked
+        asked = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input=answer)
+        assert asked.exit_code == 2, asked.output
+        assert asked.output.startswith("Of ann (Ann Lee) this will be removed, for good:\n")
+        assert f"  submitted/ann/{LESSON}\n" in asked.output
+        assert "  lines of ann in gradebook.db\n" in asked.output
+        assert "and which you can make again: marks-csv.csv, insights.html" in asked.output
+        assert asked.output.endswith("Nothing was removed. Without being asked: add --yes.\n")
+    assert {path: path.read_bytes() for path in after_a_term.root.rglob("*") if path.is_file()} == everything
+
+    done = CliRunner().invoke(main, ["course", "forget", str(course), "ann"], input="y\n")
+    assert done.exit_code == 0, done.output
+    assert "lines of ann removed from gradebook.db\n" in done.output
+    assert "lines of ann removed from roster.csv\n" in done.output
+    assert "removed: gradebook.db" not in done.output
+    assert f"removed: submitted/ann/{LESSON}\n" in done.output
+    assert done.output.endswith("A search of the course directory and the exchange finds nothing more.\n")
+    assert not list(mentions([course, exchange], names))
+    assert len(list((exchange / "attention" / "feedback").iterdir())) == 1
+    assert [path.name.partition("+")[0] for path in (exchange / "attention" / "inbound").iterdir()] == ["bo"]
+    assert b"ann.lee" not in (course / "gradebook.db").read_bytes()
+    assert not list((course / ".grader" / "earlier").glob("*/ann"))
+
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        assert [one.id for one in book.students] == ["bo"]
+        assert book.find_submission(LESSON, "bo").score == 0
+    assert (course / "submitted" / "bo" / LESSON / f"{LESSON}.ipynb").is_file()
+    assert (course / "feedback" / "bo" / LESSON / f"{LESSON}.html").is_file()
+    again = after_a_term.run("grader", "autograde", str(course), "0")
+    assert "0 graded now, 1 graded before" in again
+
+    unknown = invoke("course", "forget", course, "ann", "--yes")
+    assert unknown.exit_code == 2
+    assert "nobody knows 'ann'" in unknown.output
+
+    (course / "notes.txt").write_text("bo asked for more time")
+    assert "Did you mean bo (Bo Ng)?" in invoke("course", "forget", course, "boo", "--yes").output
+    mentioned = invoke("course", "forget", course, "bo", "--yes")
+    (course / "notes.txt").unlink()
+    assert mentioned.exit_code == 1
+    assert f"still mentioned in: {course}/notes.txt" in mentioned.output
+    assert (exchange / "attention" / "inbound").is_dir()
+
+
+def test_who_has_handed_in_nothing_since_a_day_expires(after_a_term, monkeypatch):
+    course = after_a_term.course
+    monkeypatch.setenv("HOME", after_a_term.environment["HOME"])
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        book.find_submission(LESSON, "ann").timestamp = datetime.now() - timedelta(days=400)
+        book.db.commit()
+    with (course / "roster.csv").open("a") as file:
+        file.write("old\nnew\n")  # of an earlier version, without the day on which they came
+    roster = read_list(course / "roster.csv")
+    assert {one.id: bool(one.added) for one in roster} == {"ann": True, "bo": True, "old": False, "new": False}
+    save(course, [replace(one, added="2099-01-01") if one.id == "new" else one for one in roster])
+    day = f"{datetime.now() - timedelta(days=300):%Y-%m-%d}"
+    listed = invoke("course", "expire", course, "--before", day)
+    assert listed.output == "2 would be removed (--yes removes them): ann, old (never handed in)\n"
+    assert (course / "submitted" / "ann").is_dir()
+    assert (
+        invoke("course", "expire", course, "--before", day, "--yes").output == "2 removed: ann, old (never handed in)\n"
+    )
+    assert not (course / "submitted" / "ann").exists()
+    assert (course / "submitted" / "bo").is_dir()
+    assert [one.id for one in read_list(course / "roster.csv")] == ["bo", "new"]
+
+
+def test_a_name_inside_another_word_is_no_mention(tmp_path):
+    (tmp_path / "a.txt").write_text("the annex, Hannah, joann")
+    (tmp_path / "b.txt").write_text("dear Ann, thank you")
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "c.txt").write_text("ann")
+    assert [path.name for path in mentions([tmp_path], {"ann"})] == ["b.txt"]
+    assert not list(mentions([tmp_path], set()))
