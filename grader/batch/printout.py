@@ -64,6 +64,9 @@ def as_text(outcome: ClassOutcome) -> str:
             f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
             "What would change: grader regrade DIR LESSON --preview",
         ]
+    if outcome.to_settle:
+        who = ", ".join(map(printable, outcome.to_settle))
+        lines += ["", f"{len(outcome.to_settle)} to be settled, since somebody of their name handed in: {who}"]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
     lines += _listed("to look at", outcome.problems)
@@ -99,6 +102,7 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
         "best_of_several": dict(sorted(outcome.best.items())),
         "not_handed_in": outcome.missing,
+        "to_be_settled": outcome.to_settle,
         "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],
     }

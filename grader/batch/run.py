@@ -28,6 +28,7 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
 from grader.course.lateness import timestamp
 from grader.course.release import Release
+from grader.course.to_settle import may_have_handed_in
 from grader.errors import CommandFailed
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
@@ -63,7 +64,8 @@ class ClassOutcome:
     """How it went. `records` has by student the results of all who handed in, `graded` how many of them are new;
     `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
     of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
-    `changed` says what has changed since; `missing` are those of the roster who handed in nothing; `problems` has what
+    `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
+    whom that isn't known, since somebody of their name did (`grader collect --is`); `problems` has what
     was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
@@ -74,6 +76,7 @@ class ClassOutcome:
     earlier: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    to_settle: tuple[str, ...] = ()
     graded: int = 0
     problems: dict[str, str] = field(default_factory=dict)
     stopped: str = ""
@@ -182,7 +185,10 @@ class ClassRun:
             found = [submission for submission in found if submission.student in self.options.students]
         roster = book.roster()
         handed_in = {submission.student for submission in found}
-        self.outcome.missing = tuple(sorted(roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}))
+        absent = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
+        may_have = may_have_handed_in(self.course.root, self.course.lesson)
+        self.outcome.missing = tuple(sorted(absent - may_have))
+        self.outcome.to_settle = tuple(sorted(absent & may_have))
         always = bool(self.course.config.JudgingExporter.get("add_students", False))
         unknown = book.unknown(handed_in, self.options.add_students or always)
         self.outcome.problems |= dict.fromkeys(unknown, f"Not graded. {UNKNOWN.format('--add-students')}")

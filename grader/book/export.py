@@ -14,6 +14,7 @@ from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
 from grader.course.tables import as_csv, harmless, rows_of
+from grader.course.to_settle import may_have_handed_in
 from grader.errors import CourseError
 from grader.lesson_names import choose
 
@@ -158,12 +159,13 @@ class ExportMarks(ExportPlugin):
         assignments = [
             one for one in gradebook.assignments if not self.assignment or one.name in map(str, self.assignment)
         ]
-        rows = [_row(gradebook, assignment, student) for assignment in assignments for student in students]
+        course = Path(str(self.config.CourseDirectory.get("root", ".")))
+        rows = [_row(course, gradebook, assignment, student) for assignment in assignments for student in students]
         told = [[row.get(column) for column in NBGRADER_COLUMNS] for row in rows]
         Path(to).write_text(as_csv([NBGRADER_COLUMNS, *told]), encoding="utf-8")
 
 
-def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
+def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
     names = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row = {name: text and harmless(text) for name, text in names.items()}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
@@ -171,7 +173,8 @@ def _row(gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
-        return row
+        waiting = student.id in may_have_handed_in(course, assignment.name)
+        return row | (dict.fromkeys(("raw_score", "late_submission_penalty", "score")) if waiting else {})
     penalty = one.late_submission_penalty or 0.0
     row |= {"timestamp": one.timestamp, "raw_score": one.score, "late_submission_penalty": penalty}
     return row | {"score": score_of(one), "needs_manual_grade": "yes" if waits(one) else "no"}

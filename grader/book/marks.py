@@ -1,7 +1,8 @@
 """The marks of a course as the gradebook has them, and the total that the course's rules make of them.
 
 A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, where the student is
-excused, and where something still waits for a mark by hand: the three are told apart.
+excused, where something still waits for a mark by hand, and where it isn't known whose a hand-in is: these are told
+apart.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from nbgrader.api import Gradebook
 
 from grader.course.lateness import Deadlines
 from grader.course.roster import Person, Roster
+from grader.course.to_settle import may_have_handed_in
 from grader.errors import CourseError
 from grader.lesson_names import choose
 
 MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
+TO_SETTLE = "to be settled: somebody of this name handed in"
 
 
 @dataclass(frozen=True)
@@ -92,8 +95,12 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
         deadlines = Deadlines(config)
+        may_have = {one.name: may_have_handed_in(course, one.name) for one in assignments}
         for who in found.people:
-            found.marks[who] = {one.name: Mark(MISSING, late=deadlines.extended(one, who)) for one in assignments}
+            found.marks[who] = {
+                one.name: Mark(TO_SETTLE if who in may_have[one.name] else MISSING, late=deadlines.extended(one, who))
+                for one in assignments
+            }
         for assignment in assignments:
             for submission in assignment.submissions:
                 found.marks[submission.student_id][assignment.name] = _mark(submission, deadlines)
@@ -125,7 +132,7 @@ def score_of(submission: Any) -> float:
 
 def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
     """Per cent of the lessons that count; what wasn't handed in has 0 of them. None while something that could count
-    waits for a mark by hand, and where nothing counts.
+    waits for a mark by hand or to be settled, and where nothing counts.
 
     >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
     >>> possible = dict.fromkeys(marks, 10.0)
@@ -133,7 +140,7 @@ def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules
     (50.0, 83.33)
     """
     counting = {name: mark for name, mark in marks.items() if mark.state != EXCUSED and rules.weights.get(name, 1) > 0}
-    if any(mark.state == OPEN for mark in counting.values()):
+    if any(mark.state in (OPEN, TO_SETTLE) for mark in counting.values()):
         return None
     shares = [
         ((mark.points or 0.0) / possible[name] if possible[name] else 0.0, float(rules.weights.get(name, 1)))

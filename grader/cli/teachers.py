@@ -224,7 +224,7 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
 @click.command()
 @FOLDER
 @click.argument("lesson")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "--counts",
     type=click.Choice(["last", "last-in-time", "first"]),
@@ -234,6 +234,8 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
     "--is", "settled", metavar="NAME=ID", multiple=True, help="Whose a hand-in is that may be several people's."
 )
 @click.option("--anyway", is_flag=True, help="Take it even where most of it is another lesson's.")
+@click.option("--undo", is_flag=True, help="Take the last collecting of LESSON back: files, times and marks.")
+@click.option("--all", "everybody", is_flag=True, help="Name everybody who handed in nothing, and all other files.")
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
 def collect(
     folder: Path,
@@ -242,6 +244,8 @@ def collect(
     counts: str | None,
     settled: tuple[str, ...],
     anyway: bool,
+    undo: bool,
+    everybody: bool,
     as_document: bool,
 ) -> None:
     """Take in what was handed in for LESSON: zip files or folders as Moodle, Canvas, Gradescope, GitHub Classroom or
@@ -251,19 +255,35 @@ def collect(
     DIR/.grader/earlier. Exit code 1 if something could not be taken: the list says why. Exit code 2, and nothing is
     taken, if most of it is another lesson's.
     """
+    if undo == bool(files):
+        raise CourseError("Name what is to be taken in: zip files, folders, notebooks. --undo stands without any.")
+    if undo:
+        _uncollect(folder, lesson, as_document)
+        return
     pairs = [one.rpartition("=") for one in settled]
     if wrong := [one for one, (name, _sign, student) in zip(settled, pairs, strict=True) if not (name and student)]:
         raise CourseError(f"--is {wrong[0]}: expected NAME=ID, for example --is 'Ann Lee_505=20260006'")
     with teachers_packages():
         from grader.course.class_directory import ClassDirectory
-        from grader.handed_in import collect as taking
+        from grader.handed_in.collect import collect as take
+        from grader.handed_in.collected import as_text
         from grader.handed_in.earlier import counts as setting
 
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
-        outcome = taking.collect(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
-    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else taking.as_text(outcome))
-    if outcome.unknown or outcome.odd:
+        outcome = take(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
+    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else as_text(outcome, everybody))
+    if outcome.unknown or outcome.odd or outcome.no_notebook:
+        raise SystemExit(1)
+
+
+def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
+    with teachers_packages():
+        from grader.batch.uncollect import uncollect
+
+        outcome = uncollect(folder, lesson)
+    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else outcome.as_text())
+    if outcome.stays:
         raise SystemExit(1)
 
 

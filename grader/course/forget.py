@@ -23,7 +23,19 @@ from nbgrader.utils import notebook_hash
 from grader.atomic import write_atomically
 from grader.course.class_directory import course_layout
 from grader.course.files import SECRET_FILE, read_regular
-from grader.course.folder import CAME_FROM, EARLIER, EXTENSIONS, FOLDER, PREVIEW, REGRADES, RESULTS, mode_in
+from grader.course.folder import (
+    CAME_FROM,
+    COLLECTED,
+    EARLIER,
+    EXTENSIONS,
+    FOLDER,
+    PREVIEW,
+    REGRADES,
+    RESULTS,
+    TIMES,
+    TO_SETTLE,
+    mode_in,
+)
 from grader.course.roster import FILE, Person, Roster, did_you_mean, save
 from grader.errors import CourseError
 from grader.judge.reader import Unreadable
@@ -153,7 +165,7 @@ def _folders(course: Path, layout: Any, student: str) -> Iterator[Path]:
     for step in steps:
         pattern = layout.format_path(escape(step), escape(student), "*")
         yield from (Path(found) for found in sorted(glob(pattern)))
-    for kept in (EARLIER, CAME_FROM):
+    for kept in (EARLIER, CAME_FROM, COLLECTED):
         yield from sorted((course / FOLDER / kept).glob(f"*/{escape(student)}"))
     yield from sorted((course / FOLDER / REGRADES).glob(f"*/*/{escape(student)}.ipynb"))
 
@@ -177,8 +189,8 @@ def _released_names(folders: Iterable[Path]) -> Iterator[str]:
 def _without_lines(course: Path, student: str) -> Iterator[tuple[Path, Callable[[], object]]]:
     """The logs that have lines of the student, or lines that name them among others, and what writes them anew without
     these."""
-    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS)
-    for path in sorted(path for kind in kinds for path in (course / FOLDER / kind).glob("*.jsonl")):
+    kinds = (RESULTS, PREVIEW, REGRADES, EXTENSIONS, TO_SETTLE, TIMES, COLLECTED)
+    for path in sorted(path for kind in kinds for path in (course / FOLDER / kind).rglob("*.jsonl")):
         kept, changed = [], False
         for line in path.read_bytes().splitlines(keepends=True):
             try:

@@ -270,7 +270,8 @@ def duration(time: timedelta) -> str:
     >>> duration(timedelta(days=2, hours=20)), duration(timedelta(minutes=5))
     ('2 days 20 hours', '5 minutes')
     """
-    left, said = int(time.total_seconds()), []
+    left = int(time.total_seconds())
+    said: list[str] = []
     for unit, size in _UNITS:
         if left >= size or (unit == "second" and not said):
             said.append(_count(left // size, unit))
