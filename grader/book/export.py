@@ -13,6 +13,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
+from grader.course.roster import Person
 from grader.course.tables import as_csv, harmless, rows_of
 from grader.course.to_settle import may_have_handed_in
 from grader.errors import CourseError
@@ -65,14 +66,25 @@ def as_json(marks: Marks) -> str:
     return json.dumps({"possible": marks.possible, "students": students}, indent=1, ensure_ascii=False) + "\n"
 
 
-def as_moodle(marks: Marks) -> str:
-    """For Moodle's import of grades: the key that everybody in the roster has, and a column a lesson. A blank changes
-    nothing there. No feedback: Moodle takes it without a grade as a grade of nothing."""
-    key = next((key for key in MOODLE_KEYS if all(getattr(one, key) for one in marks.people.values())), "id")
+def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
+    """For Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
+    changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file: the
+    heading of the key, and who has none and is left out."""
+    keys = {key: {who for who, one in marks.people.items() if _moodle_key(one, key)} for key in MOODLE_KEYS}
+    key = max(keys, key=lambda one: len(keys[one]))  # of equal ones the first, which is the surest
     rows = [[MOODLE_KEYS[key], *marks.possible]]
     for who, person in marks.people.items():
-        rows.append([harmless(getattr(person, key)), *(_number(mark.points) for mark in marks.marks[who].values())])
-    return as_csv(rows)
+        if who in keys[key]:
+            points = (_number(mark.points) for mark in marks.marks[who].values())
+            rows.append([harmless(_moodle_key(person, key)), *points])
+    return as_csv(rows), MOODLE_KEYS[key], sorted(marks.people.keys() - keys[key])
+
+
+def _moodle_key(person: Person, key: str) -> str:
+    """What a person is called by in Moodle; empty if that isn't known. An id that is a number or an address is no user
+    name."""
+    others = (person.moodle, person.email, person.canvas_id, person.sis_user_id)
+    return "" if key == "id" and person.id in others else str(getattr(person, key))
 
 
 def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:

@@ -217,6 +217,11 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
             f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
             "columns: --column first_name=HEADING --column last_name=HEADING"
         )
+    if change.known_as:
+        said = ", ".join(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
+        click.echo(f"In the roster already, by a number, login or address: {said}")
+    for ids in change.twice:
+        click.echo(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
     if change.not_listed:
         click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
 
@@ -322,16 +327,21 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
         marks = marks_of(folder, layout, layout.config)
         if pseudonyms:
             marks = pseudonymous(marks, secret_of(folder, layout.config))
-    writers = {"moodle": files.as_moodle, "csv": files.as_table, "json": files.as_json}
     left_out: list[str] = []
+    key = ""
     if exported is not None and kind == "canvas":
         text, left_out = files.as_canvas(marks, exported)
+    elif kind == "moodle":
+        text, key, left_out = files.as_moodle(marks)
     else:
-        text = writers[kind](marks)
+        text = files.as_table(marks) if kind == "csv" else files.as_json(marks)
     output = output or folder / f"marks-{kind}.{'json' if kind == 'json' else 'csv'}"
     write_atomically(output, text, 0o600)
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     click.echo(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    if key:
+        click.echo(f"Moodle tells people apart by the column {key!r}.")
     if left_out:
-        click.echo(f"Not in the roster, and left out: {', '.join(left_out)}")
+        why = f"Without {key}" if key else "Not in the roster"
+        click.echo(f"{why}, and left out: {', '.join(left_out)}")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,6 +93,7 @@ TRANSLATED = {
     "id 번호": "id number",
     "이메일 주소": "email address",
 }
+SHORT = {"first": "first_name", "last": "last_name"}  # as people write them in --column
 IDS = {
     "nbgrader": ("id",),
     "Moodle": ("username", "id number", "email address"),
@@ -109,7 +110,7 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     given = [head.strip().casefold() for head in rows[0]] if rows else []
     heads = [_in_english(head) for head in given]
     platform = _platform(heads)
-    wanted = {kind: _in_english(heading.strip().casefold()) for kind, heading in (columns or {}).items()}
+    wanted = {SHORT.get(kind, kind): _in_english(head.strip().casefold()) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
     place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
     if platform == "Canvas":
@@ -251,19 +252,26 @@ def plain(text: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What a list changed: ids."""
+    """What a list changed: ids. `known_as` has by the list's id the one that this person has in the roster already;
+    `twice` those who stand in the roster more than once."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     not_listed: tuple[str, ...]
     count: int
+    known_as: Mapping[str, str] = field(default_factory=dict)
+    twice: tuple[tuple[str, ...], ...] = ()
 
 
 def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) -> Change:
     """Enter people into `roster.csv` and into nbgrader's table of students. Nobody is removed, and what a list doesn't
-    tell of somebody is kept."""
+    tell of somebody is kept. Whoever is there already, by a number, login or address, stays one person with one id."""
     old = Roster.of(course).people
     new = dict(old)
+    same, twice = _same_people(old, people)
+    known_as = {person.id: same[person.id] for person in people if same.get(person.id, person.id) != person.id}
+    people = [replace(person, id=known_as.get(person.id, person.id)) for person in people]
+    _require_one_each(people, known_as)
     for person in people:
         told = {name: value for name, value in vars(person).items() if value and name != "added"}
         new[person.id] = replace(old.get(person.id, replace(person, added=f"{datetime.now(UTC):%Y-%m-%d}")), **told)
@@ -280,7 +288,43 @@ def update(course: Path, db_url: str, course_id: str, people: Sequence[Person]) 
         tuple(sorted(one for one in listed & set(old) if new[one] != old[one])),
         tuple(sorted(set(old) - listed)),
         len(new),
+        known_as,
+        twice,
     )
+
+
+def _keys(person: Person) -> set[str]:
+    """By what platforms tell one and the same person: numbers of the university, logins, addresses. Canvas's own number
+    may be somebody else's elsewhere."""
+    told = (person.id, person.moodle, person.sis_user_id, person.sis_login_id, person.email)
+    return {key.casefold() for key in told if key and key != person.canvas_id}
+
+
+def _same_people(
+    old: Mapping[str, Person], people: Sequence[Person]
+) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
+    """By the id that a list gives, the one that the roster has for this person; and those whom it has more than once."""
+    by_key: defaultdict[str, set[str]] = defaultdict(set)
+    for one in old.values():
+        for key in _keys(one):
+            by_key[key].add(one.id)
+    same, twice = {}, set()
+    for person in people:
+        known = set().union(*(by_key[key] for key in _keys(person)), {person.id} & old.keys())
+        if len(known) > 1:
+            twice.add(tuple(sorted(known)))
+        elif known:
+            (same[person.id],) = known
+    return same, tuple(sorted(twice))
+
+
+def _require_one_each(people: Sequence[Person], known_as: Mapping[str, str]) -> None:
+    counts = Counter(person.id for person in people)
+    for who in (one for one, count in counts.items() if count > 1):
+        ids = sorted(given for given, known in known_as.items() if known == who)
+        raise CourseError(
+            f"Nothing was entered: {' and '.join(ids)} would be one person, {who}, by a number, login or address."
+        )
 
 
 def save(course: Path, people: Collection[Person]) -> None:

@@ -73,7 +73,7 @@ def test_files_times_and_marks_are_as_before_the_collecting(begun):
     outcome = begun.grade()
     assert (outcome.graded, outcome.missing) == (0, ("bo", "cy"))
     assert begun.book() == book
-    assert lesson_insights(begun.root, LESSON).summary.students == 1
+    assert lesson_insights(begun.root, LESSON).summary.graded == 1
     assert "no collecting to take back" in undo(begun, code=2)
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.book import export as files
-from grader.book.marks import EXCUSED, MARKED, MISSING, OPEN, Mark, Rules, marks_of, total
+from grader.book.marks import EXCUSED, MARKED, MISSING, OPEN, Mark, Marks, Rules, marks_of, total
 from grader.cli.main import main
 from grader.course.class_directory import course_layout
 from grader.course.roster import Person, update
@@ -94,14 +94,44 @@ def test_csv_says_why_a_mark_is_blank_and_holds_no_formula(course):
 
 def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
     """Moodle's import maps people by one column; an empty grade is no grade. Feedback without a grade erases one."""
-    rows = imported(files.as_moodle(found(course)))
-    assert list(rows[0]) == ["ID number", ONE, TWO]
+    text, key, left_out = files.as_moodle(found(course))
+    rows = imported(text)
+    assert (list(rows[0]), key, left_out) == (["ID number", ONE, TWO], "ID number", [])
     assert {row["ID number"]: (row[ONE], row[TWO]) for row in rows} == {
         "1007": ("6", "5"),
         "1008": ("", ""),
         "1009": ("10", ""),
         "1010": ("", ""),
     }
+
+
+@pytest.mark.parametrize(
+    ("people", "heading", "keys", "left_out"),
+    [
+        (  # one list of Moodle's with ID numbers, one of Canvas's: the column that was taken is what its heading says
+            [
+                Person("1007", moodle="1007"),
+                Person("1008", moodle="1008"),
+                Person("cy", canvas_id="5", sis_login_id="cy"),
+            ],
+            "ID number",
+            ["1007", "1008"],
+            ["cy"],
+        ),
+        ([Person("ann"), Person("bo"), Person("1009", moodle="1009")], "Username", ["ann", "bo"], ["1009"]),
+        (
+            [Person("1", email="a@x", moodle="1"), Person("2", email="b@x", canvas_id="2")],
+            "Email address",
+            ["a@x", "b@x"],
+            [],
+        ),
+    ],
+)
+def test_the_heading_is_of_the_key_that_was_taken(people, heading, keys, left_out):
+    marks = Marks({ONE: 10.0}, {who.id: who for who in people}, {who.id: {ONE: Mark(MISSING)} for who in people})
+    text, key, others = files.as_moodle(marks)
+    rows = imported(text)
+    assert (key, [row[heading] for row in rows], others) == (heading, keys, left_out)
 
 
 def test_canvas_gets_its_own_columns_back(course, tmp_path):

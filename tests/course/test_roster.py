@@ -160,3 +160,54 @@ def test_a_list_read_without_names_is_told(classroom, tmp_path):
     assert "no names were read" in CliRunner().invoke(main, command).output
     named = CliRunner().invoke(main, [*command, "--column", "first_name=Prénom", "--column", "last_name=Nom"])
     assert "no names" not in named.output
+
+
+MOODLES = "First name,Last name,ID number,Email address\nAnn,Lee,1007,ann@example.org\nBo,Ng,1008,bo@example.org\n"
+CANVASES = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Self-attention (99)\n    Points Possible,,,,,10\n"
+    '"Lee, Ann",1008,1007,ann@example.org,A,\n"Ng, Bo",502,,BO@example.org,A,\n"Roe, Cy",503,1009,cy@example.org,A,\n'
+)
+
+
+@pytest.mark.parametrize("lists", [(MOODLES, CANVASES), (CANVASES, MOODLES)])
+def test_one_person_on_two_platforms_is_one_person(classroom, tmp_path, lists):
+    """By number, login or address, whichever list comes first; Canvas's own number says nothing elsewhere (it is 1008
+    here, as bo's is in Moodle)."""
+    course = classroom.course
+    (course / FILE).unlink(missing_ok=True)
+    for text in lists:
+        done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+        assert done.exit_code == 0, done.output
+    assert "In the roster already, by a number, login or address: " in done.output
+    assert "3 in the roster" in done.output
+    people = {one.last_name: one for one in read_list(course / FILE)}
+    assert (people["Lee"].moodle, people["Lee"].canvas_id, people["Lee"].email) == ("1007", "1008", "ann@example.org")
+    assert (people["Ng"].moodle, people["Ng"].canvas_id, people["Roe"].sis_user_id) == ("1008", "502", "1009")
+    assert Roster(people.values()).find("Ann Lee") == [people["Lee"].id]
+
+
+def test_whoever_stands_in_the_roster_twice_is_told(classroom, tmp_path):
+    course = classroom.course
+    save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007"), Person("ann", "Ann", "Lee")])
+    text = "id,first_name,last_name,email\nann,Ann,Lee,ann@example.org\n"
+    done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+    assert "1007 and ann are one person. Remove who has handed in nothing: grader course forget DIR ID" in done.output
+
+
+def test_two_people_of_a_list_do_not_become_one(classroom, tmp_path):
+    course = classroom.course
+    save(course, [Person("1007", "Ann", "Lee", "ann@example.org", moodle="1007")])
+    before = (course / FILE).read_bytes()
+    text = "id,first_name,email\nann,Ann,ann@example.org\nann2,Anna,ANN@example.org\n"
+    done = CliRunner().invoke(main, ["roster", str(course), str(listed(tmp_path, text))])
+    assert done.exit_code == 2
+    assert "Nothing was entered: ann and ann2 would be one person, 1007" in done.output
+    assert (course / FILE).read_bytes() == before
+
+
+def test_column_keeps_the_names_and_understands_first_and_last(tmp_path):
+    path = listed(tmp_path, "Vorname;Nachname;Matrikel;Prénom\nJörg;Groß;12;Georges\n")
+    (joerg,) = read_list(path, {"id": "Matrikel"})
+    assert (joerg.id, joerg.full_name) == ("12", "Jörg Groß")
+    (georges,) = read_list(path, {"id": "Matrikel", "first": "Prénom", "last": "nachname"})
+    assert georges.full_name == "Georges Groß"
