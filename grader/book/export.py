@@ -68,8 +68,8 @@ def as_json(marks: Marks) -> str:
 
 def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
     """For Moodle's import of grades: the key that most people in the roster have, and a column a lesson. A blank
-    changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file: the
-    heading of the key, and who has none and is left out."""
+    changes nothing there. No feedback: Moodle takes it without a grade as a grade of nothing. Returned beside the file:
+    the heading of the key, and who has none and is left out."""
     keys = {key: {who for who, one in marks.people.items() if _moodle_key(one, key)} for key in MOODLE_KEYS}
     key = max(keys, key=lambda one: len(keys[one]))  # of equal ones the first, which is the surest
     rows = [[MOODLE_KEYS[key], *marks.possible]]

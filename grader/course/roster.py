@@ -19,6 +19,7 @@ from nbgrader.api import Gradebook
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
+from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
 from grader.course.tables import FORMULA, as_csv, harmless, rows_of, without_mark
 from grader.errors import CourseError
 from grader.judge.clean_text import printable
@@ -63,42 +64,7 @@ def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
 
 
 COLUMNS = tuple(field.name for field in fields(Person))
-# The headings of the lists that are known, and what is read from each. The id is the first of `IDS` that is there.
-HEADINGS: dict[str, str] = {
-    **{name: name for name in COLUMNS},
-    # Moodle: participants, or its gradebook
-    "first name": "first_name",
-    "last name": "last_name",
-    "surname": "last_name",
-    "email address": "email",
-    "id number": "moodle",
-    # Canvas: its gradebook
-    "student": "name",
-    "sis user id": "sis_user_id",
-    "sis login id": "sis_login_id",
-}
-# Moodle's headings in other languages, by its language packs, and the English ones.
-TRANSLATED = {
-    # German
-    "vorname": "first name",
-    "nachname": "last name",
-    "anmeldename": "username",
-    "id-nummer": "id number",
-    "e-mail-adresse": "email address",
-    "e-mail": "email address",
-    # Korean. The pack calls Moodle's first name 성 and its last name 이름; which is the family's, the words say.
-    "성": "last name",
-    "이름": "first name",
-    "사용자 아이디": "username",
-    "id 번호": "id number",
-    "이메일 주소": "email address",
-}
-SHORT = {"first": "first_name", "last": "last_name"}  # as people write them in --column
-IDS = {
-    "nbgrader": ("id",),
-    "Moodle": ("username", "id number", "email address"),
-    "Canvas": ("sis login id", "sis user id", "id"),
-}
+FIELDS = {**{name: name for name in COLUMNS}, **HEADINGS}  # by heading
 
 
 def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Person]:
@@ -108,11 +74,11 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
     """
     rows = rows_of(path)
     given = [head.strip().casefold() for head in rows[0]] if rows else []
-    heads = [_in_english(head) for head in given]
-    platform = _platform(heads)
-    wanted = {SHORT.get(kind, kind): _in_english(head.strip().casefold()) for kind, head in (columns or {}).items()}
+    heads = in_english(given)
+    platform = platform_of(heads)
+    wanted = {SHORT.get(kind, kind): in_words_of(head, given, heads) for kind, head in (columns or {}).items()}
     _require_headings(path, heads, platform, wanted, given)
-    place = {HEADINGS[head]: heads.index(head) for head in reversed(heads) if head in HEADINGS}
+    place = {FIELDS[head]: heads.index(head) for head in reversed(heads) if head in FIELDS}
     if platform == "Canvas":
         place["canvas_id"] = heads.index("id")
     key = next((heads.index(head) for head in IDS.get(platform, ()) if head in heads), -1)
@@ -129,17 +95,6 @@ def read_list(path: Path, columns: Mapping[str, str] | None = None) -> list[Pers
         lines[person.id].append(str(number))
     _require(path, problems, lines)
     return people
-
-
-def _in_english(heading: str) -> str:
-    heading = unicodedata.normalize("NFC", heading)
-    return TRANSLATED.get(heading, heading)
-
-
-def _platform(heads: Sequence[str]) -> str:
-    if "student" in heads and "id" in heads:
-        return "Canvas"
-    return "nbgrader" if "id" in heads else "Moodle"
 
 
 def _require_headings(
@@ -303,7 +258,7 @@ def _keys(person: Person) -> set[str]:
 def _same_people(
     old: Mapping[str, Person], people: Sequence[Person]
 ) -> tuple[dict[str, str], tuple[tuple[str, ...], ...]]:
-    """By the id that a list gives, the one that the roster has for this person; and those whom it has more than once."""
+    """By the id that a list gives, the one that the roster has for this person; and those whom it has several times."""
     by_key: defaultdict[str, set[str]] = defaultdict(set)
     for one in old.values():
         for key in _keys(one):

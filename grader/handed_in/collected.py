@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from grader.judge.clean_text import printable
 
 LISTED = 1000  # of a kind, on a terminal
-FOLDED = 10  # names of those who handed in nothing, and of files that nobody asked for
+FOLDED = 10  # names of those who handed in nothing, or nothing new
 NAMED = 20  # files of one student
 
 
@@ -46,8 +46,9 @@ class Collected:
 def as_text(outcome: Collected, everybody: bool = False) -> str:
     """For a terminal: how many of each kind, and who or which. `everybody`: the long lists at the end too."""
     lines = [f"{outcome.lesson}: {len(outcome.taken)} taken"]
+    folded = LISTED if everybody else FOLDED
+    lines += _listed("as before", outcome.unchanged, folded, "--all names them")
     kinds: list[tuple[str, Iterable[str]]] = [
-        ("as before", outcome.unchanged),
         ("late", outcome.late),
         ("copied; the platform's time", outcome.copied),
         ("more than one; this counts", _pairs(outcome.twice)),
@@ -59,7 +60,6 @@ def as_text(outcome: Collected, everybody: bool = False) -> str:
     for title, entries in kinds:
         lines += _listed(title, list(entries), LISTED, "--json has all")
     others = _pairs({who: ", ".join(names) for who, names in outcome.passed_over.items()})
-    folded = LISTED if everybody else FOLDED
     lines += _listed("with other files, left alone", others, LISTED if everybody else 0, "--all names them")
     return "\n".join([*lines, *_listed("not handed in", outcome.missing, folded, "--all names them")])
 

@@ -109,22 +109,13 @@ def test_moodle_finds_everybody_by_one_key_and_a_blank_changes_nothing(course):
     ("people", "heading", "keys", "left_out"),
     [
         (  # one list of Moodle's with ID numbers, one of Canvas's: the column that was taken is what its heading says
-            [
-                Person("1007", moodle="1007"),
-                Person("1008", moodle="1008"),
-                Person("cy", canvas_id="5", sis_login_id="cy"),
-            ],
+            [*(Person(number, moodle=number) for number in ("1007", "1008")), Person("cy", canvas_id="5")],
             "ID number",
             ["1007", "1008"],
             ["cy"],
         ),
         ([Person("ann"), Person("bo"), Person("1009", moodle="1009")], "Username", ["ann", "bo"], ["1009"]),
-        (
-            [Person("1", email="a@x", moodle="1"), Person("2", email="b@x", canvas_id="2")],
-            "Email address",
-            ["a@x", "b@x"],
-            [],
-        ),
+        ([Person("1", email="a@x", moodle="1"), Person("2", email="b@x")], "Email address", ["a@x", "b@x"], []),
     ],
 )
 def test_the_heading_is_of_the_key_that_was_taken(people, heading, keys, left_out):

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
 from grader.cli.main import main
+from grader.course.headings import PACKS
 from grader.course.roster import FILE, Person, Roster, read_list, save
 from grader.course.tables import as_csv, rows_of
 from grader.errors import CourseError
@@ -80,6 +81,18 @@ def test_moodles_headings_in_german_and_korean(tmp_path, text, first, last):
     heading = text.split(",")[3].split("\n")[0]
     (by_address,) = read_list(listed(tmp_path, text), {"id": heading})
     assert (by_address.id, by_address.first_name) == ("j@example.org", first)
+
+
+@pytest.mark.parametrize("code", PACKS)
+def test_moodles_headings_in_every_language_of_the_table(tmp_path, code):
+    """As Moodle's gradebook exports them, and as its list of participants does, without a user name and a number."""
+    first, last, user, number, address = (words.split("|")[0].capitalize() for words in PACKS[code])
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{number},{address}\nAnn,Lee,1007,ann@example.org\n"))
+    assert (one.id, one.first_name, one.last_name, one.email) == ("1007", "Ann", "Lee", "ann@example.org")
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{user},{address}\nAnn,Lee,ann,ann@example.org\n"))
+    assert (one.id, one.moodle, one.full_name) == ("ann", "", "Ann Lee")
+    (one,) = read_list(listed(tmp_path, f"{first},{last},{address}\nAnn,Lee,ann@example.org\n"))
+    assert (one.id, one.full_name) == ("ann@example.org", "Ann Lee")
 
 
 def test_headings_in_another_language(tmp_path):
@@ -155,10 +168,10 @@ def test_the_command_fills_the_roster_and_nbgraders_table_and_removes_nobody(cla
 
 
 def test_a_list_read_without_names_is_told(classroom, tmp_path):
-    path = listed(tmp_path, "Matricule,Prénom,Nom\nann,Ann,Lee\n")
-    command = ["roster", str(classroom.course), str(path), "--column", "id=Matricule"]
+    path = listed(tmp_path, "Matrikel,Fornavn,Efternavn\nann,Ann,Lee\n")
+    command = ["roster", str(classroom.course), str(path), "--column", "id=Matrikel"]
     assert "no names were read" in CliRunner().invoke(main, command).output
-    named = CliRunner().invoke(main, [*command, "--column", "first_name=Prénom", "--column", "last_name=Nom"])
+    named = CliRunner().invoke(main, [*command, "--column", "first_name=Fornavn", "--column", "last_name=Efternavn"])
     assert "no names" not in named.output
 
 
