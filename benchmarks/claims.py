@@ -222,6 +222,13 @@ def worst_of(names: Names, heads: int) -> float:
     return max(worse) if heads == 1 else min(worse)
 
 
+def saved_by_a_cache(names: Names) -> list[float]:
+    """Of lesson 09's steps: how many times as fast the last is with a cache, and that by what it is after 64 tokens."""
+    plain, cached = names["times"].values()
+    last, early = plain[-1] / cached[-1], plain[2] / cached[2]
+    return [last, last / early]
+
+
 def bugs(names: Names) -> list[float]:
     """Of lesson 08's runs: what the right one reports, the most that one reports whose answers leak, the share of dates
     that the right one writes, the largest share that one with a bug writes."""
@@ -229,6 +236,8 @@ def bugs(names: Names) -> list[float]:
     leaks = max(reports[name] for name in ("no shift", "mask forgotten"))
     return [reports["right"], leaks, writes["right"], max(writes[name] for name in writes if name != "right")]
 
+
+FOUR_WAYS = ("learnt", "sinusoidal", "bias", "rotary")
 
 CLAIMS = {
     "scaling_undoes_the_width": Claim(
@@ -375,6 +384,26 @@ CLAIMS = {
         lambda evaluating, training: evaluating == 1 and training == 0,
         times("BatchNorm1d, depth=6", DEPTH) | times("steps=150", STEPS),
     ),
+    "distance_reaches_further": Claim(
+        "right on 16 digits: without positions, the worst of four ways; on 64: learnt, sinusoidal, bias, rotary",
+        lambda names: [
+            float(names["my_right"]["none"][16].mean()),
+            min(float(names["my_right"][way][16].mean()) for way in FOUR_WAYS),
+            *(float(names["my_right"][way][64].mean()) for way in FOUR_WAYS),
+        ],
+        lambda none, short, learnt, sinusoidal, *distance: (
+            none < 0.4 and short > 0.97 and learnt < 0.45 and sinusoidal < 0.7 and min(distance) > 0.75
+        ),
+        times("steps=600", STEPS)
+        | times("lr=0.005", RATE)
+        | times("back=3", {"one place back": 1 / 3, "five places back": 5 / 3})
+        | times("width=64", {"a quarter as wide": 0.25} | WIDTH),
+        exceptions={
+            "a quarter as wide": lambda none, short, learnt, sinusoidal, bias, rotary: (
+                short > 0.97 and max(learnt, sinusoidal) < 0.7 < bias and rotary < 0.75
+            )
+        },
+    ),
     "relu_is_needed": Claim(
         "loss with ReLU and without",
         lambda names: (names["trained_loss"](torch.nn.ReLU()), names["trained_loss"](torch.nn.Identity())),
@@ -418,6 +447,22 @@ CLAIMS = {
         bugs,
         lambda right, bug, writes, most: bug < right and most < writes,
         {"half the steps": {"BUG_STEPS = 120": "BUG_STEPS = 60"}},
+    ),
+    "one_call_beats_a_loop": Claim(
+        "how many times as fast one call for all sequences is as a loop",
+        lambda names: (names["loop_time"] / names["batch_time"],),
+        lambda ratio: ratio > 2,
+        {
+            "four times the sequences": {"(256, 8, 16)": "(1024, 8, 16)"},
+            "a quarter of them": {"(256, 8, 16)": "(64, 8, 16)"},
+            "twice as long": {"(256, 8, 16)": "(256, 16, 16)"},
+        },
+    ),
+    "a_cached_step_is_cheaper": Claim(
+        "how many times as fast a step is with a cache, after 1024 tokens, and how much that has grown since 64",
+        saved_by_a_cache,
+        lambda faster, grown: faster > 5 and grown > 2,
+        {"twice as wide": {"128": "256"}, "half as wide": {"128": "64"}},
     ),
     "one_head_is_not_missed": Claim(
         "the heads of 24 without which at least nine of ten dates are right",

@@ -31,7 +31,8 @@
 # - say which of them depend only on the distance between two tokens, and why that is useful.
 #
 # **Time:** <!-- time -->. The plan: ids → vectors → does attention see order? →
-# learnt positions → sines and cosines → distance → a bias for each distance → rotation → a quiz.
+# learnt positions → sines and cosines → distance → a bias for each distance → rotation → all four trained on one
+# task → a quiz.
 #
 # | letter | meaning |
 # | --- | --- |
@@ -279,9 +280,8 @@ print("'dog' is bitten:", second[4])
 
 # %% [markdown]
 # Now "dog" at position 1 and "dog" at position 4 are two different vectors, and attention can tell them apart.
-# (Adding looks like a loss: how should the model get the two parts back? In 512 dimensions there is room.
-# Training can keep words and positions in different directions, and the projections of query and key can look
-# at either.)
+# (Adding looks like a loss. How should the model get the two parts back? Section 8 trains a model of this kind, and it
+# does get them back.)
 #
 # The same with the sizes from above, in the notation of the Transformer tutorial (its N and L are our B and T):
 
@@ -798,26 +798,138 @@ for start in (0, 100):
 # with one query, turned in the same way. The curves of all positions are on one line again. But now the line
 # isn't the same to the left and to the right: what a query finds before it need not be what it finds after it.
 #
-# ## 8 · The four side by side
+# ## 8 · Four ways, one task
+#
+# Which of the four should you take? Let them compete at the smallest task that needs positions. A sentence is sixteen
+# random digits, and at every place the model has to name the digit that stood **three places before**. The digits say
+# nothing about it, so the model must know where they stand. One head is enough. Here it is, with each of your four
+# functions in turn, or with none of them.
+
+
+# %% role="try"
+class MyReader(nn.Module):
+    """One head that reads digits (B, T) and gives logits (B, T, 10)."""
+
+    def __init__(self, way, width=64):
+        super().__init__()
+        self.way, self.digits = way, nn.Embedding(10, width)
+        self.places = nn.Embedding(64, width)  # the learnt positions
+        self.table = nn.Parameter(torch.zeros(1, 17))  # the bias, m = 8
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.out = nn.Linear(width, 10)
+
+    def forward(self, digits):
+        x, bias = self.embedded(digits), None
+        query, key, places = self.query(x), self.key(x), torch.arange(digits.shape[1])
+        if self.way == "rotary":
+            query, key = apply_rope(query, places), apply_rope(key, places)
+        if self.way == "bias":
+            bias = relative_position_bias(self.table, len(places), len(places))
+        return self.out(F.scaled_dot_product_attention(query, key, self.value(x), attn_mask=bias))
+
+    def embedded(self, digits):
+        if self.way == "learnt":
+            return embed_with_positions(digits, self.digits.weight, self.places.weight)
+        x = self.digits(digits)
+        return x + sinusoidal_encoding(*x.shape[1:]) if self.way == "sinusoidal" else x
+
+
+# %% [markdown]
+# Every model learns from sentences of 16 digits only. Afterwards it gets sentences of 64, four times as long as any that
+# it has seen. (The learnt table has 64 rows for that reason. Otherwise it couldn't even be asked.)
+
+# %%
+predict(
+    "06_longer",
+    "On sentences of 64 digits: which of the four still name more than three quarters of the digits?",
+    [
+        "all four",
+        "all but the learnt table",
+        "the bias and the rotary positions",
+        "none of them",
+    ],
+)
+
+
+# %% role="try"
+def my_training(way, steps=600, back=3):
+    torch.manual_seed(0)
+    reader = MyReader(way)
+    optimizer = torch.optim.Adam(reader.parameters(), lr=0.005)
+    for _ in range(steps):
+        digits = torch.randint(10, (32, 16))
+        logits = reader(digits)[:, back:]
+        loss = F.cross_entropy(logits.flatten(0, 1), digits[:, :-back].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    asked = torch.randint(10, (500, 64))
+    with torch.no_grad():
+        right = {n: reader(asked[:, :n]).argmax(dim=-1)[:, back:] for n in (16, 64)}
+    return {n: (given == asked[:, : n - back]).float().mean(dim=0) for n, given in right.items()}
+
+
+# %% role="try" timed=true claim="distance_reaches_further"
+# Try it: train all of them, a few seconds in all. How many digits are right?
+my_right = {}
+for my_way in ("none", "learnt", "sinusoidal", "bias", "rotary"):
+    my_right[my_way] = my_training(my_way)
+    my_short, my_long = (my_right[my_way][my_length].mean() for my_length in (16, 64))
+    print(f"{my_way:10}  16 digits: {my_short:4.0%}   64 digits: {my_long:4.0%}")
+my_good = [my_way for my_way in my_right if my_right[my_way][64].mean() > 0.75]
+my_verdicts = {0: "none of them", 2: "the bias and the rotary positions", 4: "all four"}
+compare_guess("06_longer", my_verdicts.get(len(my_good), "all but the learnt table"))
+
+# %% role="try" timed=true
+# The same by place, in sentences of 64 digits.
+figure, axes = plt.subplots(figsize=(8.4, 3.4), layout="constrained")
+my_styles = {"learnt": "-", "sinusoidal": "--", "bias": "-.", "rotary": ":"}
+for my_number, (my_way, my_style) in enumerate(my_styles.items()):
+    my_colour = shades(0.3 * my_number)
+    axes.plot(range(3, 64), my_right[my_way][64], my_style, c=my_colour, lw=2, label=my_way)
+axes.axvline(15.5, color="0.7")
+axes.set(xlabel="place in the sentence", ylabel="right", ylim=(0, 1.05))
+axes.text(15, 0.04, "trained up to here ", ha="right")
+figure.legend(loc="outside upper center", ncols=4)
+plt.show()
+
+# %% [markdown]
+# *The picture in words:* four curves over the places 3 to 63. Up to place 15 the learnt and the sinusoidal positions are
+# at 1. There the learnt ones fall to one tenth, which is what guessing gives. The sinusoidal ones fall nearly as low, and
+# come up again now and then, around place 60 almost to 1. The rotary positions stay at 1 from end to end. The bias is
+# level, too, a little lower, at nine tenths.
+#
+# On sentences as long as in the training all four are as good as perfect. Without positions a quarter is right, because a model
+# that only sees *which* digits there are does best to name the commonest. In the long sentences each way shows what it
+# is made of:
+#
+# - The **learnt** rows from 16 on are still the random ones of the start. No sentence ever moved them.
+# - The **sinusoidal** rows from 16 on follow the same rule as the others. But from sixteen rows the model has learnt how
+#   to find "three before" *among these*. It works again only where the fast hands happen to stand as they did there.
+# - The **bias** and the **rotary** positions know only distances, and three places before is as near at place 60 as at
+#   place 6. The bias loses a tenth for another reason: it gives every digit farther away a little weight, and now there
+#   are four times as many of them.
+#
+# Change a number and see what stands: `steps`, `back`, the rate. With `width=16` the rotary positions have only eight
+# hands, most of them slow, and they fail in long sentences too.
 #
 # | | learnt | sinusoidal | relative bias | rotary |
 # | --- | --- | --- | --- | --- |
 # | where | added to the tokens | added to the tokens | added to the scores | queries and keys are turned |
 # | how often | once, at the start | once, at the start | in every layer | in every layer |
 # | parameters | P · E | none | H · (2m + 1) | none |
-# | longer sentences than in training | not beyond P tokens | possible | possible | possible |
 # | besides the words, a score depends on | both positions | both positions | the distance | the distance |
+# | longer sentences than in training | not beyond P tokens, and untrained before | they run, and get worse | hold | hold |
 #
-# *Possible* isn't *good*: a model that has never seen position 5000 may do badly there, whatever the table says. And
-# with sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
+# With sinusoidal positions the products of the *encodings* depend on the distance, but a score is made of projections
 # of word plus position, so both positions affect it. Only the last two guarantee that it depends on the distance.
 #
-# In numbers: P = 100 and E = 512 for the learnt table; eight heads with m = 16 for the bias. (The count H · (2m + 1)
-# holds if all layers share one table, as in T5. In T5's encoder, distances from 8 on also share numbers, in its decoder
-# those from 16 on, the more the farther, so that a few numbers reach far.)
-
-# %%
-print("learnt:", 100 * 512, "parameters;  relative bias:", 8 * (2 * 16 + 1), "parameters")
+# In numbers: P = 100 and E = 512 make 51,200 parameters for the learnt table; eight heads with m = 16 make 264 for the
+# bias. (The count H · (2m + 1) holds if all layers share one table, as in T5. In T5's encoder, distances from 8 on also
+# share numbers, in its decoder those from 16 on, the more the farther, so that a few numbers reach far.)
+#
+# And no positions at all? An encoder can't do without, as you have seen. A decoder can: its causal mask lets the first
+# token see one token and the tenth see ten, and from that a deeper model learns where it is (Haviv et al. 2022).
 
 # %% [markdown]
 # ## 9 · Quiz
@@ -905,8 +1017,8 @@ check(quiz_06, "quiz_06")
 # ## What you can do now
 #
 # You can turn ids into vectors and give them a position. You know that attention alone doesn't see order, and you can
-# prove it by a permutation, which is also a good test of any model you build. You have four ways to put order in, and
-# you can say for each what a score depends on.
+# prove it by a permutation, which is also a good test of any model you build. You have four ways to put order in, you
+# can say for each what a score depends on, and you have seen what that means beyond the sentences of the training.
 #
 # **To read next**
 #
@@ -917,5 +1029,7 @@ check(quiz_06, "quiz_06")
 #   *Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer* (T5), section 2.1.
 # - Su et al. (2021), *RoFormer: Enhanced Transformer with Rotary Position Embedding*, section 3: the rotation and the
 #   derivation behind it.
+# - Haviv, Ram, Press, Izsak and Levy (2022), *Transformer Language Models without Positional Encodings Still Learn
+#   Positional Information*: a causal mask is enough.
 #
 # **Next lesson:** 07, *The whole Transformer*. What you wrote here is its first layer.

@@ -238,7 +238,7 @@ print("reshape(2,2,3)", tuple(reshaped.shape), "first sequence", reshaped[0].tol
 # Here are 256 short sequences, one by one and all at once. (Times differ from run to run and from machine to machine.)
 
 
-# %% role="draw" timed=true
+# %%
 def best_time(function, *args, repeats=5):
     """The shortest of several runs, in seconds: what else the machine does can only make a run longer."""
     times = []
@@ -249,6 +249,7 @@ def best_time(function, *args, repeats=5):
     return min(times)
 
 
+# %% role="draw" timed=true claim="one_call_beats_a_loop"
 many = torch.randn(256, 8, 16)
 loop_time = best_time(
     lambda: torch.stack([F.scaled_dot_product_attention(one, one, one) for one in many[:, None]])
@@ -390,7 +391,7 @@ for t in (16, 128, 1024):
     print(f"step {t:4}: {plain:12,} without, {cached:8,} with a cache, {plain // cached:4} times fewer")
 compare_guess("09_times_fewer", f"{plain // cached} times")
 
-# %% role="draw" timed=true
+# %% role="draw" timed=true claim="a_cached_step_is_cheaper"
 w_of_step = torch.randn(128, 3 * 128)
 steps, times = (16, 32, 64, 128, 256, 512, 1024), {"without a cache": [], "with a cache": []}
 for t in steps:

@@ -6,13 +6,15 @@ Prints each page's weight, and how soon its first view is drawn.
 from __future__ import annotations
 
 import functools
+import io
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
 from tools.lab import page_of, press, running_browser
 
@@ -135,7 +137,8 @@ def weight(site: Path, page: Page) -> int:
     files = {site / path.lstrip("/") for path in page.evaluate(LOADED)}
     files = {file for file in files if file.is_file()}  # the browser asks for an icon, too
     assert {"bootstrap.js", "host.js", "site.css"} <= {file.name for file in files}
-    assert not [file for file in files if file.suffix == ".woff2"]  # icons.css has all icons
+    fonts = {file.name for file in files if file.suffix == ".woff2"}
+    assert fonts <= {"stix-two-math.woff2"}  # icons.css has all icons
     return round(sum(file.stat().st_size for file in files) / 1000)
 
 
@@ -183,6 +186,23 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
     assert page.evaluate(TOO_WIDE) == 0
     assert page.refused == []
     assert page.wrong == []
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
+def test_a_root_is_drawn(page: Page, address: str, size: ViewportSize):
+    page.set_viewport_size(size)
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    page.evaluate("document.fonts.ready.then(() => true)")
+    set_theme(page, "light")
+    # A browser may find such a font by itself; a phone has none.
+    assert page.evaluate("[...document.fonts].find(font => font.family === 'STIX Two Math').status") == "loaded"
+    root = page.locator("math msqrt").first
+    # What is left of the element then is its sign: the hook before the first child, and the line above all of them.
+    root.evaluate("root => { for (const child of root.children) child.style.visibility = 'hidden'; }")
+    ink = plt.imread(io.BytesIO(root.screenshot()), format="png")[..., :3].min(axis=-1) < 0.5
+    hook, line = ink.any(axis=0).mean(), ink.any(axis=1).mean()
+    assert hook > 0.6, "no line above what the root is of"
+    assert line > 0.6, "no hook before it"
 
 
 def test_a_page_from_a_disk_is_alive_too(page: Page, site: Path):
