@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import parse_utc
+from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.override import require_words
 from grader.batch.run import locked
-from grader.book.gradebook import LessonGradebook, Unavailable
+from grader.book.gradebook import LessonGradebook, Unavailable, cause
 from grader.book.marks import score_of
 from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
@@ -44,11 +46,8 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
     course = ClassDirectory(root, lesson)
     course.share()
     layout = course.layout
-    with locked(course.root), Gradebook(layout.db_url, layout.course_id) as book:
-        people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
-        people |= {who: person.full_name for who, person in Roster.of(course.root).people.items()}
-        if student not in people:
-            raise CourseError(f"Nobody is called {student!r} in the course.{did_you_mean(student, people)}")
+    with locked(course.root), _writing(), Gradebook(layout.db_url, layout.course_id) as book:
+        _require_known(course.root, book, student)
         due = _due(book, course.lesson)
         moved = timedelta(days=days) if days is not None else _time(until, due) - due
         if moved < timedelta():
@@ -58,19 +57,32 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
         note_extension(course.root, course.lesson, student, moved, why.strip())
         try:
             book.find_submission(course.lesson, student).extension = moved
-            book.db.commit()
-            outcome.handed_in = True
         except MissingEntry:
             return outcome  # it is in the file, and counts as soon as something comes
-    try:
+        book.db.commit()
+        outcome.handed_in = True
         with LessonGradebook(layout.db_url, layout.course_id, course.lesson, course.config) as lesson_book:
             lesson_book.refresh_lateness({})
-    except Unavailable as error:
-        raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
-    with Gradebook(layout.db_url, layout.course_id) as book:
+        book.db.expire_all()
         after = dict(_scores(book, student))
     outcome.marks = {name: (before[name], mark) for name, mark in after.items() if before.get(name) != mark}
     return outcome
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, Unavailable) as error:
+        why = cause(error) if isinstance(error, SQLAlchemyError) else error
+        raise CommandFailed(f"The gradebook can't be written now ({why}). Run it again.") from error
+
+
+def _require_known(course: Path, book: Any, student: str) -> None:
+    people = {str(one.id): f"{one.first_name or ''} {one.last_name or ''}".strip() for one in book.students}
+    people |= {who: person.full_name for who, person in Roster.of(course).people.items()}
+    if student not in people:
+        raise CourseError(f"Nobody is called {student!r} in the course.{did_you_mean(student, people)}")
 
 
 def _due(book: Any, lesson: str) -> datetime:

@@ -170,6 +170,7 @@ def _with_inner(outer: Given, most: int, odd: Odd) -> Iterator[Entry]:
     """The files, those of zips in place of these: a folder that was zipped and handed in is the commonest accident. One
     level deep, so many of one student, and each only if it isn't larger than a notebook may be."""
     opened: Counter[str] = Counter()
+    last = _LastZip()
     for entry in outer.entries:
         if entry.path.suffix.lower() != ".zip":
             yield entry
@@ -179,21 +180,32 @@ def _with_inner(outer: Given, most: int, odd: Odd) -> Iterator[Entry]:
         try:
             if opened[top] > MAX_ZIPS:
                 raise Unreadable(f"of one student's zip files {MAX_ZIPS} are opened")
-            inner = tuple(_inner(entry, most, shown, odd))
+            inner = tuple(_inner(entry, last, most, shown, odd))
         except Unreadable as error:
             odd[shown] = f"the zip file is left as it is: {error}"
             inner = ()
         yield from inner or (entry,)
 
 
-def _inner(entry: Entry, most: int, shown: str, odd: Odd) -> Iterator[Entry]:
-    archive = _opened(entry.read())
+class _LastZip:
+    """The zip that was opened last: to read all of its files it is unpacked once."""
+
+    def __init__(self) -> None:
+        self._opened: tuple[Entry, zipfile.ZipFile] | None = None
+
+    def of(self, entry: Entry) -> zipfile.ZipFile:
+        if self._opened is None or self._opened[0] is not entry:
+            self._opened = entry, _opened(entry.read())
+        return self._opened[1]
+
+
+def _inner(entry: Entry, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[Entry]:
     refused: Odd = {}
-    for count, (path, info) in enumerate(_contents(archive, f"{shown}/", refused)):
+    for count, (path, info) in enumerate(_contents(last.of(entry), f"{shown}/", refused)):
         if count == MAX_FILES:
             odd[shown] = f"only {MAX_FILES} of its files were looked at"
             break
-        read = lambda info=info: _unpacked(_opened(entry.read()), info, most)  # noqa: E731
+        read = lambda info=info: _unpacked(last.of(entry), info, most)  # noqa: E731
         yield Entry(entry.path, entry.time, info.file_size, read, inside=path)
     if refused:
         first, why = next(iter(refused.items()))

@@ -145,11 +145,12 @@ class _Sorting:
         for entry in all_of_it.entries:
             path, whole = all_of_it.below(entry.path), all_of_it.below(entry.whole_path)
             is_list, is_notebook = whole.name == METADATA, whole.suffix.lower() == ".ipynb"
-            if is_hidden(whole.name) or (is_list and not whole.parts[1:]):
+            hidden = whole.name.startswith("._") or (is_hidden(whole.name) and not is_notebook)
+            if hidden or (is_list and not whole.parts[1:]):
                 continue
             author = whose.author(path)
             who = self._settling.ids(path.parts[0], author)
-            if is_notebook and entry.key:
+            if is_notebook and entry.key and who:
                 self.times.note(entry.key, entry.time, who)
             shown, inside = f"{source.name}: {entry.whole_path}", "/".join(whole.parts[1:])
             if len(who) != 1:
@@ -280,7 +281,7 @@ def _read(found: list[Found], room: int, student: str, outcome: Collected) -> It
         else:
             room -= len(data)
             kept = one.times and one.times.first(data, student)
-            if kept and kept < one.time:
+            if kept and kept < one.time and student not in outcome.copied:
                 outcome.copied.append(student)
             yield _Candidate(min(kept or one.time, one.time), one.path, data, one.late)
 

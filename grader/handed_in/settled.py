@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from glob import escape
 
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import CAME_FROM, FOLDER
@@ -57,7 +58,7 @@ class Settling:
     def _elsewhere(self, top: str, who: str) -> Iterator[str]:
         """As whom a teacher has settled somebody in other lessons, in words: there Moodle's number is another one."""
         match = MOODLE.fullmatch(top)
-        for path in sorted((self._course.root / FOLDER / CAME_FROM).glob(f"*/{who}")) if match else ():
+        for path in sorted((self._course.root / FOLDER / CAME_FROM).glob(f"*/{escape(who)}")) if match else ():
             lesson, there = path.parent.name, path.read_text("utf-8", "surrogateescape")
             known = MOODLE.fullmatch(there)
             if lesson != self._course.lesson and match and known and plain(known["name"]) == plain(match["name"]):
