@@ -26,7 +26,7 @@ from grader.handed_in.earlier import BEST, keep, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
 from grader.handed_in.hand_in import answers_in, lesson_held, lesson_of
 from grader.handed_in.settled import Settling
-from grader.handed_in.times import ArchiveTimes
+from grader.handed_in.times import ArchiveTimes, times_of_a_download
 from grader.handed_in.whose import EXCHANGE, METADATA, Author, Whose, by_student, is_somebodys
 from grader.judge.reader import Unreadable
 
@@ -81,6 +81,8 @@ def collect(
     settling.require_used(outcome.unknown)
     if not anyway:
         _refuse_another_lesson(course, sources, theirs)
+    work = [(one.path.partition(": ")[0], student, one.time) for student, found in theirs.items() for one in found]
+    outcome.odd.update(times_of_a_download(work, until))
     before = Before(course)
     for student, found in sorted(theirs.items()):
         due = until(student)

@@ -8,19 +8,44 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 
 from grader.atomic import write_atomically
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import FOLDER, TIMES, folder_of, mode_in
+from grader.course.lateness import is_late
 
 FORMAT = 1
+A_CLASS, A_DOWNLOAD = 5, timedelta(minutes=15)  # so many students' work, so near together
 
 
 def key_of(data: bytes) -> str:
     """By what the bytes of a file are known: what a zip says of a file without its being unpacked."""
     return f"{zlib.crc32(data):08x}-{len(data)}"
+
+
+def times_of_a_download(
+    work: Iterable[tuple[str, str, datetime]], until: Callable[[str], datetime | None]
+) -> dict[str, str]:
+    """`work` has of each notebook its source, its student and its time. What is odd, by source: newer versions of
+    Moodle (mod_assign's `downloader`) give each file the time at which it was put into the zip. Then a whole class is
+    late at once, and nobody's lateness is known."""
+    sources: defaultdict[str, list[tuple[str, datetime]]] = defaultdict(list)
+    for source, student, time in work:
+        sources[source].append((student, time))
+    odd = {}
+    for source, entries in sources.items():
+        first, last = (choose(time for _student, time in entries) for choose in (min, max))
+        many = len({student for student, _time in entries}) >= A_CLASS
+        if many and last - first < A_DOWNLOAD and all(is_late(time, until(student)) for student, time in entries):
+            odd[source] = (
+                f"all its times are between {first:%Y-%m-%d %H:%M} and {last:%H:%M} UTC, so everybody is late. Are "
+                "they of the download? Newer versions of Moodle write that into their zips, not when work came. Then "
+                "nobody's lateness is known: see docs/grading.md, Late work"
+            )
+    return odd
 
 
 class ArchiveTimes:

@@ -301,6 +301,22 @@ def test_who_handed_in_nothing_comes_last_and_folds():
     assert as_text(outcome, everybody=True).splitlines()[-1] == "    s14"
 
 
+@pytest.mark.parametrize(("days", "told"), [(1, False), (-1, True)])
+def test_a_whole_class_that_is_late_at_once_is_told(course, tmp_path, days, told):
+    """Newer versions of Moodle write the time of the download into the zip."""
+    due = datetime(2026, 11, 22 + days, 12, 0).astimezone(UTC).replace(tzinfo=None)
+    with Gradebook(course.layout.db_url, "attention") as gradebook:
+        gradebook.add_assignment(LESSON, duedate=due)
+    files = {
+        f"{who}.ipynb": (book(who), (2026, 11, 22, 12, 0, 2 * second))
+        for second, who in enumerate(("ann", "bo", "cy", "di1", "di2"))
+    }
+    outcome = collect(course, [zipped(tmp_path, files)])
+    assert len(outcome.taken) == 5
+    assert list(outcome.odd) == ["moodle.zip"] * told
+    assert all("Are they of the download?" in said for said in outcome.odd.values())
+
+
 # --- a copy by hand ---------------------------------------------------------------------------------------------------
 
 
