@@ -1,7 +1,7 @@
-"""Time from a key to the redrawn picture of the attention explorer, in real JupyterLab, and what goes over the wire.
+"""Time from a key to the redrawn picture of every view that computes in the browser, in real JupyterLab, and what goes
+over the wire meanwhile.
 
-An arrow key in the heatmap is answered by the browser alone; one on the slider goes to the kernel and back. The time is
-the browser's own, from the key's time stamp to the end of the drawing that follows it.
+The time is the browser's own, from the key's time stamp to the end of the drawing that follows it.
 """
 
 from __future__ import annotations
@@ -19,17 +19,26 @@ from playwright.sync_api import Locator, Page, WebSocket
 
 from tools.lab import Notebook, page_of, running_browser, running_lab
 
-SIZES = (3, 16, 48)
 RUNS = 60
 WARM_UP = 5
-PAUSE = 100  # milliseconds between two keys: a person's pace, and the kernel is idle again
-HEAD = f"{'key on':12} {'scores':9} {'median ms':>10} {'p95 ms':>8} {'numbers, bytes':>14} {'messages, bytes':>18}"
-CELL = """import torch
-from grader.views import AttentionExplorer
-size = {size}
+PAUSE = 100  # milliseconds between two keys: a person's pace
+HEAD = f"{'view':36} {'key on':12} {'median ms':>10} {'p95 ms':>8} {'messages, bytes':>16}"
+SETUP = """import torch
+from grader.views import *
 generator = torch.Generator().manual_seed(0)
-width = min(size, 16)
-AttentionExplorer(*(torch.randn(rows, width, generator=generator) for rows in (size, width, width, width)))"""
+def drawn(*size): return torch.randn(*size, generator=generator)"""
+ATTENTION = "AttentionExplorer(drawn({0}, {1}), drawn({1}, {1}), drawn({1}, {1}), drawn({1}, {1}))"
+ARROWS, TURNS = ("ArrowRight", "ArrowLeft"), ("Enter", "Enter")
+# What makes a view, the role of what is operated, the two keys that it gets in turn, and a button to press before.
+VIEWS = (
+    *((ATTENTION.format(size, min(size, 16)), "slider", ARROWS, "Softmax") for size in (3, 16, 48)),
+    ("MaskPainter(drawn(5, 5), ['the', 'cat', 'sat'])", "application", TURNS, ""),
+    ("NormExplorer(drawn(4, 5))", "application", ("PageUp", "PageDown"), ""),
+    ("HeadSplitter()", "button", TURNS, ""),
+    ("ScalingExplorer(drawn(500, 512), drawn(10, 512))", "slider", ARROWS, ""),
+    ("PositionExplorer()", "slider", ("ArrowLeft", "ArrowRight"), ""),
+    ("OnlineSoftmax(drawn(3, 4), drawn(8, 4), drawn(8, 2))", "button", TURNS, ""),
+)
 
 LISTEN = """view => {
   window.times = [];
@@ -56,41 +65,37 @@ class Wire:
         self.bytes += len(payload if isinstance(payload, bytes) else payload.encode())
 
 
-def press(page: Page, runs: int) -> list[float]:
-    """Milliseconds of each of so many presses, left and right in turn."""
+def press(page: Page, target: Locator, keys: tuple[str, str], runs: int) -> list[float]:
+    """Milliseconds of each of so many presses, of the two keys in turn. Of buttons, Back and Next are pressed."""
     page.evaluate("window.times = []")
     for run in range(runs):
-        page.keyboard.press("ArrowRight" if run % 2 == 0 else "ArrowLeft")
+        (target.nth(run % 2) if target.count() == 2 else target).focus()
+        page.keyboard.press(keys[run % 2])
         page.wait_for_function("count => window.times.length >= count", arg=run + 1)
         page.wait_for_timeout(PAUSE)
     return page.evaluate("window.times")
 
 
-def measure(view: Locator, role: str, wire: Wire) -> tuple[list[float], int]:
-    """Times of the keys on the heatmap or on the slider, and bytes of all messages for one of them."""
+def measure(view: Locator, role: str, keys: tuple[str, str], wire: Wire) -> tuple[list[float], int]:
+    """Times of the keys, and bytes of all messages for one of them."""
     page = view.page
-    view.get_by_role(role).focus()
-    press(page, WARM_UP)
+    target = view.locator(".att-stepper > button") if role == "button" else view.get_by_role(role)
+    if role == "button":
+        view.get_by_role("button", name="Next").click()
+    press(page, target, keys, WARM_UP + 1)
     page.wait_for_timeout(500)
     before = wire.bytes
-    times = press(page, RUNS)
+    times = press(page, target, keys, RUNS)
     page.wait_for_timeout(500)
     return times, (wire.bytes - before) // RUNS
-
-
-def line(name: str, size: int, times: list[float], sent: int, payload: str) -> str:
-    """One line of the table."""
-    median, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-    return f"{name:12} {size:3} x {size:<3} {median:10.1f} {late:8.1f} {payload:>14} {sent:18}"
 
 
 def main() -> None:
     """Print a table."""
     print(f"other work on this machine: load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(CELL.format(size=size)) for size in SIZES],
-        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}},
-    )
+    cells = [nbformat.v4.new_code_cell(source) for source in (SETUP, *(made for made, *_ in VIEWS))]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home, running_browser() as browser:
         nbformat.write(notebook, Path(folder) / "explorers.ipynb")
         with running_lab(Path(folder), Path(home)) as lab:
@@ -99,16 +104,15 @@ def main() -> None:
             opened = Notebook(page, lab, "explorers.ipynb")
             opened.run_all()
             print(HEAD)
-            for at, size in enumerate(SIZES):
-                view = page.locator(".att-view").nth(at)
+            for made, role, keys, button in VIEWS:
+                view = opened.cell(made).locator(".att-view")
                 view.scroll_into_view_if_needed()
-                view.get_by_role("button", name="Softmax").click()
+                if button:
+                    view.get_by_role("button", name=button).click()
                 view.evaluate(LISTEN)
-                times, sent = measure(view, "application", wire)
-                print(line("the heatmap", size, times, sent, "0"))
-                times, sent = measure(view, "slider", wire)
-                width = min(size, 16)
-                print(line("the slider", size, times, sent, str(4 * size * (2 * size + width))))
+                times, sent = measure(view, role, keys, wire)
+                median, late = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+                print(f"{made[:36]:36} {role:12} {median:10.1f} {late:8.1f} {sent:16}")
 
 
 if __name__ == "__main__":

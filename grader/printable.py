@@ -3,6 +3,8 @@ are shown as escapes."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import IO, Any
 
 import click
@@ -18,6 +20,27 @@ def printable(text: str) -> str:
 
 
 def say(text: object, *, nl: bool = True, err: bool = False, file: IO[Any] | None = None) -> None:
-    """Write a command's words to the terminal as `click.echo` does, each line of them `printable`."""
-    lines = str(text).split("\n")
-    click.echo("\n".join(map(printable, lines)), nl=nl, err=err, file=file)
+    """Write a command's words to the terminal as `click.echo` does, `printable` but for ends of lines and tabs. It is
+    the only way in which a command says anything."""
+    lines = (map(printable, line.split("\t")) for line in str(text).split("\n"))
+    click.echo("\n".join(map("\t".join, lines)), nl=nl, err=err, file=file)
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names in one line, each `printable`."""
+    return ", ".join(map(printable, names))
+
+
+def json_text(data: object, ascii: bool = True) -> str:
+    r"""Plain data as a JSON document in which only ends of lines aren't printable; `ascii`: in signs that any terminal
+    has.
+
+    >>> json_text("\x1b\x7f\u202e"), json_text("é\x9b", ascii=False)
+    ('"\\u001b\\u007f\\u202e"', '"é\\u009b"')
+    """
+    text = json.dumps(data, indent=1, ensure_ascii=ascii)
+    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def _escaped(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else json.dumps(sign)[1:-1]

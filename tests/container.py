@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from grader.subject import seccomp  # noqa: E402
 from grader.subject.landlock import PR_SET_NO_NEW_PRIVS  # noqa: E402
+from tests.judge.denied import NUMBERS  # noqa: E402
 
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 TESTS = [*PYTEST, "-k", "not bubblewrap", "tests/judge"]
@@ -107,11 +108,10 @@ def run(command: list[str], filtered: bool = False) -> int:
 
 def forbid(calls: Sequence[str]) -> None:
     """Put this process, and what it starts, under a filter that denies these system calls."""
-    known = seccomp.numbers(", ".join(seccomp.DENIED.values()))
     ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     code = seccomp.instruction(seccomp.LOAD, seccomp.NUMBER)
     for name in calls:
-        code += seccomp.instruction(seccomp.EQUAL, known[name], 0, 1) + seccomp.instruction(
+        code += seccomp.instruction(seccomp.EQUAL, NUMBERS[name], 0, 1) + seccomp.instruction(
             seccomp.RETURN, seccomp.DENY
         )
     seccomp.install(code + seccomp.instruction(seccomp.RETURN, seccomp.ALLOW))

@@ -30,7 +30,7 @@ OTHERS = ["tests/judge/test_honest.py"]
 SLOW = [
     "tests/demo",
     *(f"tests/batch/test_{name}.py" for name in ("best", "faults", "hand_in", "killed", "other_users")),
-    *(f"tests/batch/test_{name}.py" for name in ("own_cells", "postgres", "shared")),
+    *(f"tests/batch/test_{name}.py" for name in ("names", "own_cells", "postgres", "shared")),
     "tests/batch/test_own_exercise.py::test_the_page_from_start_to_end",
     "tests/batch/test_run.py::test_command_line",
     "tests/batch/test_watch.py::test_one_who_never_ends_holds_up_nobody",

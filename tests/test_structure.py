@@ -86,6 +86,34 @@ def importing_tests(root: Path, folders: tuple[str, ...] = OUTSIDE_TESTS) -> lis
     ]
 
 
+# What a teacher's commands are made of: what they print may hold what a student named.
+COMMANDS = ORDER[ORDER.index("course") :]
+PRINTS = {"print", "echo", "secho", "print_exc", "print_exception"}
+
+
+def printing(folder: Path) -> list[str]:
+    """Every call that prints past `grader.printable.say`."""
+    return [
+        f"{path.relative_to(folder).as_posix()}:{node.lineno}"
+        for room in COMMANDS
+        for path in sorted((folder / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Name | ast.Attribute)
+        and (node.id if isinstance(node, ast.Name) else node.attr) in PRINTS
+    ]
+
+
+def test_commands_print_in_one_way():
+    assert printing(ROOT / "grader") == []
+
+
+@pytest.mark.parametrize("source", ["print(1)", "import click\nclick.echo(1)", "tell = click.echo"])
+def test_another_way_to_print_is_found(tmp_path, source):
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "new.py").write_text(source)
+    assert printing(tmp_path) == [f"cli/new.py:{len(source.splitlines())}"]
+
+
 def test_the_rooms_of_grader_import_each_other_in_one_direction():
     assert wrong_direction(ROOT / "grader") == []
 

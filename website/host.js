@@ -18,12 +18,10 @@ export function unstored(values) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, plain(value)]));
 }
 
+/** Whether two values are the same. Bytes count as new ones, whatever they are. */
 function isSame(one, other) {
-  if (one instanceof DataView && other instanceof DataView) {
-    const places = [...Array(one.byteLength).keys()];
-    return one.byteLength === other.byteLength && places.every((at) => one.getUint8(at) === other.getUint8(at));
-  }
-  return Object.is(one, other) || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
+  const isList = typeof one === "object" && !(one instanceof DataView);
+  return Object.is(one, other) || (isList && JSON.stringify(one) === JSON.stringify(other));
 }
 
 /**
@@ -77,9 +75,7 @@ export class Model {
     this.#changed.clear();
     this.#waiting = false;
     try {
-      const { kept, ...set } = this.answer({ ...this.traits, kept: this.kept }, changed);
-      this.kept = kept ?? this.kept;
-      this.#put(set);
+      this.#put(this.answer({ ...this.traits, kept: this.kept }, changed));
     } catch (error) {
       this.failed(error);
     }

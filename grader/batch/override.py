@@ -18,6 +18,7 @@ from grader.course.release import exercise_of
 from grader.course.roster import did_you_mean
 from grader.errors import CommandFailed, CourseError
 from grader.lesson_names import choose
+from grader.printable import printable
 
 MOST_WORDS = 2000  # characters of a reason
 
@@ -52,7 +53,7 @@ def override(root: Path, student: str, exercise: str, points: float, why: str, l
     ):
         most = book.points(student, exercise)
         if most is None:
-            raise CourseError(f"{student} has handed in nothing for {course.lesson} that is graded yet.")
+            raise CourseError(f"{printable(student)} has handed in nothing for {course.lesson} that is graded yet.")
         if not (math.isfinite(points) and 0 <= points <= most):
             raise CourseError(f"{exercise}: got {points:g} points, expected 0 to {most:g}.")
         said = f"{points:g} of {most:g} points, given by hand: {why.strip()}"

@@ -9,8 +9,8 @@ from typing import Any
 from grader.batch.run import ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
-from grader.judge.clean_text import printable
 from grader.judge.result import UNSAFE, Mark
+from grader.printable import joined, printable
 
 
 def summary_of(outcome: ClassOutcome) -> Summary:
@@ -68,7 +68,7 @@ def as_text(outcome: ClassOutcome) -> str:
         who = ", ".join(map(printable, outcome.to_settle))
         lines += ["", f"{len(outcome.to_settle)} to be settled, since somebody of their name handed in: {who}"]
     if outcome.missing:
-        lines += ["", f"{len(outcome.missing)} handed in nothing: {', '.join(map(printable, outcome.missing))}"]
+        lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
     lines += _listed("to look at", outcome.problems)
     return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
 

@@ -14,9 +14,9 @@ from grader.batch.undo import Undone
 from grader.book.audit import Entry
 from grader.handed_in.learners_file import Judged
 from grader.insights.page import render
-from grader.judge.clean_text import printable
 from grader.judge.words import as_text as shown
 from grader.markup import inline
+from grader.printable import joined, printable
 
 KEPT = "would go down: the mark stays (--also-down takes it)"
 BY_HAND = "the judge's points: the mark given by hand stays"
@@ -50,7 +50,7 @@ def as_text(regrade: Regrade) -> str:
             lines.append(f"  {exercise.exercise:38} {figures}  {reasons[0] if reasons else ''}".rstrip())
             lines += [f"{'':64}{line}" for line in reasons[1:]]
     if regrade.waiting:
-        names = ", ".join(map(printable, regrade.waiting))
+        names = joined(regrade.waiting)
         lines += ["", f"{len(regrade.waiting)} not graded yet, or not as it is now (grader autograde): {names}"]
     if regrade.problems:
         lines += ["", f"{len(regrade.problems)} to look at:"]
@@ -104,7 +104,7 @@ def as_html(regrade: Regrade) -> str:
         sentence=sentence(regrade),
         students=_shown(regrade),
         file="\n".join(_file(regrade.file)) if regrade.file else "",
-        waiting=", ".join(map(printable, regrade.waiting)),
+        waiting=joined(regrade.waiting),
         why=why,
         printable=printable,
         code=lambda text: Markup(inline(text)),

@@ -32,11 +32,11 @@ from grader.course.to_settle import may_have_handed_in
 from grader.errors import CommandFailed
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
-from grader.judge.clean_text import printable
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
 from grader.judge.result import Mark, SubmissionResult
+from grader.printable import printable, say
 
 LOST = "The connection to the scheduler was lost. What was graded before is kept; run it again."
 STOPPED = "Stopped. What was graded before is kept; run it again."
@@ -152,7 +152,7 @@ class ClassRun:
         self.remarks: dict[str, tuple[str, ...]] = {}
 
     def _say(self, text: str) -> None:
-        click.echo(printable(text), file=self.tell)
+        say(printable(text), file=self.tell)
 
     def run(self) -> ClassOutcome:
         for line in self.log.odd:
@@ -342,7 +342,7 @@ class ClassRun:
                 store.add_new(items)
                 self.outcome.graded += len(items)
                 progress.update(len(batch))
-        click.echo(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
+        say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 
     def _tasks(self, submissions: Sequence[Submission]) -> Iterator[Task]:
         for submission in submissions:

@@ -15,7 +15,7 @@ from grader.course.files import UntrustedFolder, read_regular
 from grader.course.release import CHECK
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.hand_in import HandIn, answers_in, hand_in, lesson_of
-from grader.judge.clean_text import clean, printable
+from grader.judge.clean_text import clean
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
 from grader.judge.reader import Unreadable, read
@@ -23,6 +23,7 @@ from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
 from grader.judge.words import as_text, preface
 from grader.lesson_names import choose
+from grader.printable import printable
 
 NOT_RUN = "The notebook was graded, but the judge itself failed in: {}. Grade it again."
 FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
@@ -173,7 +174,7 @@ def grade_one(path: Path, settings: Settings) -> One:
         if name is None:
             raise CourseError(f"--lesson {settings.lesson} is none of {', '.join(lessons)}.")
     elif path.is_dir():
-        raise CourseError(f"{path} is a folder: say which lesson is in it, for example --lesson 01.")
+        raise CourseError(f"{printable(str(path))} is a folder: say which lesson is in it, for example --lesson 01.")
     else:
         name = lesson_in(path, lessons, settings)
     instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
@@ -193,14 +194,16 @@ def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> st
     try:
         data = _readable(path, settings.limits)
     except Unreadable as error:
-        raise CommandFailed(f"{path}: {error}") from None
+        raise CommandFailed(f"{printable(str(path))}: {error}") from None
     found = {}
     for name, one in lessons.items():
         instructor = code_of(one.read_bytes(), settings.solutions, name)
         found[name] = answers_in(data, lesson_of(instructor), settings.limits)
     best = max(found, key=lambda name: len(found[name]))
     if not found[best]:
-        raise CommandFailed(f"{path}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}.")
+        raise CommandFailed(
+            f"{printable(str(path))}: none of the course's exercises is in it. Looked for: {', '.join(lessons)}."
+        )
     return best
 
 

@@ -17,7 +17,7 @@ from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 
 @dataclass

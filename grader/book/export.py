@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,10 +13,11 @@ from nbgrader.plugins import ExportPlugin
 
 from grader.book.marks import Marks, score_of, waits
 from grader.course.roster import Person
-from grader.course.tables import as_csv, harmless, rows_of
+from grader.course.tables import as_csv, rows_of
 from grader.course.to_settle import may_have_handed_in
 from grader.errors import CourseError
 from grader.lesson_names import choose
+from grader.printable import json_text
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 CANVAS_ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<number>\d+)\)")
@@ -48,7 +48,7 @@ def as_table(marks: Marks) -> str:
         own = marks.marks[who]
         said = {lesson: (mark.state if mark.points is None else "", mark.late) for lesson, mark in own.items()}
         notes = "; ".join(f"{lesson}: {', '.join(filter(None, words))}" for lesson, words in said.items() if any(words))
-        names = [harmless(text) for text in (who, person.last_name, person.first_name, person.email)]
+        names = (who, person.last_name, person.first_name, person.email)
         rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
     return as_csv(rows)
 
@@ -63,7 +63,7 @@ def as_json(marks: Marks) -> str:
         }
         for who, person in marks.people.items()
     ]
-    return json.dumps({"possible": marks.possible, "students": students}, indent=1, ensure_ascii=False) + "\n"
+    return json_text({"possible": marks.possible, "students": students}, ascii=False) + "\n"
 
 
 def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
@@ -76,7 +76,7 @@ def as_moodle(marks: Marks) -> tuple[str, str, list[str]]:
     for who, person in marks.people.items():
         if who in keys[key]:
             points = (_number(mark.points) for mark in marks.marks[who].values())
-            rows.append([harmless(_moodle_key(person, key)), *points])
+            rows.append([_moodle_key(person, key), *points])
     return as_csv(rows), MOODLE_KEYS[key], sorted(marks.people.keys() - keys[key])
 
 
@@ -114,7 +114,7 @@ def as_canvas(marks: Marks, exported: Path) -> tuple[str, list[str]]:
             left_out.append(told["Student"])
             continue
         own = marks.marks[by_key[theirs[0]]]
-        made.append([*(harmless(text) for text in told.values()), *(_number(own[lesson].points) for lesson in columns)])
+        made.append([*told.values(), *(_number(own[lesson].points) for lesson in columns)])
     if len(made) == 2:
         raise CourseError(f"{exported}: nobody in it is in the roster. First: grader roster COURSE {exported}")
     return as_csv(made), left_out
@@ -178,10 +178,9 @@ class ExportMarks(ExportPlugin):
 
 
 def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> dict[str, Any]:
-    names = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
-    row = {name: text and harmless(text) for name, text in names.items()}
+    row = {name: getattr(student, name) for name in ("last_name", "first_name", "email")}
     row |= {"assignment": assignment.name, "duedate": assignment.duedate, "max_score": assignment.max_score}
-    row |= {"student_id": harmless(student.id), "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
+    row |= {"student_id": student.id, "raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

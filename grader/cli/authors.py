@@ -10,6 +10,7 @@ import click
 
 from grader.cli.elsewhere import VISIBILITY
 from grader.errors import CourseError
+from grader.printable import say
 
 if TYPE_CHECKING:
     from grader.authoring import Repository
@@ -47,7 +48,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
 
     if check:
         authoring.verify(repository, lessons)
-        click.echo("solutions/ and notebooks/ are what a build would make.")
+        say("solutions/ and notebooks/ are what a build would make.")
     else:
         use_cache = not no_cache and os.environ.get("CI", "").lower() not in ("true", "1")
         authoring.build(
@@ -55,7 +56,7 @@ def build(lessons: tuple[str, ...], check: bool, jobs: int, no_cache: bool, keep
             lessons,
             jobs=jobs,
             use_cache=use_cache,
-            tell=click.echo,
+            tell=say,
             keep_outputs=keep_outputs,
             only_states=states,
         )
@@ -76,7 +77,7 @@ def mutants(exercises: tuple[str, ...], jobs: int, no_help: bool) -> None:
     _repository()  # says what is missing
     from grader.authoring import mutants as mutation
 
-    if not mutation.report(exercises, jobs, click.echo, no_help):
+    if not mutation.report(exercises, jobs, say, no_help):
         raise SystemExit(1)
 
 
@@ -98,7 +99,7 @@ def exercise(lesson: str, name: str) -> None:
 
     _show_written(new_exercise(repository, lesson, name), lesson)
     if not name.startswith("quiz_"):
-        click.echo(f"Once it is finished, what its check does not notice: grader mutants {name}")
+        say(f"Once it is finished, what its check does not notice: grader mutants {name}")
 
 
 @new.command("lesson")
@@ -114,8 +115,8 @@ def new_lesson(number: str, name: str) -> None:
 
 def _show_written(paths: list[Path], lesson: str) -> None:
     for path in paths:
-        click.echo(path.as_posix())
-    click.echo(f"Fill in every TODO. What is still missing: grader build {lesson}")
+        say(path.as_posix())
+    say(f"Fill in every TODO. What is still missing: grader build {lesson}")
 
 
 @click.command()
@@ -125,7 +126,7 @@ def digest(key: str, answer: str) -> None:
     """Print the digest of the right ANSWER, a letter, to the question KEY: the line to paste into quiz_NN.py."""
     from grader.spec.answers import answer_digest, normal
 
-    click.echo(f'"{answer_digest(key, normal(answer))}",')
+    say(f'"{answer_digest(key, normal(answer))}",')
 
 
 @click.command()
@@ -150,8 +151,8 @@ def release(
     from grader.authoring.release import release as pack
 
     if gradescope:
-        click.echo(platform_release(repository, out, "gradescope", gradescope, visibility))
+        say(platform_release(repository, out, "gradescope", gradescope, visibility))
     elif prairielearn:
-        click.echo(platform_release(repository, out, "prairielearn", prairielearn))
+        say(platform_release(repository, out, "prairielearn", prairielearn))
     else:
-        click.echo(pack(repository, out, TEACHER if teacher else STUDENT, address))
+        say(pack(repository, out, TEACHER if teacher else STUDENT, address))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from grader.cli.teachers import NO_SOLUTIONS, teachers_packages
 from grader.errors import CommandFailed, CourseError
+from grader.printable import json_text, say
 
 VISIBILITY = ("visible", "after_due_date", "after_published", "hidden")  # Gradescope's words
 FORMS = ("text", "json", "gradescope", "prairielearn")
@@ -67,9 +67,9 @@ def grade(
         document = one.as_gradescope(visibility)
     else:
         document = one.as_prairielearn() if form == "prairielearn" else one.as_json()
-    text = one.as_text() if form == "text" and not as_document else json.dumps(document, indent=1)
+    text = one.as_text() if form == "text" and not as_document else json_text(document)
     if output is None:
-        click.echo(text)
+        say(text)
     else:
         try:
             write_atomically(output, text + "\n")

@@ -8,6 +8,7 @@ import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
+from grader.printable import say
 
 
 @click.command()
@@ -31,8 +32,8 @@ def extend(folder: Path, lesson: str, student: str, days: float | None, until: s
 
         outcome = move(folder, lesson, student, days, until, why)
     by = f"{duration(outcome.moved)} more" if outcome.moved else "as everybody"
-    click.echo(f"{outcome.lesson}: {student} may hand in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
+    say(f"{outcome.lesson}: {student} may hand in until {outcome.until:%Y-%m-%d %H:%M} UTC ({by}).")
     if not outcome.handed_in:
-        click.echo("Nothing of theirs is in the gradebook yet: it counts as soon as something comes.")
+        say("Nothing of theirs is in the gradebook yet: it counts as soon as something comes.")
     for name, (before, after) in sorted(outcome.marks.items()):
-        click.echo(f"{name}: {before:g} → {after:g} points")
+        say(f"{name}: {before:g} → {after:g} points")

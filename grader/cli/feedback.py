@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.printable import json_text, say
 
 
 @click.command()
@@ -47,10 +47,10 @@ def feedback(
                 packed = zips.pack(course, platform, outcome) if platform else None
                 told.append((outcome, packed))
     if as_document:
-        click.echo(json.dumps([asdict(made) | (asdict(packed) if packed else {}) for made, packed in told], indent=1))
+        say(json_text([asdict(made) | (asdict(packed) if packed else {}) for made, packed in told]))
     for made, packed in () if as_document else told:
-        click.echo(made.as_text())
+        say(made.as_text())
         if packed:
-            click.echo(packed.as_text())
+            say(packed.as_text())
     if any(made.problems or (packed and packed.left_out) for made, packed in told):
         raise SystemExit(1)

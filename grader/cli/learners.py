@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grader.errors import CommandFailed
+from grader.printable import say
 
 
 @click.command()
@@ -22,7 +23,7 @@ def doctor(judge: bool) -> None:
         diagnosis = examine()
     if not diagnosis.ready:
         raise CommandFailed(repr(diagnosis))
-    click.echo(repr(diagnosis))
+    say(repr(diagnosis))
 
 
 @click.command()
@@ -35,8 +36,6 @@ def progress() -> None:
     table = [["lesson", "exercise", "state", "points", "tries"], *kept.rows(course, known)]
     widths = [max(len(row[column]) for row in table) for column in range(5)]
     for row in table:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        say("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
     earned, possible = kept.total(course, known)
-    click.echo(
-        f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)")
-    )
+    say(f"\n{earned:g} of {possible:g} points" + ("" if kept.location() else " (GRADER_PROGRESS=off: nothing is kept)"))

@@ -9,6 +9,7 @@ import click
 
 from grader.cli.teachers import FOLDER, NO_SOLUTIONS, course, teachers_packages
 from grader.errors import CourseError
+from grader.printable import say
 
 LESSON = click.argument("lesson")
 
@@ -33,11 +34,11 @@ def check(folder: Path, lesson: str, run: bool) -> None:
         with checking.judge_of(layout) if run else nullcontext() as judge:
             found = checking.check(layout, exercises(), judge, only)
     for problem in found.problems:
-        click.echo(f"{'note: ' if problem.note else ''}{problem}")
+        say(f"{'note: ' if problem.note else ''}{problem}")
     worth = [points for lesson in found.lessons.values() for points in lesson.values()]
-    click.echo(f"{len(found.lessons)} lessons: {len(worth)} exercises and questions, {sum(worth):g} points.")
+    say(f"{len(found.lessons)} lessons: {len(worth)} exercises and questions, {sum(worth):g} points.")
     if found.left_out:
-        click.echo(f"Left out: {', '.join(found.left_out)}")
+        say(f"Left out: {', '.join(found.left_out)}")
     if any(not problem.note for problem in found.problems):
         raise SystemExit(1)
 
@@ -63,11 +64,11 @@ def leave_out(folder: Path, lesson: str, exercise: str, give: bool) -> None:
         notebook, why = load(path), in_use(directory.layout, directory.lesson)
         done = cut(directory.lesson, notebook, exercise, give)
         kept = replace(directory.root, path, notebook)
-    click.echo("\n".join(done))
+    say("\n".join(done))
     if why:
-        click.echo(f"Students have this lesson: {why}. What they have stays until it is handed out anew.")
-    click.echo(f"The notebook as it was: {kept}")
-    click.echo(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
+        say(f"Students have this lesson: {why}. What they have stays until it is handed out anew.")
+    say(f"The notebook as it was: {kept}")
+    say(f"Next: grader course check {folder}; nbgrader generate_assignment {directory.lesson} --force")
 
 
 @course.command("add-question")
@@ -88,7 +89,7 @@ def add_question(folder: Path, lesson: str, points: float, name: str, after: str
         notebook = load(path)
         place = add(notebook, points, name, after)
         replace(directory.root, path, notebook)
-    click.echo(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab.")
+    say(f"{path}: cell {place + 1}. Write the question and its marking scheme there, in JupyterLab.")
 
 
 @course.command()
@@ -151,9 +152,9 @@ def update(
             news = updating.news(solutions, version_of(folder))
             kept = [] if preview else updating.apply(layout, planned)
         wrong = [*updating.problems(layout, planned, exercises())]
-    click.echo(f"{news}\n" if news else "The changelog has nothing newer.\n")
-    click.echo(updating.as_text(planned, preview))
-    click.echo("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
+    say(f"{news}\n" if news else "The changelog has nothing newer.\n")
+    say(updating.as_text(planned, preview))
+    say("".join(f"\nAs it was: {path}" for path in kept).lstrip("\n"), nl=bool(kept))
     if wrong:
-        click.echo("\n" + "\n".join(map(str, wrong)))
+        say("\n" + "\n".join(map(str, wrong)))
         raise SystemExit(1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
+from typing import Any
 
 import click
 
@@ -18,6 +20,7 @@ from grader.cli.own import exercise
 from grader.cli.regrade import override, regrade
 from grader.cli.teachers import autograde, collect, course, export, insights, roster
 from grader.cli.watch import watch
+from grader.printable import printable, say
 
 
 class Sections(click.Group):
@@ -37,6 +40,14 @@ class Sections(click.Group):
         if args and args[0] in IN_A_NOTEBOOK:
             ctx.fail(IN_A_NOTEBOOK[args[0]])
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command. What click says of an argument is printable too: a shell fills in files' names."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            error.message = printable(error.message)  # type: ignore[misc]  # click calls it final
+            raise
 
 
 # What a learner may look for here.
@@ -65,6 +76,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a student's name must not end a report where a terminal can't show it
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.excepthook = lambda *error: say("".join(traceback.format_exception(*error)), err=True)
 
 
 for commands in SECTIONS.values():

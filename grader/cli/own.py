@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.printable import say
 
 
 @click.command()
@@ -34,11 +35,11 @@ def exercise(folder: Path, name: str, into: str | None, is_test: bool, jobs: int
         lesson = None if into is None else ClassDirectory(folder, into)
         if not (folder / file_of(name)).exists() and not is_test:
             for path in own_exercise.write_skeleton(folder, name):
-                click.echo(path)
-            click.echo(f"Fill in every TODO. What is still missing: grader course exercise {folder} {name} --test")
+                say(path)
+            say(f"Fill in every TODO. What is still missing: grader course exercise {folder} {name} --test")
         if lesson is not None:
             notebook = lesson.folder(lesson.layout.source_directory) / f"{lesson.lesson}.ipynb"
             number = own_exercise.put_into(folder, notebook, name)
-            click.echo(f"{notebook}: cells {number} to {number + 2}. Write the text and the model solution there.")
-        if is_test and not own_exercise.try_out(folder, name, jobs, click.echo):
+            say(f"{notebook}: cells {number} to {number + 2}. Write the text and the model solution there.")
+        if is_test and not own_exercise.try_out(folder, name, jobs, say):
             raise SystemExit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
 from grader.errors import CourseError
+from grader.printable import json_text, say
 
 HERE = "here"  # --page without a file
 
@@ -77,26 +77,26 @@ def regrade(
         directory = ClassDirectory(folder, lesson)
         entries = audit.entries(directory.root, directory.lesson)
         plain = [asdict(entry) for entry in entries]
-        click.echo(json.dumps(plain, indent=1) if as_document else printout.log_as_text(entries))
+        say(json_text(plain) if as_document else printout.log_as_text(entries))
         return
     if mode == "undo":
         undone = undo(folder, lesson)
         told = printout.undone_as_json(undone)
-        click.echo(json.dumps(told, indent=1) if as_document else printout.undone_as_text(undone))
+        say(json_text(told) if as_document else printout.undone_as_text(undone))
         return
     if mode == "accept":
         outcome = regrading.accept(folder, lesson, also_down)
     else:
         outcome = regrading.preview(folder, lesson, Options(workers, scheduler), file)
-    click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
+    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome))
     if page:
         path = folder / f"regrade-{outcome.lesson}.html" if page == HERE else Path(page)
         write_atomically(path, printout.as_html(outcome), mode_in(folder))
-        click.echo(f"The same as a page: {path}", err=as_document)
+        say(f"The same as a page: {path}", err=as_document)
     if mode == "preview" and any(one.moves for one in outcome.students):
-        click.echo(f"To take it over: grader regrade {folder} {lesson} --accept", err=True)
+        say(f"To take it over: grader regrade {folder} {lesson} --accept", err=True)
     if mode == "accept" and outcome.accepted:
-        click.echo(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)
+        say(f"To take it back: grader regrade {folder} {lesson} --undo", err=True)
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -133,9 +133,9 @@ def override(folder: Path, student: str, exercise: str, points: float, why: str,
         from grader.batch.override import override as give
 
         given = give(folder, student, exercise, points, why, lesson)
-    click.echo(
+    say(
         f"{given.lesson}, {exercise}: {given.before:g} → {points:g} of {given.points:g} points. "
         f"The lesson: {given.mark_before:g} → {given.mark_after:g}."
     )
     if not given.has_comment:
-        click.echo("Nothing beside this cell shows a comment: the reason is in the audit log only.")
+        say("Nothing beside this cell shows a comment: the reason is in the audit log only.")

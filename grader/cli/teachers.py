@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 import click
 
 from grader.errors import CourseError
+from grader.printable import joined, json_text, printable, say
 
 NO_SOLUTIONS = (
     "The instructor's notebooks are not installed here: the teacher's package has them (`grader release --teacher` "
@@ -59,7 +59,7 @@ def create(folder: Path, course_id: str, exchange: str, group: str, solutions: P
     if solutions is None:
         raise CourseError(NO_SOLUTIONS)
     lessons = make(folder, solutions, course_id, exchange, group)
-    click.echo(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
+    say(f"{folder}: {len(lessons)} lessons. Next: cd {folder}; nbgrader generate_assignment {lessons[0]}")
 
 
 FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, exists=True, file_okay=False))
@@ -85,27 +85,27 @@ def forget(folder: Path, student: str, yes: bool) -> None:
         course = folder.resolve()
         if not yes:
             steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
-            click.echo(f"Of {student}{f' ({name})' if name else ''} this will be removed, for good:")
-            click.echo("\n".join(f"  {step.before}" for step in steps if not step.made_again))
+            say(f"Of {student}{f' ({name})' if name else ''} this will be removed, for good:")
+            say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
-                click.echo(f"And this, which has all students in it, and which you can make again: {', '.join(again)}")
+                say(f"And this, which has all students in it, and which you can make again: {joined(again)}")
             _require_yes(f"Remove {student}?", "Nothing was removed. Without being asked: add --yes.")
         with locked(course):
             outcome = remove(course, student)
-    click.echo("\n".join(outcome.removed))
+    say("\n".join(map(printable, outcome.removed)))
     if outcome.mentioned:
-        click.echo("\n".join(f"still mentioned in: {path}" for path in outcome.mentioned))
+        say("\n".join(f"still mentioned in: {printable(path)}" for path in outcome.mentioned))
         raise SystemExit(1)
-    click.echo("A search of the course directory and the exchange finds nothing more.")
+    say("A search of the course directory and the exchange finds nothing more.")
 
 
 def _require_yes(question: str, otherwise: str) -> None:
     """Ends the command where nobody answers yes."""
     try:
-        if click.confirm(question):
+        if click.confirm(printable(question)):
             return
     except click.Abort:  # nobody is there to be asked
-        click.echo()
+        say("")
     raise CourseError(otherwise)
 
 
@@ -126,7 +126,7 @@ def expire(folder: Path, before: datetime, yes: bool) -> None:
                 remove(folder.resolve(), student)
     done = "removed" if yes else "would be removed (--yes removes them)"
     said = [who if ever else f"{who} (never handed in)" for who, ever in old.items()]
-    click.echo(f"{len(old)} {done}: {', '.join(said) or 'nobody'}")
+    say(f"{len(old)} {done}: {joined(said) or 'nobody'}")
 
 
 @click.command()
@@ -160,7 +160,7 @@ def autograde(
         from grader.batch.run import Options, run
 
         outcome = run(folder, lesson, Options(workers, scheduler, force, add_students))
-    click.echo(json.dumps(printout.as_json(outcome), indent=1) if as_document else printout.as_text(outcome))
+    say(json_text(printout.as_json(outcome)) if as_document else printout.as_text(outcome))
     if outcome.problems or outcome.stopped:
         raise SystemExit(1)
 
@@ -185,10 +185,10 @@ def insights(folder: Path, lesson: str, names: bool, page: Path | None) -> None:
         raise CourseError(f"{folder}: nothing has been graded yet. First: grader autograde {folder} LESSON")
     shown = lessons if names else [one.without_names() for one in lessons]
     for one in shown:
-        click.echo(f"{one.name}\n\n{as_text(one)}\n")
+        say(f"{one.name}\n\n{as_text(one)}\n")
     page = page or folder / "insights.html"
     page.write_text(as_html(f"Insights into {folder.resolve().name}", shown, names), encoding="utf-8")
-    click.echo(f"The same as a page: {page}")
+    say(f"The same as a page: {page}")
 
 
 @click.command()
@@ -211,19 +211,19 @@ def roster(folder: Path, file: Path, columns: tuple[str, ...]) -> None:
         layout = course_layout(folder)
         people = read_list(file, {name: heading for name, _sign, heading in pairs})
         change = update(folder, layout.db_url, layout.course_id, people)
-    click.echo(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
+    say(f"{len(change.added)} added, {len(change.changed)} changed; {change.count} in the roster.")
     if not any(person.full_name for person in people):
-        click.echo(
+        say(
             f"{file.name}: no names were read, and Moodle's zip files go by names. If the list has them, say in which "
             "columns: --column first_name=HEADING --column last_name=HEADING"
         )
     if change.known_as:
-        said = ", ".join(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
-        click.echo(f"In the roster already, by a number, login or address: {said}")
+        said = joined(f"{given} is {known}" for given, known in sorted(change.known_as.items()))
+        say(f"In the roster already, by a number, login or address: {said}")
     for ids in change.twice:
-        click.echo(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
+        say(f"{' and '.join(ids)} are one person. Remove who has handed in nothing: grader course forget DIR ID")
     if change.not_listed:
-        click.echo(f"Not in {file.name}, and kept: {', '.join(change.not_listed)}")
+        say(f"Not in {file.name}, and kept: {joined(change.not_listed)}")
 
 
 @click.command()
@@ -277,7 +277,7 @@ def collect(
         directory = ClassDirectory(folder, lesson)
         whose = {name: student for name, _sign, student in pairs}
         outcome = take(directory, files, counts or setting(directory), anyway=anyway, settled=whose)
-    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else as_text(outcome, everybody))
+    say(json_text(asdict(outcome)) if as_document else as_text(outcome, everybody))
     if outcome.unknown or outcome.odd or outcome.no_notebook:
         raise SystemExit(1)
 
@@ -287,7 +287,7 @@ def _uncollect(folder: Path, lesson: str, as_document: bool) -> None:
         from grader.batch.uncollect import uncollect
 
         outcome = uncollect(folder, lesson)
-    click.echo(json.dumps(asdict(outcome), indent=1) if as_document else outcome.as_text())
+    say(json_text(asdict(outcome)) if as_document else outcome.as_text())
     if outcome.stays:
         raise SystemExit(1)
 
@@ -339,9 +339,9 @@ def export(folder: Path, kind: str, exported: Path | None, pseudonyms: bool, out
     write_atomically(output, text, 0o600)
     states = Counter(mark.state for own in marks.marks.values() for mark in own.values())
     said = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    click.echo(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
+    say(f"{output}: {len(marks.people)} people, {len(marks.possible)} lessons: {said or 'nothing yet'}")
     if key:
-        click.echo(f"Moodle tells people apart by the column {key!r}.")
+        say(f"Moodle tells people apart by the column {key!r}.")
     if left_out:
         why = f"Without {key}" if key else "Not in the roster"
-        click.echo(f"{why}, and left out: {', '.join(left_out)}")
+        say(f"{why}, and left out: {joined(left_out)}")

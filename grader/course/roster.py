@@ -20,10 +20,10 @@ from nbgrader.api import Gradebook
 from grader.atomic import write_atomically
 from grader.course.class_directory import can_be_a_student
 from grader.course.headings import HEADINGS, IDS, SHORT, in_english, in_words_of, platform_of
-from grader.course.tables import FORMULA, as_csv, harmless, rows_of, without_mark
+from grader.course.tables import CONTROL, FORMULA, as_csv, rows_of, without_mark
 from grader.errors import CourseError
-from grader.judge.clean_text import printable
 from grader.nbgrader_settings import programs_on_path
+from grader.printable import printable
 
 FILE = "roster.csv"
 # What no file's name may hold: a student's id is the name of a folder.
@@ -60,7 +60,7 @@ def did_you_mean(wanted: str, names: Mapping[str, str]) -> str:
     by_name = {name.lower(): one for one, name in names.items()}
     near = difflib.get_close_matches(wanted, names, n=1)
     near += [by_name[name] for name in difflib.get_close_matches(wanted.lower(), by_name, n=1)]
-    return f" Did you mean {near[0]} ({names[near[0]]})?" if near else ""
+    return f" Did you mean {printable(f'{near[0]} ({names[near[0]]})')}?" if near else ""
 
 
 COLUMNS = tuple(field.name for field in fields(Person))
@@ -137,7 +137,7 @@ def _problem(person: Person) -> str:
     if person.id.startswith(FORMULA):
         return f"{person.id!r} can't be an id: a spreadsheet takes what begins with {person.id[0]!r} for a formula"
     for heading, text in vars(person).items():
-        if any(unicodedata.category(sign) == "Cc" for sign in text):
+        if any(unicodedata.category(sign) in CONTROL for sign in text):
             return f"{heading} is {text!r}: there is a control character in it, such as the end of a line. Take it out"
     return ""
 
@@ -287,7 +287,7 @@ def save(course: Path, people: Collection[Person]) -> None:
     if people:
         rows = [
             COLUMNS,
-            *([harmless(text) for text in astuple(person)] for person in sorted(people, key=lambda person: person.id)),
+            *(astuple(person) for person in sorted(people, key=lambda person: person.id)),
         ]
         write_atomically(course / FILE, as_csv(rows), 0o600)
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,7 +14,10 @@ from grader.errors import CourseError
 ENCODINGS = ("utf-8-sig", "cp1252")
 SIGNS = ",;\t"
 # A spreadsheet takes a text that begins so for a formula, and runs it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", *"＝＋－＠")
+
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+CONTROL = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters and ends of lines
 
 
 def rows_of(path: Path) -> list[list[str]]:
@@ -38,21 +43,23 @@ def rows_of(path: Path) -> list[list[str]]:
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as the text of a file. A carriage return, which would end a row for whoever reads it, is a space."""
+    """Rows as the text of a file, each text in them `harmless`."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(
-        [cell.replace("\r", " ") if isinstance(cell, str) else cell for cell in row] for row in rows
+        [harmless(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
     )
     return text.getvalue()
 
 
 def harmless(text: str) -> str:
-    """A text that a spreadsheet doesn't take for a formula.
+    r"""A text of one line that no spreadsheet takes for a formula. A control character is a space: a carriage return
+    would end a row for whoever reads it.
 
-    >>> harmless("=1+1"), harmless("Ann")
-    ("'=1+1", 'Ann')
+    >>> harmless("=1+1"), harmless("Ann\rLee"), harmless("-0.5")
+    ("'=1+1", 'Ann Lee', '-0.5')
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    shown = "".join(" " if unicodedata.category(sign) in CONTROL else sign for sign in text)
+    return f"'{shown}" if text.startswith(FORMULA) and not NUMBER.fullmatch(text) else shown
 
 
 def without_mark(text: str) -> str:

@@ -24,8 +24,8 @@ from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.page import VERSION, Feedback
-from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
+from grader.printable import joined, printable
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Made:
     def as_text(self) -> str:
         """For a terminal."""
         lines = [f"{self.lesson}: {len(self.made)} made, {len(self.unchanged)} as before"]
-        lines += [f"Not graded yet: {', '.join(self.not_graded)}"] if self.not_graded else []
+        lines += [f"Not graded yet: {joined(self.not_graded)}"] if self.not_graded else []
         return "\n".join([*lines, *map(printable, self.problems)])
 
 
@@ -51,7 +51,7 @@ def make(course: ClassDirectory, students: Collection[str] = (), force: bool = F
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
-        raise CourseError(f"{course.lesson}: {', '.join(unknown)}: nothing of theirs is in the gradebook yet.")
+        raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
     outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")
     for student in sorted(set(students) or shown.keys() - set(excluded)):

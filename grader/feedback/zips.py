@@ -20,6 +20,7 @@ from grader.feedback.fresh import Made, shown_by
 from grader.feedback.page import Feedback
 from grader.handed_in.settled import came_from
 from grader.handed_in.whose import CANVAS, MOODLE
+from grader.printable import joined
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Packed:
         lines = [f"{self.path}: {self.count} packed"]
         if self.left_out:
             lines.append(
-                f"Not packed, since `grader collect` took nothing of theirs from there: {', '.join(self.left_out)}"
+                f"Not packed, since `grader collect` took nothing of theirs from there: {joined(self.left_out)}"
             )
         return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 LISTED = 1000  # of a kind, on a terminal
 FOLDED = 10  # names of those who handed in nothing, or nothing new

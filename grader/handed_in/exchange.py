@@ -24,7 +24,7 @@ from grader.course.class_directory import can_be_a_student, submitted_folder
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.lateness import in_time_until, last_in_time
 from grader.errors import CourseError
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 OVER = "the limit of hand-ins for a lesson is {0} in this course, and this is a later one."
 WARNED = 50  # entries that are no submission, each in a line of its own; the others are counted

@@ -15,11 +15,11 @@ import nbformat
 from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.errors import CourseError
-from grader.judge.clean_text import printable
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline, normal, outline_of
 from grader.judge.plan import defines
 from grader.judge.reader import OWN_ANSWER, NotebookCell, Unreadable, read
+from grader.printable import printable
 from grader.source.preprocessors import ClearCourseSolutions
 
 LISTED = 8  # names of files in a sentence

@@ -17,6 +17,7 @@ from grader.judge.result import ExerciseResult
 from grader.judge.sandbox import SandboxUnavailable
 from grader.learner.appeal import FORMAT, LearnersFile
 from grader.plain import made
+from grader.printable import printable
 
 MOST_BYTES = 2**20
 WHOSE = "a learner's file"  # in place of a student's name
@@ -33,16 +34,16 @@ class Judged:
 def read_file(path: Path) -> LearnersFile:
     """The file; `CourseError` says what is wrong with it."""
     if not path.exists():
-        raise CourseError(f"There is no file {path}.")
+        raise CourseError(f"There is no file {printable(str(path))}.")
     try:
         data = json.loads(read_regular(path, MOST_BYTES))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError(f"format: expected {FORMAT}")
         file: LearnersFile = made(LearnersFile, data, "the file")
     except (Unreadable, OSError) as error:
-        raise CourseError(f"{path} can't be read: {error}") from None
+        raise CourseError(f"{printable(str(path))} can't be read: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise CourseError(f"{path} is no file that a report saved ({error})."[:300]) from None
+        raise CourseError(f"{printable(str(path))} is no file that a report saved ({error})."[:300]) from None
     return file
 
 
@@ -50,7 +51,7 @@ def judge(path: Path, settings: GradingSettings, lesson: str) -> Judged:
     """Judge the file's code as one exercise of the lesson, among the course's own solutions of the others."""
     file = read_file(path)
     if file.exercise not in outline_of(settings.instructor).exercises:
-        raise CourseError(f"{path} is about {file.exercise!r:.80}, which is no exercise of {lesson}.")
+        raise CourseError(f"{printable(str(path))} is about {file.exercise!r:.80}, which is no exercise of {lesson}.")
     try:
         with Judge(settings.secret, settings.limits, settings.unsafe) as judges:
             result = judges.grade(as_notebook(settings.instructor, file), settings.instructor, WHOSE)

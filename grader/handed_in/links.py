@@ -13,7 +13,7 @@ from typing import Any
 from grader.course.class_directory import students_root
 from grader.course.files import TIMESTAMP, UntrustedFolder
 from grader.course.lateness import timestamp
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 
 def remove_links(layout: Any, assignments: dict[str, list[str]], log: Any) -> None:

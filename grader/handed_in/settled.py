@@ -12,6 +12,7 @@ from grader.course.roster import Roster, did_you_mean, plain
 from grader.course.to_settle import save_to_settle, works_to_settle
 from grader.errors import CourseError
 from grader.handed_in.whose import MOODLE, Author, label
+from grader.printable import printable
 
 
 class Settling:
@@ -67,7 +68,7 @@ class Settling:
     def require_used(self, unknown: Mapping[str, str]) -> None:
         """Whoever misspells a name in `--is` is told, before anything is taken."""
         if unused := sorted(set(self._told) - self._used):
-            listed = "".join(f"\n  {path}: {why}" for path, why in sorted(unknown.items()))
+            listed = "".join(f"\n  {printable(f'{path}: {why}')}" for path, why in sorted(unknown.items()))
             raise CourseError(
                 f"--is {shlex.quote(f'{unused[0]}={self._told[unused[0]]}')}: nothing that was given is called "
                 f"{unused[0]!r}, and nothing was taken. Of these it isn't known whose they are:{listed or ' none.'}"

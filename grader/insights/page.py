@@ -15,6 +15,7 @@ from markupsafe import Markup
 from grader.insights.similarity import Pair
 from grader.insights.summary import Summary
 from grader.markup import inline
+from grader.printable import printable
 
 SHOWN = 12  # of mistakes and of pairs, in the terminal; the page has all
 
@@ -83,7 +84,7 @@ def _mistakes(summary: Summary) -> list[str]:
 def _pairs(pairs: Sequence[Pair]) -> list[str]:
     if not pairs:
         return []
-    rows = [f"{percent(pair.share):>6}  {pair.left}  {pair.right}" for pair in pairs[:SHOWN]]
+    rows = [f"{percent(pair.share):>6}  {printable(pair.left)}  {printable(pair.right)}" for pair in pairs[:SHOWN]]
     more = len(pairs) - SHOWN
     return [
         "",

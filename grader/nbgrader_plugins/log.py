@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from logging import LogRecord
+from typing import Any
 
 from tornado.log import LogFormatter
 
-from grader.judge.clean_text import printable
+from grader.printable import printable
 
 
 class PrintableFormatter(LogFormatter):
@@ -17,3 +18,7 @@ class PrintableFormatter(LogFormatter):
         message = "\n".join(map(printable, record.getMessage().split("\n")))
         record.msg, record.args = message, ()
         return str(super().format(record))
+
+    def formatException(self, ei: Any) -> str:
+        """The traceback of an error, which may say what a file is called."""
+        return "\n".join(map(printable, super().formatException(ei).split("\n")))

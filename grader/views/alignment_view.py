@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, sheet
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Entries = Sequence[tuple[Tensor, Sequence[str]]]  # for each pair: weights (H, T
 ALL = "all heads"
 
 
-class AlignmentView(View):
+class AlignmentView(KernelView):
     """Steps through a translator's answers at several moments of its training.
 
     pairs: (source, answer) texts, one token per character, the answer without bos and eos. moments: by name, for each

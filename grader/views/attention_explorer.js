@@ -1,6 +1,18 @@
 // Self-attention, one step at a time: the picture, the arithmetic behind each number, the scale.
 
-import { arithmetic, divisorAt, headings, NAMES, parts, place, positionOf, STEPS } from "./attention_steps.js";
+import {
+  arithmetic,
+  attended,
+  divisorAt,
+  headings,
+  inWords,
+  NAMES,
+  parts,
+  place,
+  positionOf,
+  projected,
+  STEPS,
+} from "./attention_steps.js";
 import { captioned, colourScale, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
 import { unpack, written } from "./numbers.js";
@@ -9,16 +21,20 @@ import { Picture, rendering } from "./view.js";
 class AttentionExplorer extends Picture {
   constructor(model, element) {
     super("Attention explorer", model, element);
+    this.tokens = model.get("tokens");
+    this.projected = projected(unpack(model.get("matrices_layout"), model.get("matrices")));
+    this.root_d_k = Math.sqrt(this.projected.key.columns);
+    this.begin({ step: 1, divisor: this.root_d_k });
+    this.matrices = attended(this.projected, model.get("divisor"));
     this.#build();
-    this.#receive();
     this.#showStep();
-    const moving = () => {
-      this.#receive();
+    const scaled = () => {
+      this.matrices = attended(this.projected, model.get("divisor"));
       this.#showScale();
       this.schedule();
       this.announcer.say(`Scale ${this.divisor.textContent}. ${this.words()}`);
     };
-    this.follow({ "change:step": () => this.#showStep(), "change:moving": moving, "change:fixed": moving });
+    this.follow({ "change:step": () => this.#showStep(), "change:divisor": scaled });
   }
 
   get step() {
@@ -29,7 +45,7 @@ class AttentionExplorer extends Picture {
     this.heading = make("h4", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     const steps = STEPS.map((step) => step.short);
-    this.stepper = new Stepper(steps, (step) => this.set({ step }));
+    this.stepper = new Stepper(steps, (step) => this.choose({ step }));
     this.lay(
       this.stepper.element,
       this.heading,
@@ -52,17 +68,8 @@ class AttentionExplorer extends Picture {
     return this.scale;
   }
 
-  #receive() {
-    const from = (name) => unpack(this.model.get(`${name}_layout`), this.model.get(name));
-    this.matrices = { ...from("fixed"), ...from("moving") };
-    this.tokens = this.model.get("tokens");
-    this.root_d_k = Math.sqrt(this.matrices.key.columns);
-  }
-
   #slide(position = Number(this.slider.value)) {
-    this.slider.value = position;
-    this.set({ divisor: divisorAt(position, this.root_d_k) });
-    this.#showScale();
+    this.choose({ divisor: divisorAt(position, this.root_d_k) });
   }
 
   #showStep() {
@@ -107,6 +114,10 @@ class AttentionExplorer extends Picture {
 
   words() {
     return `${place(this.step, this.tokens, this.selected)}: ${this.#equation()}`;
+  }
+
+  sentence() {
+    return inWords(this.model, this.matrices);
   }
 
   #equation() {

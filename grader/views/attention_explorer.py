@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import torch
 import traitlets
 from torch import Tensor
 
@@ -16,7 +15,7 @@ from grader.views.picture import heatmap, lines_of, names
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STEPS = ("query", "key", "value", "scores", "scaled", "weights", "output")
+STEPS = 7
 MOST_IN_WORDS = 4
 
 
@@ -24,25 +23,19 @@ class AttentionExplorer(View):
     """Walks through Q, K, V, scores, scaling, softmax and weighted sum of one sequence.
 
     x: (T, E); w_query and w_key: (E, d_k); w_value: (E, d_v); `tokens` names the rows of x. The scores are divided by
-    `divisor`, the square root of d_k unless the slider or an assignment changes it; `step` counts from 1 to 7.
+    the square root of d_k unless the slider changes it.
 
-    >>> explorer = AttentionExplorer(torch.eye(2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b"])
-    >>> explorer.divisor = 0.01
-    >>> explorer
-    Attention explorer, 2 tokens, step 1 of 7; scores divided by 0.01: a takes most from a (1.00), b from b (1.00).
+    >>> import torch
+    >>> AttentionExplorer(torch.eye(2), torch.eye(2), 9 * torch.eye(2), torch.eye(2), ["a", "b"])
+    Attention explorer, 2 tokens, step 1 of 7; scores divided by 1.41: a takes most from a (1.00), b from b (1.00).
     """
 
     _esm = module("attention_explorer.js")
     _css = style("attention_explorer.css")
 
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    step = traitlets.Int(1, min=1, max=len(STEPS)).tag(sync=True, echo_update=False)
-    divisor = traitlets.Float().tag(sync=True, echo_update=False)
-    # `fixed` is sent once; a new divisor changes `moving`.
-    fixed = traitlets.Bytes().tag(sync=True)
-    fixed_layout = traitlets.Dict().tag(sync=True)
-    moving = traitlets.Bytes().tag(sync=True)
-    moving_layout = traitlets.Dict().tag(sync=True)
+    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices = traitlets.Bytes().tag(sync=True)  # "x" and its weights
 
     def __init__(
         self, x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor, tokens: Sequence[str] | None = None
@@ -51,46 +44,19 @@ class AttentionExplorer(View):
         names = [f"token {i}" for i in range(len(x))] if tokens is None else [str(token) for token in tokens]
         if len(names) != len(x):
             raise ValueError(f"tokens: got {len(names)} names, expected {len(x)}, one for each row of x")
-        with torch.no_grad():
-            self._query, self._key, self._value = x @ w_query, x @ w_key, x @ w_value
-            self._scores = self._query @ self._key.T
-        weights = {"x": x, "w_query": w_query, "w_key": w_key, "w_value": w_value}
-        computed = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
-        layout, buffer = pack(weights | computed)
-        # Setting the divisor computes everything else.
-        super().__init__(tokens=names, fixed_layout=layout, fixed=buffer, divisor=math.sqrt(w_key.shape[1]))
-
-    @traitlets.validate("divisor")
-    def _positive(self, proposal: traitlets.Bunch) -> float:
-        if not (math.isfinite(proposal["value"]) and proposal["value"] > 0):
-            raise traitlets.TraitError(f"divisor: got {proposal['value']}, expected a number above zero")
-        return float(proposal["value"])
-
-    @traitlets.observe("divisor")
-    def _on_divisor(self, _change: traitlets.Bunch) -> None:
-        self._attend()
-
-    @traitlets.observe("step")
-    def _on_step(self, _change: traitlets.Bunch) -> None:
-        self.summary = self._in_words()
-
-    def _attend(self) -> None:
-        """Compute everything after the scores, and send it in one message."""
-        with torch.no_grad():
-            scaled = self._scores / self.divisor
-            self._weights = scaled.softmax(dim=-1)
-            output = self._weights @ self._value
-        layout, buffer = pack({"scaled": scaled, "weights": self._weights, "output": output})
-        with self.hold_sync():
-            self.moving_layout, self.moving = layout, buffer
-            self.summary = self._in_words()
+        layout, buffer = pack({"x": x, "w_query": w_query, "w_key": w_key, "w_value": w_value})
+        # As the browser has them, and it computes in float64.
+        x, *weights = (tensor.detach().float().double() for tensor in (x, w_query, w_key, w_value))
+        self._query, self._key, self._value = (x @ weight for weight in weights)
+        self._divisor = math.sqrt(w_key.shape[1])
+        self._scores = self._query @ self._key.T
+        self._weights = (self._scores / self._divisor).softmax(dim=-1)
+        super().__init__(tokens=names, matrices_layout=layout, matrices=buffer)
 
     def picture(self) -> Figure:
         """All steps at once: from queries, keys and values to weights and output."""
-        with torch.no_grad():
-            output = self._weights @ self._value
         parts = {"query": self._query, "key": self._key, "value": self._value, "scores": self._scores}
-        parts |= {f"weights (scores / {self.divisor:.3g})": self._weights, "output": output}
+        parts |= {f"weights (scores / {self._divisor:.3g})": self._weights, "output": self._weights @ self._value}
         figure, places = lines_of(list(parts.values()))
         for at, (axes, (name, matrix)) in enumerate(zip(places, parts.items(), strict=True)):
             columns = self.tokens if name[:6] in ("scores", "weight") else names(matrix.shape[1])
@@ -98,13 +64,13 @@ class AttentionExplorer(View):
             heatmap(axes, matrix, name, self.tokens if at % 3 == 0 else (), short)
         return figure
 
-    def _in_words(self) -> str:
+    def sentence(self) -> str:
         shown = min(len(self._weights), MOST_IN_WORDS)
         rows = ", ".join(self._row_in_words(row, " takes most" if row == 0 else "") for row in range(shown))
         rest = f", and {len(self._weights) - shown} more" if shown < len(self._weights) else ""
         return (
-            f"Attention explorer, {len(self._weights)} tokens, step {self.step} of {len(STEPS)}; "
-            f"scores divided by {self.divisor:.2f}: {rows}{rest}."
+            f"Attention explorer, {len(self._weights)} tokens, step 1 of {STEPS}; "
+            f"scores divided by {self._divisor:.2f}: {rows}{rest}."
         )
 
     def _row_in_words(self, row: int, verb: str) -> str:

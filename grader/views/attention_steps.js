@@ -1,8 +1,23 @@
 // The seven steps of self-attention (Vaswani et al. 2017, equation 1), and the arithmetic behind each number.
 
-import { entry, isExact, range, term, transposed, written } from "./numbers.js";
+import {
+  entry,
+  fixed,
+  isExact,
+  mapped,
+  product,
+  range,
+  rowsOf,
+  softmaxOf,
+  term,
+  transposed,
+  unpack,
+  written,
+} from "./numbers.js";
 
 const MOST_TERMS = 8;
+const MOST_IN_WORDS = 4;
+const ALIKE = 1e-4; // weights that far apart count as equal
 
 /** In order: what a step computes (`result`) from what (`left`, `right`), and its texts. */
 export const STEPS = [
@@ -93,7 +108,44 @@ export const NAMES = {
   output: ["O", "token", "feature"],
 };
 
-/** A step's matrices, from those that Python sent, each with the ends of its colour scale. */
+/** The matrices of all steps, by name. */
+export function numbersOf(model) {
+  const given = unpack(model.get("matrices_layout"), model.get("matrices"));
+  return attended(projected(given), model.get("divisor"));
+}
+
+/** The given matrices and those up to the scores, which no scale changes. */
+export function projected(given) {
+  const [query, key, value] = ["query", "key", "value"].map((name) => product(given.x, given[`w_${name}`]));
+  return { ...given, query, key, value, scores: product(query, transposed(key)) };
+}
+
+/** These and the matrices after the scores. */
+export function attended(matrices, divisor) {
+  const scaled = mapped(matrices.scores, (score) => score / divisor);
+  const weights = softmaxOf(scaled);
+  return { ...matrices, scaled, weights, output: product(weights, matrices.value) };
+}
+
+/** The view in a sentence. */
+export function inWords(model, { weights }) {
+  const tokens = model.get("tokens");
+  const shown = rowsOf(weights).slice(0, MOST_IN_WORDS);
+  const rows = shown.map((row, at) => `${tokens[at]}${at ? "" : " takes most"} from ${mostInWords(tokens, row)}`);
+  const rest = weights.rows > shown.length ? `, and ${weights.rows - shown.length} more` : "";
+  return (
+    `Attention explorer, ${weights.rows} tokens, step ${model.get("step")} of ${STEPS.length}; ` +
+    `scores divided by ${fixed(model.get("divisor"), 2)}: ${rows.join(", ")}${rest}.`
+  );
+}
+
+function mostInWords(tokens, row) {
+  const largest = Math.max(...row);
+  const ties = tokens.filter((_, at) => row[at] >= largest - ALIKE);
+  return `${ties.length <= 2 ? ties.join(" and ") : `${ties.length} tokens alike`} (${fixed(largest, 2)})`;
+}
+
+/** A step's matrices, each with the ends of its colour scale. */
 export function parts(step, matrices) {
   const all = { ...matrices, key_turned: transposed(matrices.key) };
   const names = [step.left, step.right, step.result].filter(Boolean);

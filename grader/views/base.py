@@ -1,4 +1,4 @@
-"""What all views share: one ES module from several files, matrices as bytes, a one-sentence summary."""
+"""What all views share: one ES module from several files, matrices as bytes, a sentence in place of the picture."""
 
 from __future__ import annotations
 
@@ -33,14 +33,17 @@ Layout = dict[str, list[int]]
 
 
 class View(anywidget.AnyWidget):
-    """A widget that computes here and draws in the browser. `summary` is its text alternative, one sentence."""
+    """A widget whose start Python gives and describes, and which then computes, draws and describes itself in the
+    browser: what is chosen there stays there."""
 
-    opening: ClassVar[str] = ""  # how its summaries begin, if not with the name of the class in words
+    opening: ClassVar[str] = ""  # how its sentences begin, if not with the name of the class in words
 
-    summary = traitlets.Unicode().tag(sync=True)
+    def sentence(self) -> str:
+        """The text alternative."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self.summary
+        return self.sentence()
 
     def picture(self) -> Figure | None:
         """What there is to see, drawn once, for readers without a kernel; None where that is nothing but text."""
@@ -48,19 +51,19 @@ class View(anywidget.AnyWidget):
 
     def kept(self) -> dict[str, Any]:
         """What a page without a kernel needs besides the synced traits to answer as this class does: JSON values and
-        bytes, for `website/answers/`. Nothing where all that can be chosen is synced."""
+        bytes, for `website/answers/`."""
         return {}
 
     def state(self) -> dict[str, Any]:
         """The view as JSON, for a page without a kernel: its class, its module, its synced traits and what is `kept`.
-        Bytes are written in base64."""
+        "summary" among the traits is the sentence. Bytes are written in base64."""
         kind = _written_class(type(self))
         own = {name for name, trait in self.traits(sync=True).items() if issubclass(trait.this_class, View)}
         traits = {name: getattr(self, name) for name in sorted(own) if not name.startswith("_")}
         return {
             "view": kind.__name__,
             "module": kind.__module__.rpartition(".")[2],
-            "traits": _in_base64(traits),
+            "traits": _in_base64(traits | {"summary": self.sentence()}),
             "kept": _in_base64(self.kept()),
         }
 
@@ -70,7 +73,7 @@ class View(anywidget.AnyWidget):
         drawn = drawing(self.picture)
         reason = missing_widgets(anywidget.__version__)
         if reason:
-            return {"text/plain": self.summary, "text/html": _still(reason, drawn, self.summary)}, {}
+            return {"text/plain": self.sentence(), "text/html": _still(reason, drawn, self.sentence())}, {}
         bundle = super()._repr_mimebundle_(**options)
         if bundle is None:
             return None
@@ -79,11 +82,20 @@ class View(anywidget.AnyWidget):
             data = {**data, STATE: self.state()}
         if drawn is None:
             return data, metadata
-        return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.summary}}
+        return {**data, "image/png": drawn}, {**metadata, "image/png": {"alt": self.sentence()}}
+
+
+class KernelView(View):
+    """A view that Python answers: what the browser sets comes here, and `summary` is sent back with the answer."""
+
+    summary = traitlets.Unicode().tag(sync=True)
+
+    def sentence(self) -> str:
+        return self.summary
 
 
 def opening(kind: type[View]) -> str:
-    """How the summaries of a class of views begin.
+    """How the sentences of a class of views begin.
 
     >>> opening(View)
     'View'

@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import heatmap, sheet
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Kind = tuple[Tensor, Sequence[str], Sequence[str]]
 SPACE = "␣"
 
 
-class HeadExplorer(View):
+class HeadExplorer(KernelView):
     """The heads of every layer in small, the chosen one large.
 
     kinds: by name ("encoder", "cross", …) the weights (L, H, Tq, Tk), the Tq query names and the Tk key names.

@@ -2,7 +2,19 @@
 
 import { cividis, css, inkOn, shareOf } from "./colour.js";
 import { keepKeys, make, Stepper, sumParts } from "./frame.js";
-import { blocks, cellOf, entryAt, indexOf, label, owner, placeInWords, STEPS, trail } from "./head_steps.js";
+import {
+  blocks,
+  cellOf,
+  entryAt,
+  indexOf,
+  inWords,
+  label,
+  numbersOf,
+  owner,
+  placeInWords,
+  STEPS,
+  trail,
+} from "./head_steps.js";
 import { strip, tensorTables } from "./head_tables.js";
 import { moved } from "./heatmap.js";
 import { rendering, View } from "./view.js";
@@ -15,22 +27,28 @@ class HeadSplitter extends View {
     super("Head splitter", model, element);
     this.number = 10; // the number that is followed
     this.by = "token";
+    this.begin({ step: 1 });
+    this.#receive();
     this.#build();
     this.#showStep();
-    this.listen({
-      "change:step": () => this.#showStep(),
-      "change:stages": () => this.#showSizes(),
-      "change:summary": () => this.finish(),
-    });
+    this.listen({ "change:step": () => this.#showStep(), "change:sizes": () => this.#showSizes() });
   }
 
   get stage() {
-    return this.model.get("stages")[this.model.get("step") - 1];
+    return this.stages[this.model.get("step") - 1];
+  }
+
+  #receive() {
+    this.stages = numbersOf(this.model).stages;
+  }
+
+  sentence() {
+    return inWords(this.model, this);
   }
 
   #build() {
     const names = STEPS.map((step) => step.short);
-    this.stepper = new Stepper(names, (step) => this.set({ step }));
+    this.stepper = new Stepper(names, (step) => this.choose({ step }));
     this.heading = make("h4", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.tensors = make("div", { class: "att-figure att-tensors" });
@@ -63,7 +81,7 @@ class HeadSplitter extends View {
   }
 
   #resize() {
-    this.set({ sizes: this.sizes.map(({ select }) => select.selectedIndex + 1) });
+    this.choose({ sizes: this.sizes.map(({ select }) => select.selectedIndex + 1) });
   }
 
   #colour(by) {
@@ -72,6 +90,7 @@ class HeadSplitter extends View {
   }
 
   #showSizes() {
+    this.#receive();
     this.#showStep();
     const [seqLen, heads, width] = this.model.get("sizes");
     this.announcer.say(`T = ${seqLen}, H = ${heads}, D = ${width}: x has ${heads * width} columns.`);
@@ -209,7 +228,7 @@ class HeadSplitter extends View {
     const [, , width] = this.model.get("sizes");
     const { token, column, head } = owner(number, width);
     const index = indexOf(stage.reads.indexOf(number), stage.shape);
-    const way = trail(number, this.model.get("stages").slice(0, this.model.get("step")));
+    const way = trail(number, this.stages.slice(0, this.model.get("step")));
     const lines = [way, `place in memory: ${placeInWords(index, stage.strides)}`];
     if (stage.wrong) {
       const at = stage.wrong.reads.indexOf(number);

@@ -1,33 +1,142 @@
 // The seven steps of the head splitter, and the place of a number in the tensor, in the picture and in memory.
 
-/** What each step does, in order; Python sends the tensors. */
+/** What each step does, in order, the name of its tensor and its axes, by the syllabus's letters. */
 export const STEPS = [
-  { short: "x", story: "One row a token. The tens tell the token, the ones the column. Follow one number on its way." },
+  {
+    short: "x",
+    name: "x",
+    axes: "TE",
+    story: "One row a token. The tens tell the token, the ones the column. Follow one number on its way.",
+  },
   {
     short: "view",
+    name: "cut",
+    axes: "THD",
     story:
       "Each row is cut into its heads. No number moves in memory: view only notes another shape and other strides.",
   },
   {
     short: "transpose",
+    name: "swapped",
+    axes: "HTD",
     story:
       "Tokens and heads swap places, so that each head has a table of all tokens. In memory nothing moves: the strides swap. To read on, the tensor now has to jump.",
   },
   {
     short: "contiguous",
+    name: "worked",
+    axes: "HTD",
     story:
       "What the heads compute is a new tensor, laid out head by head. contiguous() makes that layout, copying the numbers: now memory holds them in the order of reading.",
   },
   {
     short: "transpose",
+    name: "back",
+    axes: "THD",
     story:
       "On the way back tokens and heads swap once more, so that a token's pieces stand together. Again memory stays as it is.",
   },
-  { short: "contiguous", story: "The numbers are copied once more: token by token, and in each token head by head." },
-  { short: "view", story: "The last two axes are joined: memory already holds them one after the other." },
+  {
+    short: "contiguous",
+    name: "copied",
+    axes: "THD",
+    story: "The numbers are copied once more: token by token, and in each token head by head.",
+  },
+  {
+    short: "view",
+    name: "joined",
+    axes: "TE",
+    story: "The last two axes are joined: memory already holds them one after the other.",
+  },
 ];
 
 export const AXES = { T: "token", H: "head", D: "column", E: "column" };
+
+const REFUSAL = "RuntimeError: view size is not compatible with input tensor's size and stride";
+
+/** The tensor of every step, from x to x again, as torch makes it. */
+export function numbersOf(model) {
+  const [seqLen, heads, width] = model.get("sizes");
+  const columns = heads * width;
+  const numbers = Array.from({ length: seqLen * columns }, (_, at) => 10 * Math.floor(at / columns) + (at % columns));
+  const x = viewed(numbers, [seqLen, columns]);
+  const cut = viewed(x.memory, [seqLen, heads, width]);
+  const swapped = swap(cut);
+  const worked = contiguous(swapped);
+  const back = swap(worked);
+  const copied = contiguous(back);
+  const tensors = [x, cut, swapped, worked, back, copied, viewed(copied.memory, [seqLen, columns])];
+  const [inHeads, joined] = [`view(${heads}, ${seqLen}, ${width})`, `view(${seqLen}, ${columns})`];
+  const codes = ["", `x.view(${seqLen}, ${heads}, ${width})`, "cut.transpose(0, 1)", "swapped.contiguous()"];
+  codes.push("worked.transpose(0, 1)", "back.contiguous()", `copied.${joined}`);
+  // The short cuts leave out the transpose: the right shape, the wrong order.
+  const wrong = {
+    swapped: { ...described(viewed(x.memory, [heads, seqLen, width])), code: `x.${inHeads}` },
+    joined: { ...described(viewed(worked.memory, [seqLen, columns])), code: `worked.${joined}` },
+  };
+  // The axes H and D can be joined if they lie in memory without a gap.
+  const isJoinable = [seqLen, heads, width].includes(1);
+  const refused = { back: { code: `back.${joined}`, error: isJoinable ? "" : REFUSAL } };
+  const stages = tensors.map((tensor, at) => {
+    const { name, axes } = STEPS[at];
+    const copied = at > 0 && tensor.memory !== tensors[at - 1].memory;
+    const made = { name, axes, code: codes[at], copied };
+    return { ...described(tensor), ...made, wrong: wrong[name] ?? null, refused: refused[name] ?? null };
+  });
+  return { stages };
+}
+
+/** Memory that is read place by place. */
+function viewed(memory, shape) {
+  return { memory, shape, strides: stridesOf(shape) };
+}
+
+function stridesOf(shape) {
+  return shape.map((_, axis) => shape.slice(axis + 1).reduce((all, size) => all * size, 1));
+}
+
+/** The first two axes transposed. */
+function swap({ memory, shape: [first, second, ...shape], strides: [one, two, ...strides] }) {
+  return { memory, shape: [second, first, ...shape], strides: [two, one, ...strides] };
+}
+
+/** An axis of size 1 may have any stride. */
+function isContiguous({ shape, strides }) {
+  const plain = stridesOf(shape);
+  return strides.every((stride, axis) => shape[axis] === 1 || stride === plain[axis]);
+}
+
+function contiguous(tensor) {
+  return isContiguous(tensor) ? tensor : viewed(readsOf(tensor), tensor.shape);
+}
+
+function readsOf({ memory, shape, strides }) {
+  return memory.map((_, at) => memory[placeOf(indexOf(at, shape), strides)]);
+}
+
+function described(tensor) {
+  return { ...tensor, contiguous: isContiguous(tensor), reads: readsOf(tensor) };
+}
+
+/** The view in a sentence. */
+export function inWords(model, { stages }) {
+  const [seqLen, heads, width] = model.get("sizes");
+  const step = model.get("step");
+  const { name, shape, strides, contiguous: isPlain, reads, wrong } = stages[step - 1];
+  const text =
+    `Head splitter, ${many(seqLen, "token")}, ${many(heads, "head")} of ${many(width, "column")}, ` +
+    `step ${step} of ${STEPS.length}, ${name}: shape (${shape.join(", ")}), ` +
+    `strides (${strides.join(", ")}), ${isPlain ? "" : "not "}contiguous`;
+  if (!wrong) {
+    return `${text}.`;
+  }
+  const misplaced = wrong.reads.filter((number, at) => number !== reads[at]).length;
+  return `${text}; ${wrong.code} has ${misplaced} of ${reads.length} numbers in the wrong place.`;
+}
+
+function many(count, what) {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
 
 /** A number in two digits, the token and the column. */
 export function label(number) {

@@ -2,11 +2,21 @@
 
 import { Choice, captioned, make, SIGN_WIDTH, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { cellInWords, HIDDEN, inConvention, painted, rowInWords, weightInWords } from "./mask_words.js";
-import { entry, range, unpack } from "./numbers.js";
+import {
+  cellInWords,
+  FREE_HAND,
+  HIDDEN,
+  inConvention,
+  inWords,
+  numbersOf,
+  PRESETS,
+  painted,
+  rowInWords,
+  weightInWords,
+} from "./mask_numbers.js";
+import { entry, range } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
 
-const PRESETS = ["all visible", "causal", "padding", "both"];
 const CONVENTIONS = ["may attend", "hide"];
 const STORY =
   "Arrow keys move over the mask, Space or Enter turns a cell over; or draw with the pointer. Hatched scores are hidden.";
@@ -26,16 +36,18 @@ class MaskPainter extends Picture {
         this.announcer.say(this.words());
       }
     };
-    const names = ["mask", "moving", "fixed", "tokens", "preset", "in_front", "way", "summary"];
+    const names = ["mask", "preset", "in_front", "way"];
     this.follow(Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
   }
 
   #build() {
-    this.presets = new Choice("Mask", [...PRESETS, "free hand"], (preset) => this.#choose({ preset }));
-    this.places = new Choice("Padding", ["at the end", "in front"], (place) =>
-      this.#choose({ in_front: place === "in front" }),
+    this.presets = new Choice("Mask", [...PRESETS, FREE_HAND], (preset) =>
+      this.#byButton({ preset, mask: this.matrices.mask.values }),
     );
-    this.ways = new Choice("Way of hiding", Object.keys(HIDDEN), (way) => this.#choose({ way }));
+    this.places = new Choice("Padding", ["at the end", "in front"], (place) =>
+      this.#byButton({ in_front: place === "in front" }),
+    );
+    this.ways = new Choice("Way of hiding", Object.keys(HIDDEN), (way) => this.#byButton({ way }));
     this.conventions = new Choice("True means", CONVENTIONS, (name) => this.#convention(name));
     const first = make("div", { class: "att-mask-switches" }, this.presets.element, this.places.element);
     const second = make("div", { class: "att-mask-switches" }, this.conventions.element, this.ways.element);
@@ -61,20 +73,13 @@ class MaskPainter extends Picture {
   }
 
   #receive() {
-    const from = (name) => unpack(this.model.get(`${name}_layout`), this.model.get(name));
-    const { scores } = from("fixed");
-    const bytes = this.model.get("mask");
-    const values = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength).slice();
-    const mask = { rows: scores.rows, columns: scores.columns, values };
-    this.matrices = { mask, scores, ...from("moving") };
-    this.tokens = this.model.get("tokens");
-    this.way = this.model.get("way");
+    const { tokens, ...matrices } = numbersOf(this.model);
+    Object.assign(this, { tokens, matrices, way: this.model.get("way") });
   }
 
-  /** Sets a button's traits. Python's results are announced when they arrive. */
-  #choose(state) {
+  #byButton(choices) {
     this.byKey = true;
-    this.set(state);
+    this.choose(choices);
   }
 
   #convention(name) {
@@ -108,14 +113,16 @@ class MaskPainter extends Picture {
   #setCell(value) {
     const mask = painted(this.matrices.mask, this.selected, value);
     if (mask) {
-      this.matrices.mask = mask; // shown at once; the weights follow
-      this.set({ mask: new DataView(mask.values.buffer), preset: "free hand" });
-      this.schedule();
+      this.choose({ mask: mask.values, preset: FREE_HAND });
     }
   }
 
   words() {
     return `${this.#where()}; ${rowInWords(this.matrices.weights, this.selected.row)}. ${this.#sumInWords()}`;
+  }
+
+  sentence() {
+    return inWords(this.model, this.matrices);
   }
 
   #where() {

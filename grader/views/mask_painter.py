@@ -17,8 +17,7 @@ from grader.views.picture import heatmap, lines_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FREE_HAND = "free hand"
-PRESETS = ("all visible", "causal", "padding", "both", FREE_HAND)
+PRESETS = ("all visible", "causal", "padding", "both")
 # What each way of hiding makes of a row that sees nothing.
 WAYS = {
     "fill with -inf": "NaN",
@@ -33,27 +32,21 @@ class MaskPainter(View):
     """A mask (True = may attend) painted cell by cell over fixed float32 scores, and the resulting weights.
 
     scores: (T, T), already scaled; `words` names the tokens: if there are fewer than T, the rest is padding, at the end
-    or `in_front`. Assigning to `preset`, `in_front` or `way` does what the buttons do.
+    or `in_front`. `preset` is the mask to start with, `way` the way of hiding.
 
-    >>> painter = MaskPainter(torch.zeros(3, 3), ["so", "it"])
-    >>> painter.preset, painter.in_front = "both", True
-    >>> painter
+    >>> MaskPainter(torch.zeros(3, 3), ["so", "it"], preset="both", in_front=True)
     Mask painter, 3 tokens, 1 padding in front, mask "both": 3 of 9 visible. Query 0 sees nothing; fill with -inf: NaN.
     """
 
     _esm = module("mask_painter.js")
     _css = style("mask_painter.css")
 
-    tokens: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    preset = traitlets.Enum(PRESETS, "causal").tag(sync=True, echo_update=False)
-    in_front = traitlets.Bool(False).tag(sync=True, echo_update=False)
-    way = traitlets.Enum(tuple(WAYS), "fill with -inf").tag(sync=True, echo_update=False)
-    # One byte a cell, 1 = may attend; the browser's buffers arrive as memoryviews.
-    mask = traitlets.Bytes().tag(sync=True, echo_update=False, from_json=lambda value, _: bytes(value))
-    fixed = traitlets.Bytes().tag(sync=True)
-    fixed_layout = traitlets.Dict().tag(sync=True)
-    moving = traitlets.Bytes().tag(sync=True)
-    moving_layout = traitlets.Dict().tag(sync=True)
+    words: traitlets.List[str] = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    preset = traitlets.Enum(PRESETS, "causal").tag(sync=True)
+    in_front = traitlets.Bool(False).tag(sync=True)
+    way = traitlets.Enum(tuple(WAYS), "fill with -inf").tag(sync=True)
+    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices = traitlets.Bytes().tag(sync=True)  # "scores"
 
     def __init__(self, scores: Tensor, words: Sequence[str], **options: Any) -> None:
         if scores.dim() != 2 or scores.shape[0] != scores.shape[1]:
@@ -61,66 +54,32 @@ class MaskPainter(View):
         if not 1 <= len(words) <= len(scores):
             raise ValueError(f"words: got {len(words)}, expected 1 to {len(scores)}, the rows of scores")
         self._scores = scores.detach().to("cpu", torch.float32)
-        self._words = [str(word) for word in words]
         layout, buffer = pack({"scores": self._scores})
-        super().__init__(fixed_layout=layout, fixed=buffer, **options)
-        self._apply_preset()
+        super().__init__(words=[str(word) for word in words], matrices_layout=layout, matrices=buffer, **options)
 
-    @property
-    def visible(self) -> Tensor:
-        """The mask as a tensor: bool (T, T), True = may attend."""
-        return torch.tensor(list(self.mask), dtype=torch.bool).reshape(self._scores.shape)
-
-    @traitlets.validate("mask")
-    def _fits(self, proposal: traitlets.Bunch) -> bytes:
-        if len(proposal["value"]) != self._scores.numel() or not set(proposal["value"]) <= {0, 1}:
-            raise traitlets.TraitError(f"mask: expected {self._scores.numel()} bytes, each 0 or 1")
-        return bytes(proposal["value"])
-
-    @traitlets.observe("preset", "in_front")
-    def _apply_preset(self, change: traitlets.Bunch | None = None) -> None:
-        """Set the preset's mask and compute everything else; free hand keeps the present mask."""
-        size, count = len(self._scores), len(self._scores) - len(self._words)
+    def start(self) -> tuple[list[str], Tensor]:
+        """The tokens with their padding, and the preset's mask: bool (T, T), True = may attend."""
+        size, count = len(self._scores), len(self._scores) - len(self.words)
         padding = [PADDING] * count
-        masks = preset_masks(size, [*range(count)] if self.in_front else [*range(size - count, size)])
-        with self.hold_sync():
-            self.tokens = padding + self._words if self.in_front else self._words + padding
-            if self.preset in masks:
-                self.mask = bytes(masks[self.preset].flatten().tolist())
-            self._attend()
-
-    @traitlets.observe("mask", "way")
-    def _attend(self, _change: traitlets.Bunch | None = None) -> None:
-        if not self.mask:
-            return  # not set yet
-        masked, weights = attend(self._scores, self.visible, self.way)
-        layout, buffer = pack({"masked": masked, "weights": weights})
-        with self.hold_sync():
-            self.moving_layout, self.moving = layout, buffer
-            self.summary = self._in_words()
-
-    def kept(self) -> dict[str, Any]:
-        return {"words": self._words}
+        tokens = padding + self.words if self.in_front else self.words + padding
+        padded = range(count) if self.in_front else range(size - count, size)
+        return tokens, preset_masks(size, padded)[self.preset]
 
     def picture(self) -> Figure:
         """The mask, the masked scores and the weights."""
-        masked, weights = attend(self._scores, self.visible, self.way)
+        tokens, visible = self.start()
+        masked, weights = attend(self._scores, visible, self.way)
         figure, places = lines_of([self._scores] * 3)
-        heatmap(
-            places[0],
-            self.visible,
-            f"mask: {self.preset}",
-            self.tokens,
-            self.tokens,
-            text=lambda v: "" if v else "hidden",
-        )
+        title = f"mask: {self.preset}"
+        heatmap(places[0], visible, title, tokens, tokens, text=lambda v: "" if v else "hidden")
         ends = (float(self._scores.min()), float(self._scores.max()))
-        heatmap(places[1], masked, f"masked scores: {self.way}", (), self.tokens, ends=ends)
-        heatmap(places[2], weights, "weights", (), self.tokens, ends=(0, 1))
+        heatmap(places[1], masked, f"masked scores: {self.way}", (), tokens, ends=ends)
+        heatmap(places[2], weights, "weights", (), tokens, ends=(0, 1))
         return figure
 
-    def _in_words(self) -> str:
-        visible, count = self.visible, len(self._scores) - len(self._words)
+    def sentence(self) -> str:
+        _, visible = self.start()
+        count = len(visible) - len(self.words)
         padding = f"{count} padding {'in front' if self.in_front else 'at the end'}" if count else "no padding"
         blind = (~visible.any(-1)).nonzero().flatten().tolist()
         last = f"Every query sees something; {self.way}."
@@ -137,7 +96,7 @@ def preset_masks(size: int, padded: Sequence[int]) -> dict[str, Tensor]:
     real = everything.clone()
     real[:, padded] = False
     causal = everything.tril()
-    return dict(zip(PRESETS, (everything, causal, real, causal & real), strict=False))
+    return dict(zip(PRESETS, (everything, causal, real, causal & real), strict=True))
 
 
 def attend(scores: Tensor, visible: Tensor, way: str) -> tuple[Tensor, Tensor]:

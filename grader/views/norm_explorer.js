@@ -4,19 +4,21 @@ import { Choice, captioned, make, SIGN_WIDTH, sign, sumParts, table } from "./fr
 import { cellSize, Heatmap } from "./heatmap.js";
 import {
   arithmeticOf,
-  changed,
+  edited,
   exactly,
+  inWords,
   LARGEST,
   movedInWords,
   NORMS,
+  numbersOf,
+  presetsOf,
   statisticsOf,
   typed,
   withStatistics,
 } from "./norm_numbers.js";
-import { entry, numbered, range, unpack } from "./numbers.js";
+import { entry, numbered, range } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
 
-const PRESETS = ["start", "one large value", "common offset 1000", "constant row"];
 const STORY =
   "Arrow keys move over the left table. Type a number to replace the selected one; Page Up and Page Down add and " +
   "subtract 1. A dot marks every output that the last change has moved.";
@@ -24,42 +26,31 @@ const STORY =
 class NormExplorer extends Picture {
   constructor(model, element) {
     super("Norm explorer", model, element);
+    this.presetTables = presetsOf(model);
+    this.begin(this.presetTables.start);
     this.#build();
     this.#receive();
     this.#fillField();
-    const received = () => {
+    const changed = () => {
       this.#receive();
-      this.schedule();
-    };
-    const announce = () => {
-      received();
-      this.announcer.say(`${this.model.get("norm")}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
-    };
-    const tableChanged = () => {
-      received();
       this.#fillField();
+      this.schedule();
+      this.announcer.say(`${this.norm}. ${this.words()} ${movedInWords(this.matrices.moved)}.`);
     };
-    this.follow({
-      "change:table": tableChanged,
-      "change:moving": announce,
-      "change:norm": announce,
-      "change:preset": this.schedule,
-    });
+    const names = ["numbers", "before", "norm", "preset"];
+    this.follow(Object.fromEntries(names.map((name) => [`change:${name}`, changed])));
   }
 
   #build() {
-    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.set({ norm }));
-    this.presets = new Choice("Table", PRESETS, (preset) => this.#choose(preset));
+    this.norms = new Choice("Norm", Object.keys(NORMS), (norm) => this.choose({ norm }));
+    this.presets = new Choice("Table", Object.keys(this.presetTables), (preset) =>
+      this.choose(this.presetTables[preset]),
+    );
     this.figure.classList.add("att-aligned");
     this.figure.append(...this.#buildFigure());
     const story = make("p", { class: "att-story", text: STORY });
     const choices = [this.norms.element, this.presets.element];
     this.lay(...choices, story, this.figure, this.tables, this.#buildField(), this.sum, this.foot);
-  }
-
-  #choose(preset) {
-    const { values } = unpack(this.model.get("presets_layout"), this.model.get("presets"))[preset];
-    this.set({ table: new DataView(values.buffer), preset });
   }
 
   #buildFigure() {
@@ -86,9 +77,8 @@ class NormExplorer extends Picture {
   }
 
   #receive() {
-    const { table: numbers } = unpack({ table: this.model.get("shape") }, this.model.get("table"));
-    this.matrices = { table: numbers, ...unpack(this.model.get("moving_layout"), this.model.get("moving")) };
-    this.norm = this.model.get("shown");
+    this.matrices = numbersOf(this.model);
+    this.norm = this.model.get("norm");
   }
 
   select(to, how) {
@@ -103,7 +93,6 @@ class NormExplorer extends Picture {
     const opens = key === "Enter" || key === "F2";
     if (key in values) {
       this.#setNumber(values[key]);
-      this.#fillField();
     } else if (opens || /^[-+−\d.,]$/.test(key)) {
       this.field.value = opens ? this.field.value : key;
       this.field.focus();
@@ -140,11 +129,11 @@ class NormExplorer extends Picture {
     }
   }
 
-  /** Puts a number into the selected cell. It shows at once; statistics and outputs come from Python. */
+  /** Puts a number into the selected cell. */
   #setNumber(value) {
     if (Math.abs(value) <= LARGEST) {
-      const { values } = changed(this.matrices.table, this.selected, value);
-      this.set({ table: new DataView(values.buffer), preset: "edited" });
+      const at = this.selected.row * this.matrices.table.columns + this.selected.column;
+      this.choose(edited(this.model.get("numbers"), this.model.get("before"), at, value));
     }
   }
 
@@ -175,8 +164,12 @@ class NormExplorer extends Picture {
     return `${exactly(entry(this.matrices.table, row, column))} in ${this.#where()}; ${this.#arithmetic()}.`;
   }
 
+  sentence() {
+    return inWords(this.model, this.matrices);
+  }
+
   prepare() {
-    this.norms.show(this.model.get("norm"));
+    this.norms.show(this.norm);
     this.presets.show(this.model.get("preset"));
     const { rows, columns } = this.matrices.table;
     const rowLabels = numbered(rows, "row ");

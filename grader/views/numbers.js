@@ -1,4 +1,4 @@
-// Numbers and matrices: how to read them from Python's buffers, and how to write them for a reader.
+// Numbers and matrices: how to read them from Python's buffers, compute with them, and write them for a reader.
 
 /** Matrices by name from one buffer of float32 numbers. `layout` maps names to [rows, columns], in the buffer's order. */
 export function unpack(layout, view) {
@@ -18,10 +18,53 @@ export function entry(matrix, row, column) {
   return matrix.values[row * matrix.columns + column];
 }
 
+/** The rows of a matrix, as arrays. */
+export function rowsOf({ rows, columns, values }) {
+  return Array.from({ length: rows }, (_, row) => Array.from(values.subarray(row * columns, (row + 1) * columns)));
+}
+
+/** A matrix of rows. */
+export function matrixOf(rows) {
+  return { rows: rows.length, columns: rows[0].length, values: Float64Array.from(rows.flat()) };
+}
+
+/** A matrix with every entry changed: `change` gets it and its place in the matrix's values. */
+export function mapped(matrix, change) {
+  return { ...matrix, values: Float64Array.from(matrix.values, change) };
+}
+
+/** The matrix product. */
+export function product(left, right) {
+  const columns = rowsOf(transposed(right));
+  const dot = (row, column) => row.reduce((sum, value, at) => sum + value * column[at], 0);
+  return matrixOf(rowsOf(left).map((row) => columns.map((column) => dot(row, column))));
+}
+
+/** Softmax of the logits divided by a temperature. At 0 all is on the largest logit, the first of equal ones. */
+export function softmax(logits, temperature = 1) {
+  const largest = Math.max(...logits);
+  if (temperature === 0) {
+    const first = logits.indexOf(largest);
+    return Array.from(logits, (_, at) => (at === first ? 1 : 0));
+  }
+  return normalised(Array.from(logits, (logit) => Math.exp((logit - largest) / temperature)));
+}
+
+/** Numbers as shares of their sum. */
+export function normalised(numbers) {
+  const sum = numbers.reduce((total, number) => total + number, 0);
+  return numbers.map((number) => number / sum);
+}
+
+/** Softmax of every row. */
+export function softmaxOf(matrix) {
+  return matrixOf(rowsOf(matrix).map((row) => softmax(row)));
+}
+
 /** The transpose of a matrix. */
 export function transposed(matrix) {
   const { rows, columns } = matrix;
-  const values = Float32Array.from(matrix.values, (_, at) => entry(matrix, at % rows, Math.floor(at / rows)));
+  const { values } = mapped(matrix, (_, at) => entry(matrix, at % rows, Math.floor(at / rows)));
   return { rows: columns, columns: rows, values };
 }
 
@@ -59,6 +102,15 @@ function plain(value, digits) {
   }
   const before = size < 1 ? 0 : Math.floor(Math.log10(size)) + 1;
   return String(Number(size.toFixed(Math.max(0, digits - before))));
+}
+
+/** Python's `f"{value:.2f}"` for 2 digits: toFixed, but a number exactly half way goes to the even digit. */
+export function fixed(value, digits) {
+  const size = Math.abs(value);
+  const below = Math.floor(size * 10 ** digits);
+  const isHalfWay = (size * 2 ** (digits + 1)) % 2 === 1;
+  const nearest = isHalfWay && below % 2 === 0 ? below / 10 ** digits : size;
+  return `${value < 0 ? "-" : ""}${nearest.toFixed(digits)}`;
 }
 
 /** Whether `written` gives the value itself; float32 noise below a millionth doesn't count. */

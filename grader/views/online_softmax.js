@@ -2,8 +2,8 @@
 
 import { captioned, make, SIGN_WIDTH, Stepper, sign, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { numbered, range, unpack, written } from "./numbers.js";
-import { arithmeticOf, blockEnds, distance, keysInWords, memoryInWords, stateAt } from "./online_words.js";
+import { numbered, range, written } from "./numbers.js";
+import { arithmeticOf, blockEnds, distance, inWords, keysInWords, memoryInWords, numbersOf } from "./online_numbers.js";
 import { Picture, rendering } from "./view.js";
 
 const TITLES = {
@@ -21,18 +21,22 @@ const STORY =
 class OnlineSoftmax extends Picture {
   constructor(model, element) {
     super("Online softmax", model, element);
-    this.matrices = unpack(model.get("layout_of_numbers"), model.get("numbers"));
+    this.begin({ step: 1, rescaling: true });
+    this.matrices = numbersOf(model);
     this.size = model.get("block_size");
     this.queries = numbered(this.matrices.scores.rows, "query ");
     this.headings = {
       scores: numbered(this.matrices.scores.columns, "key "),
       output: numbered(this.matrices.final.columns),
     };
-    this.blocks = Math.ceil(this.matrices.scores.columns / this.size);
+    this.blocks = this.matrices.states.length;
     this.#build();
     this.#show();
-    const changed = () => this.#show();
-    this.follow({ "change:step": changed, "change:rescaling": changed });
+    const rescaled = () => {
+      this.matrices = numbersOf(model);
+      this.#show();
+    };
+    this.follow({ "change:step": () => this.#show(), "change:rescaling": rescaled });
   }
 
   get step() {
@@ -45,7 +49,7 @@ class OnlineSoftmax extends Picture {
 
   #build() {
     const names = Array.from({ length: this.blocks }, (_, at) => this.#keys(at + 1));
-    this.stepper = new Stepper(names, (step) => this.set({ step }));
+    this.stepper = new Stepper(names, (step) => this.choose({ step }));
     this.figure.classList.add("att-online");
     this.figure.append(...this.#buildFigure());
     this.memory = make("p", { class: "att-memory" });
@@ -62,7 +66,7 @@ class OnlineSoftmax extends Picture {
   }
 
   #buildSwitch() {
-    const onchange = () => this.set({ rescaling: this.check.checked });
+    const onchange = () => this.choose({ rescaling: this.check.checked });
     this.check = make("input", { type: "checkbox", onchange });
     const text = "Rescaling: when the maximum rises, multiply what was summed by the factor";
     return make("label", { class: "att-switch" }, this.check, text);
@@ -88,6 +92,10 @@ class OnlineSoftmax extends Picture {
     return this.#lines().join(" ");
   }
 
+  sentence() {
+    return inWords(this.model, this.matrices);
+  }
+
   #show() {
     this.check.checked = this.rescaling;
     this.stepper.show(this.step);
@@ -100,7 +108,7 @@ class OnlineSoftmax extends Picture {
     const { step, size, rescaling, matrices } = this;
     const { row } = this.selected;
     const lines = arithmeticOf(matrices, step, size, rescaling, row).map(([name, text]) => `${name}: ${text}.`);
-    const away = distance(stateAt(matrices, step, rescaling).output, matrices.final);
+    const away = distance(matrices.states[step - 1].output, matrices.final);
     const progress = away < 5e-4 ? "equal to the final one" : `up to ${written(away)} away from the final one`;
     return [`${this.queries[row]}.`, ...lines, `Output so far: ${progress}.`];
   }
@@ -108,10 +116,9 @@ class OnlineSoftmax extends Picture {
   /** The matrices by name, each with the ends of its colour scale and its column labels. */
   prepare() {
     const { matrices, headings } = this;
-    const { maximum, factor, sum, output } = stateAt(matrices, this.step, this.rescaling);
+    const { maximum, factor, sum, output } = matrices.states[this.step - 1];
     const scores = range(matrices.scores);
-    const soFar = Array.from({ length: this.blocks }, (_, at) => stateAt(matrices, at + 1, this.rescaling).output);
-    const outputs = range(matrices.final, ...soFar);
+    const outputs = range(matrices.final, ...matrices.states.map((state) => state.output));
     return {
       scores: { matrix: matrices.scores, ends: scores, columnLabels: headings.scores },
       maximum: { matrix: maximum, ends: scores, columnLabels: [""] },

@@ -21,108 +21,70 @@ BLOCKS_DRAWN = 4  # in the static picture
 
 class OnlineSoftmax(View):
     """The state carried from block to block while a few queries read the keys: maximum, factor, sum, output so far.
+    With rescaling switched off, earlier sums are left as they are when the maximum rises.
 
-    query: (Tq, D); key: (Tk, D); value: (Tk, d_v). `step` counts the blocks from 1; with `rescaling` off, earlier sums
-    are left as they are when the maximum rises.
+    query: (Tq, D); key: (Tk, D); value: (Tk, d_v).
 
-    >>> view = OnlineSoftmax(torch.ones(1, 1), torch.tensor([[0.0], [1.0], [2.0]]), torch.eye(3), block_size=2)
-    >>> view.step = 2
-    >>> view
-    Online softmax, 1 query, 3 keys, block 2 of 2 (key 2), with rescaling: the output so far is the final one.
+    >>> OnlineSoftmax(torch.ones(1, 1), torch.tensor([[0.0], [1.0], [2.0]]), torch.eye(3), block_size=2)
+    Online softmax, 1 query, 3 keys, block 1 of 2 (keys 0 to 1), with rescaling: the output so far is up to 0.67 away \
+from the final one.
     """
 
     _esm = module("online_softmax.js")
     _css = style("online_softmax.css")
 
-    step = traitlets.Int(1, min=1).tag(sync=True, echo_update=False)
-    rescaling = traitlets.Bool(True).tag(sync=True, echo_update=False)
-    block_size = traitlets.Int(min=1).tag(sync=True)
-    numbers = traitlets.Bytes().tag(sync=True)
-    layout_of_numbers = traitlets.Dict().tag(sync=True)
+    block_size = traitlets.Int().tag(sync=True)
+    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices = traitlets.Bytes().tag(sync=True)  # "scores" (Tq, Tk) and "value"
 
     def __init__(self, query: Tensor, key: Tensor, value: Tensor, block_size: int = 2) -> None:
         _check_shapes(query, key, value, block_size)
-        with torch.no_grad():
-            scores = query @ key.T / math.sqrt(query.shape[1])
-            final = scores.softmax(-1) @ value
-            self._walks = {rescaling: walk(scores, value, block_size, rescaling) for rescaling in (True, False)}
-        self._final, self._scores = final, scores.detach()
-        self._keys = len(key)
-        matrices = {"scores": scores, "final": final}
-        for rescaling, states in self._walks.items():
-            for step, state in enumerate(states, 1):
-                matrices |= {f"{name}{step}{'' if rescaling else ' raw'}": matrix for name, matrix in state.items()}
-        layout, buffer = pack(matrices)
-        super().__init__(block_size=block_size, layout_of_numbers=layout, numbers=buffer)
-        self.summary = self._in_words()
+        scores = query.detach() @ key.detach().T / math.sqrt(query.shape[1])
+        # As the browser has them, and it computes in float64.
+        self._scores, self._value = (tensor.detach().float().double() for tensor in (scores, value))
+        layout, buffer = pack({"scores": scores, "value": value})
+        super().__init__(block_size=block_size, matrices_layout=layout, matrices=buffer)
 
-    @property
-    def blocks(self) -> int:
-        """How many blocks there are."""
-        return len(self._walks[True])
-
-    @traitlets.validate("step")
-    def _within(self, proposal: traitlets.Bunch) -> int:
-        if proposal["value"] > self.blocks:
-            raise traitlets.TraitError(f"step: got {proposal['value']}, expected at most {self.blocks}")
-        return int(proposal["value"])
-
-    @traitlets.observe("step", "rescaling")
-    def _on_change(self, _change: traitlets.Bunch) -> None:
-        self.summary = self._in_words()
+    def _output(self, keys: int) -> Tensor:
+        """The output (Tq, d_v) of the first so many keys."""
+        return self._scores[:, :keys].softmax(-1) @ self._value[:keys]
 
     def picture(self) -> Figure:
         """The scores, and after each of the first blocks the maximum, the sum and the output so far."""
-        walk = self._walks[self.rescaling][:BLOCKS_DRAWN]
-        states = [torch.cat([state["maximum"], state["sum"], state["output"]], -1) for state in walk]
-        queries, columns = [f"query {at}" for at in range(len(self._scores))], names(self._keys)
+        keys = self._scores.shape[1]
+        ends = range(self.block_size, keys + self.block_size, self.block_size)[:BLOCKS_DRAWN]
+        states = [self._state(end) for end in ends]
+        queries, columns = [f"query {at}" for at in range(len(self._scores))], names(keys)
         width = len(states) * (extent(states[0].shape[1]) + 0.6) + 0.6
         figure = sheet(width, 2 * (extent(len(queries)) + 0.8))
         grid = figure.add_gridspec(2, len(states))
         top = figure.add_subplot(grid[0, :])
         title = f"scores, in blocks of {self.block_size}"
         heatmap(top, self._scores, title, queries, columns, text="{:.2f}".format)
-        for edge in range(self.block_size, self._keys, self.block_size):
+        for edge in range(self.block_size, keys, self.block_size):
             top.axvline(edge - 0.5, color="white", linewidth=4)
-        columns = ["max", "sum", *(f"out {at}" for at in range(states[0].shape[1] - 2))]
+        columns = ["max", "sum", *(f"out {at}" for at in range(self._value.shape[1]))]
         for block, state in enumerate(states):
             axes, rows = figure.add_subplot(grid[1, block]), queries if block == 0 else ()
             heatmap(axes, state, f"after block {block + 1}", rows, columns, text="{:.2f}".format, colours=False)
         return figure
 
-    def _in_words(self) -> str:
-        output = self._walks[self.rescaling][self.step - 1]["output"]
-        error = float((output - self._final).abs().max())
-        first = (self.step - 1) * self.block_size
-        last = min(first + self.block_size, self._keys) - 1
-        keys = f"key {first}" if first == last else f"keys {first} to {last}"
-        how = "with rescaling" if self.rescaling else "without rescaling"
+    def _state(self, keys: int) -> Tensor:
+        """Maximum, sum and output after the first so many keys: (Tq, 2 + d_v)."""
+        seen = self._scores[:, :keys]
+        maximum = seen.amax(-1, keepdim=True)
+        return torch.cat([maximum, torch.exp(seen - maximum).sum(-1, keepdim=True), self._output(keys)], -1)
+
+    def sentence(self) -> str:
+        queries, keys = self._scores.shape
+        seen = min(self.block_size, keys)
+        error = float((self._output(seen) - self._output(keys)).abs().max())
         result = "is the final one" if error < 5e-4 else f"is up to {error:.2f} away from the final one"
-        queries = f"{len(output)} {'query' if len(output) == 1 else 'queries'}"
         return (
-            f"Online softmax, {queries}, {self._keys} keys, block {self.step} of {self.blocks} ({keys}), {how}: "
-            f"the output so far {result}."
+            f"Online softmax, {queries} {'query' if queries == 1 else 'queries'}, {keys} keys, "
+            f"block 1 of {math.ceil(keys / self.block_size)} ({'key 0' if seen == 1 else f'keys 0 to {seen - 1}'}), "
+            f"with rescaling: the output so far {result}."
         )
-
-
-def walk(scores: Tensor, value: Tensor, block_size: int, rescaling: bool) -> list[dict[str, Tensor]]:
-    """The state after each block, as columns with a row for each query. Before the first block the factor is 0."""
-    maximum = torch.full_like(scores[:, :1], -math.inf)
-    total, mixed = torch.zeros_like(maximum), scores.new_zeros(len(scores), value.shape[1])
-    states = []
-    for block, values in zip(scores.split(block_size, -1), value.split(block_size), strict=True):
-        top = torch.maximum(maximum, block.amax(-1, keepdim=True))
-        counts = torch.exp(block - top)
-        factor = torch.exp(maximum - top)
-        if not rescaling:
-            factor = torch.ones_like(factor)
-        before = total
-        total = total * factor + counts.sum(-1, keepdim=True)
-        mixed = mixed * factor + counts @ values
-        maximum = top
-        state = {"counts": counts, "maximum": maximum, "factor": factor, "before": before, "sum": total}
-        states.append(state | {"output": mixed / total})
-    return states
 
 
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor, block_size: int) -> None:

@@ -2,8 +2,16 @@
 
 import { Choice, colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { entry, numbered, range, unpack, written } from "./numbers.js";
-import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "./position_words.js";
+import { entry, numbered, range, written } from "./numbers.js";
+import {
+  inWords,
+  lineOfColumn,
+  linesByOffset,
+  numbersOf,
+  originOf,
+  path,
+  productsInWords,
+} from "./position_numbers.js";
 import { Picture, rendering } from "./view.js";
 
 const PLOT = { width: 330, height: 150 };
@@ -17,7 +25,8 @@ class PositionExplorer extends Picture {
     super("Position explorer", model, element);
     this.#build();
     this.#receive();
-    this.follow({ "change:both": () => this.#receive() });
+    const chosen = () => this.#receive();
+    this.follow({ "change:kind": chosen, "change:d_model": chosen, "change:base": chosen });
   }
 
   get kind() {
@@ -25,9 +34,9 @@ class PositionExplorer extends Picture {
   }
 
   #build() {
-    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.set({ kind }));
+    this.kinds = new Choice("Positions", this.model.get("kinds"), (kind) => this.choose({ kind }));
     const widths = this.model.get("widths").map(String);
-    this.widths = new Choice("Width", widths, (width) => this.set({ d_model: Number(width) }));
+    this.widths = new Choice("Width", widths, (width) => this.choose({ d_model: Number(width) }));
     this.map = new Heatmap((to, how) => this.select(to, how));
     this.wave = make("div", { class: "att-plot", "data-plot": "column" });
     this.curve = make("div", { class: "att-plot", "data-plot": "products" });
@@ -47,14 +56,14 @@ class PositionExplorer extends Picture {
 
   #buildBase() {
     const bases = this.model.get("bases");
-    const oninput = () => this.set({ base: bases[Number(this.slider.value)] });
+    const oninput = () => this.choose({ base: bases[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: bases.length - 1, step: 1, oninput });
     this.base = make("output", { class: "att-base" });
     return make("div", { class: "att-slide" }, make("label", {}, "Base ", this.slider), this.base);
   }
 
   #receive() {
-    Object.assign(this, unpack(this.model.get("layout_of_both"), this.model.get("both")));
+    Object.assign(this, numbersOf(this.model));
     const base = this.model.get("base");
     this.selected.column = Math.min(this.selected.column, this.rows.columns - 1);
     this.kinds.show(this.kind);
@@ -63,12 +72,16 @@ class PositionExplorer extends Picture {
     this.slider.disabled = this.kind === "random table";
     this.slider.setAttribute("aria-valuetext", `base ${base}`);
     this.base.textContent = String(base);
-    this.announcer.say(this.model.get("summary"));
+    this.announcer.say(this.sentence());
     this.schedule();
   }
 
   words() {
     return this.#lines().join(". ");
+  }
+
+  sentence() {
+    return inWords(this.model, this);
   }
 
   /** The selected number, and the products of its position. */

@@ -42,27 +42,12 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
     kind = traitlets.Enum(KINDS, KINDS[0]).tag(sync=True)
     d_model = traitlets.Enum(WIDTHS, WIDTHS[-1]).tag(sync=True)
     base = traitlets.Enum(BASES, 10000).tag(sync=True)
-    layout_of_both = traitlets.Dict().tag(sync=True)
-    both = traitlets.Bytes().tag(sync=True)  # "rows" (T, E) and their "products" (T, T)
+    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices = traitlets.Bytes().tag(sync=True)  # "random": what kinds that are drawn at random are made of
 
     def __init__(self, **chosen: Any) -> None:
-        super().__init__(**chosen)
-        self._compute()
-
-    @traitlets.observe("kind", "d_model", "base")
-    def _on_choice(self, _change: traitlets.Bunch) -> None:
-        self._compute()
-
-    def _compute(self) -> None:
-        rows, products = encoded(self.kind, self.d_model, self.base)
-        layout, buffer = pack({"rows": rows, "products": products})
-        with self.hold_sync():
-            self.layout_of_both, self.both = layout, buffer
-            self.summary = self._in_words(products)
-
-    def kept(self) -> dict[str, Any]:
-        layout, numbers = pack({f"width {width}": _random(width) for width in WIDTHS})
-        return {"layout": layout, "numbers": numbers}
+        layout, buffer = pack({"random": _random(WIDTHS[-1])})
+        super().__init__(matrices_layout=layout, matrices=buffer, **chosen)
 
     def picture(self) -> Figure:
         """The rows of all positions, and their products with each other."""
@@ -74,7 +59,8 @@ position is 4.00, 1 further 3.54, 10 further 1.70; at equal offsets, products di
         heatmap(right, products, "products of position with position", every, every)
         return figure
 
-    def _in_words(self, products: Tensor) -> str:
+    def sentence(self) -> str:
+        _, products = encoded(self.kind, self.d_model, self.base)
         base = "" if self.kind == "random table" else f", base {self.base}"
         further = ", ".join(f"{offset} further {float(products[0, offset]):.2f}" for offset in FURTHER)
         return (
@@ -100,7 +86,8 @@ def encoded(kind: str, d_model: int, base: float) -> tuple[Tensor, Tensor]:
 
 
 def _random(d_model: int) -> Tensor:
-    return torch.randn(POSITIONS, d_model, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    """The first columns of a table of random numbers, the same for every width: float64 (32, d_model)."""
+    return torch.randn(POSITIONS, WIDTHS[-1], generator=torch.Generator().manual_seed(0))[:, :d_model].double()
 
 
 def _turned(x: Tensor, angles: Tensor) -> Tensor:

@@ -8,10 +8,10 @@ from string import ascii_lowercase
 
 import traitlets
 
-from grader.views.base import View, module, style
+from grader.views.base import KernelView, module, style
 
 
-class Prediction(View):
+class Prediction(KernelView):
     """Takes a guess: one of `choices`, or, without any, a number from `low` to `high` in some `unit`.
 
     `guess` is the text of a choice or a number, and None before there is one. `keep` is called with every guess.

@@ -7,12 +7,12 @@ from typing import Any
 
 import traitlets
 
-from grader.views.base import View, module, style
+from grader.views.base import KernelView, module, style
 
 Rows = list[list[str]]
 
 
-class ProgressTable(View):
+class ProgressTable(KernelView):
     """A table of lesson, exercise, state, points and tries. `read` gives the rows, every two seconds while the table
     is in sight.
 

@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor
 
 from grader.models.gpt import as_gpt, words_of
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import sheet
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FEW = 3  # words that the summary names
 TAIL = 30  # characters of the text that the summary shows
 
 
-class Sampler(View):
+class Sampler(KernelView):
     """Writes a text with a model, word by word, and shows what each one is drawn from. A mark is a word, too.
 
     model: ids (1, T) give logits (1, T, V); `words` has the V tokens by id. It reads at most the last `max_length`

@@ -1,5 +1,7 @@
 // From logits to a distribution, and from there to a word. Nothing here needs a page or a kernel.
 
+import { normalised, softmax } from "./numbers.js";
+
 const WORD = /[\p{L}\p{N}_']+|[^\p{L}\p{N}_\s]|\n/gu;
 
 /** The words and marks of a text, as grader/models/gpt.py has them; the end of a line is one too. */
@@ -13,17 +15,6 @@ export function joined(words) {
     const blank = text !== "" && !".,;:!?”)\n".includes(word) && !"“(\n".includes(text.at(-1));
     return text + (blank ? ` ${word}` : word);
   }, "");
-}
-
-/** Softmax of the logits divided by a temperature. At 0 all is on the largest logit, the first of equal ones. */
-export function softmax(logits, temperature = 1) {
-  const largest = Math.max(...logits);
-  if (temperature === 0) {
-    const first = logits.indexOf(largest);
-    return Array.from(logits, (_, at) => (at === first ? 1 : 0));
-  }
-  const powers = Array.from(logits, (logit) => Math.exp((logit - largest) / temperature));
-  return normalised(powers);
 }
 
 /** The places of all probabilities, from the largest to the smallest; of equal ones the first comes first. */
@@ -96,9 +87,4 @@ export function percent(probability) {
 function keep(probabilities, places) {
   const kept = new Set(places);
   return normalised(probabilities.map((probability, at) => (kept.has(at) ? probability : 0)));
-}
-
-function normalised(numbers) {
-  const sum = numbers.reduce((total, number) => total + number, 0);
-  return numbers.map((number) => number / sum);
 }

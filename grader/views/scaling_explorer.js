@@ -2,8 +2,8 @@
 
 import { colourScale, make, sumParts, table } from "./frame.js";
 import { cellSize, Heatmap } from "./heatmap.js";
-import { entry, numbered, range, unpack, written } from "./numbers.js";
-import { block, MEASURES, measuresInWords, SIDES, toDecimals, way } from "./scaling_numbers.js";
+import { entry, numbered, range, written } from "./numbers.js";
+import { inWords, MEASURES, measuresInWords, numbersOf, SIDES, toDecimals, way } from "./scaling_numbers.js";
 import { Picture, rendering } from "./view.js";
 
 const STORY =
@@ -13,7 +13,11 @@ const STORY =
 class ScalingExplorer extends Picture {
   constructor(model, element) {
     super("Scaling explorer", model, element);
-    this.#receive();
+    this.widths = model.get("widths");
+    this.begin({ d_k: this.widths[0] });
+    this.matrices = numbersOf(model);
+    this.rowLabels = numbered(this.matrices.raw.rows, "query ");
+    this.columnLabels = numbered(this.matrices.raw.columns, "key ");
     this.#build();
     this.#showWidth();
     this.follow({ "change:d_k": () => this.#showWidth() });
@@ -21,13 +25,6 @@ class ScalingExplorer extends Picture {
 
   get width() {
     return this.model.get("d_k");
-  }
-
-  #receive() {
-    this.widths = this.model.get("widths");
-    this.all = unpack(this.model.get("layout_of_all"), this.model.get("all_widths"));
-    this.rowLabels = numbered(this.model.get("shown"), "query ");
-    this.columnLabels = numbered(this.all.raw.columns, "key ");
   }
 
   #build() {
@@ -46,7 +43,7 @@ class ScalingExplorer extends Picture {
   }
 
   #buildSlider() {
-    const oninput = () => this.set({ d_k: this.widths[Number(this.slider.value)] });
+    const oninput = () => this.choose({ d_k: this.widths[Number(this.slider.value)] });
     this.slider = make("input", { type: "range", min: 0, max: this.widths.length - 1, step: 1, oninput });
     this.widthText = make("output", { class: "att-width" });
     return make("div", { class: "att-slide" }, make("label", {}, "Width d_k ", this.slider), this.widthText);
@@ -77,20 +74,21 @@ class ScalingExplorer extends Picture {
   #showWidth() {
     const { width } = this;
     this.at = this.widths.indexOf(width);
-    const count = this.model.get("shown");
-    this.matrices = Object.fromEntries(
-      SIDES.flatMap((side) => [side.scores, side.weights]).map((name) => [name, block(this.all[name], this.at, count)]),
-    );
+    this.matrices = numbersOf(this.model);
     const text = `d_k = ${width}, √d_k ${Number.isInteger(Math.sqrt(width)) ? "=" : "≈"} ${written(Math.sqrt(width))}`;
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", text);
     this.widthText.textContent = text;
-    this.announcer.say(`${text}. ${measuresInWords(this.all.measures, this.at)}`);
+    this.announcer.say(`${text}. ${measuresInWords(this.matrices.measures, this.at)}`);
     this.schedule();
   }
 
   words() {
     return this.#lines().join(" ");
+  }
+
+  sentence() {
+    return inWords(this.model, this.matrices);
   }
 
   /** The selected place, then a line for each side. */
@@ -123,7 +121,7 @@ class ScalingExplorer extends Picture {
         side.maps[kind].draw({ matrix, low, high, cell, rowLabels, columnLabels, selected }, style);
       });
       side.gauges.forEach(({ show }, kind) => {
-        show(entry(this.all.measures, this.at, 2 * kind + at), most[kind]);
+        show(entry(this.matrices.measures, this.at, 2 * kind + at), most[kind]);
       });
     });
   }
@@ -137,7 +135,7 @@ class ScalingExplorer extends Picture {
       }),
     );
     const widths = this.widths.map((width) => `d_k = ${width}`);
-    return [table("Means at every width", this.all.measures, widths, MEASURES), ...named];
+    return [table("Means at every width", this.matrices.measures, widths, MEASURES), ...named];
   }
 }
 

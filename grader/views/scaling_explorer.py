@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import traitlets
@@ -25,72 +25,46 @@ class ScalingExplorer(View):
     one with entries added. Entropy and slope are means over all queries, of which the first five are drawn.
     The slope of a row of weights w is the sum of w (1 - w), the trace of softmax's Jacobian diag(w) - w wᵀ.
 
-    >>> explorer = ScalingExplorer(torch.ones(2, 4), 9 * torch.eye(4))
-    >>> explorer.d_k = 4
-    >>> explorer
-    Scaling explorer, d_k = 4 of 1 to 4, 2 queries on 4 keys: entropy 1.39 unscaled, 1.39 scaled; slope 0.75 and 0.75.
+    >>> ScalingExplorer(torch.ones(2, 4), 3 * torch.eye(4))
+    Scaling explorer, d_k = 1 of 1 to 4, 2 queries on 4 keys: entropy 0.53 unscaled, 0.53 scaled; slope 0.24 and 0.24.
     """
 
     _esm = module("scaling_explorer.js")
     _css = style("scaling_explorer.css")
 
-    d_k = traitlets.Int(1).tag(sync=True, echo_update=False)
     widths: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)
-    shown = traitlets.Int().tag(sync=True)
-    # All widths at once, row below row, so that the slider needs no answer from Python.
-    layout_of_all = traitlets.Dict().tag(sync=True)
-    all_widths = traitlets.Bytes().tag(sync=True)
+    queries = traitlets.Int().tag(sync=True)
+    # "scores" of the drawn queries at all widths, block below block, and a row of "measures" for each width.
+    matrices_layout = traitlets.Dict().tag(sync=True)
+    matrices = traitlets.Bytes().tag(sync=True)
 
     def __init__(self, query: Tensor, key: Tensor) -> None:
         _check_shapes(query, key)
         widths = widths_up_to(query.shape[1])
-        matrices = _at_all_widths(query.detach(), key.detach(), widths)
-        self._measures = matrices["measures"]
-        self._weights = {side: matrices[f"{side}_weights"] for side in ("raw", "scaled")}
-        self._counts = f"{len(query)} queries on {len(key)} keys"
-        layout, buffer = pack(matrices)
-        super().__init__(
-            widths=widths,
-            shown=min(len(query), QUERIES_SHOWN),
-            layout_of_all=layout,
-            all_widths=buffer,
-        )
-        self.summary = self._in_words()
-
-    @traitlets.validate("d_k")
-    def _known(self, proposal: traitlets.Bunch) -> int:
-        if self.widths and proposal["value"] not in self.widths:
-            raise traitlets.TraitError(f"d_k: got {proposal['value']}, expected one of {self.widths}")
-        return int(proposal["value"])
-
-    @traitlets.observe("d_k")
-    def _on_width(self, _change: traitlets.Bunch) -> None:
-        self.summary = self._in_words()
-
-    def kept(self) -> dict[str, Any]:
-        """The measures in float64, of which the browser has float32, and how many queries and keys they are of."""
-        return {"measures": self._measures.tolist(), "counts": self._counts}
+        query, key = query.detach().double(), key.detach().double()
+        scores = [query[:, :width] @ key[:, :width].T for width in widths]
+        self._drawn = [matrix[:QUERIES_SHOWN] for matrix in scores]
+        self._measures = torch.stack([_measures(*pair) for pair in zip(scores, widths, strict=True)]).float()
+        layout, buffer = pack({"scores": torch.cat(self._drawn), "measures": self._measures})
+        super().__init__(widths=widths, queries=len(query), matrices_layout=layout, matrices=buffer)
 
     def picture(self) -> Figure:
         """The weights at the smallest, a middle and the largest width, unscaled above and scaled below."""
         chosen = sorted({0, len(self.widths) // 2, len(self.widths) - 1})
         figure = sheet(3.6 * len(chosen), 4.4)
         places = figure.subplots(2, len(chosen), squeeze=False)
-        for line, side in zip(places, ("raw", "scaled"), strict=True):
+        for line, side in zip(places, ("not scaled", "scaled"), strict=True):
             for axes, at in zip(line, chosen, strict=True):
-                weights = self._weights[side][at * self.shown : (at + 1) * self.shown]
-                title = f"d_k = {self.widths[at]}, {'not scaled' if side == 'raw' else 'scaled'}"
-                heatmap(
-                    axes, weights, title, names(self.shown), names(weights.shape[1]), ends=(0, 1), text="{:.2f}".format
-                )
+                weights = both_weights(self._drawn[at], self.widths[at])[side == "scaled"]
+                title = f"d_k = {self.widths[at]}, {side}"
+                rows, columns = map(names, weights.shape)
+                heatmap(axes, weights, title, rows, columns, ends=(0, 1), text="{:.2f}".format)
         return figure
 
-    def _in_words(self) -> str:
-        numbers = self._measures[self.widths.index(self.d_k)].tolist()
-        return (
-            f"Scaling explorer, d_k = {self.d_k} of {self.widths[0]} to {self.widths[-1]}, {self._counts}: "
-            "entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}.".format(*numbers)
-        )
+    def sentence(self) -> str:
+        counts = f"{self.queries} queries on {self._drawn[0].shape[1]} keys"
+        measures = "entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}".format(*self._measures[0].tolist())
+        return f"Scaling explorer, d_k = 1 of 1 to {self.widths[-1]}, {counts}: {measures}."
 
 
 def widths_up_to(most: int) -> list[int]:
@@ -104,21 +78,16 @@ def widths_up_to(most: int) -> list[int]:
     return sorted({width for width in powers + between if width <= most} | {most})
 
 
-def _at_all_widths(query: Tensor, key: Tensor, widths: list[int]) -> dict[str, Tensor]:
-    """By name, a block of rows for each width: scores and weights of the drawn queries; a row of means over all."""
-    blocks: dict[str, list[Tensor]] = {name: [] for name in ("raw", "raw_weights", "scaled", "scaled_weights")}
-    measures = []
-    for width in widths:
-        scores = query[:, :width].double() @ key[:, :width].double().T
-        both = {"raw": scores, "scaled": scores / math.sqrt(width)}
-        weights = {name: matrix.softmax(dim=-1) for name, matrix in both.items()}
-        for name in both:
-            blocks[name].append(both[name][:QUERIES_SHOWN])
-            blocks[f"{name}_weights"].append(weights[name][:QUERIES_SHOWN])
-        entropies = [torch.special.entr(w).sum(-1).mean() for w in weights.values()]
-        slopes = [(w * (1 - w)).sum(-1).mean() for w in weights.values()]
-        measures.append(torch.stack(entropies + slopes))
-    return {name: torch.cat(pieces) for name, pieces in blocks.items()} | {"measures": torch.stack(measures)}
+def both_weights(scores: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    """Weights (N, K) of scores (N, K) at a width, unscaled and scaled."""
+    return scores.softmax(-1), (scores / math.sqrt(width)).softmax(-1)
+
+
+def _measures(scores: Tensor, width: int) -> Tensor:
+    """Means over the queries of scores (N, K): entropy, unscaled and scaled, then slope: (4,)."""
+    both = both_weights(scores, width)
+    entropies = [torch.special.entr(w).sum(-1).mean() for w in both]
+    return torch.stack([*entropies, *((w * (1 - w)).sum(-1).mean() for w in both)])
 
 
 def _check_shapes(query: Tensor, key: Tensor) -> None:

@@ -1,6 +1,6 @@
-// The scaling explorer at one width: its block of Python's matrices, and its numbers in words.
+// The scaling explorer at one width: its scores and weights, and its numbers in words.
 
-import { entry, written } from "./numbers.js";
+import { entry, fixed, mapped, softmaxOf, unpack, written } from "./numbers.js";
 
 /** The two sides of the picture, and the names of their matrices. */
 export const SIDES = [
@@ -9,6 +9,29 @@ export const SIDES = [
 ];
 
 export const MEASURES = ["entropy, not scaled", "entropy, scaled", "slope, not scaled", "slope, scaled"];
+
+/** Scores and weights at the chosen width; `measures` has a row for each width. */
+export function numbersOf(model) {
+  const { scores, measures } = unpack(model.get("matrices_layout"), model.get("matrices"));
+  const widths = model.get("widths");
+  const raw = block(scores, widths.indexOf(model.get("d_k")), scores.rows / widths.length);
+  const scaled = mapped(raw, (score) => score / Math.sqrt(model.get("d_k")));
+  return { raw, raw_weights: softmaxOf(raw), scaled, scaled_weights: softmaxOf(scaled), measures };
+}
+
+/** The view in a sentence. */
+export function inWords(model, { raw, measures }) {
+  const [widths, width] = [model.get("widths"), model.get("d_k")];
+  const at = widths.indexOf(width);
+  const [entropy, scaledEntropy, slope, scaledSlope] = MEASURES.map((_, column) =>
+    fixed(entry(measures, at, column), 2),
+  );
+  return (
+    `Scaling explorer, d_k = ${width} of ${widths[0]} to ${widths.at(-1)}, ` +
+    `${model.get("queries")} queries on ${raw.columns} keys: ` +
+    `entropy ${entropy} unscaled, ${scaledEntropy} scaled; slope ${slope} and ${scaledSlope}.`
+  );
+}
 
 /** Block `at` of a matrix in blocks of `count` rows. */
 export function block(matrix, at, count) {

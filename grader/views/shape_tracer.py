@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 from torch import nn
 
-from grader.views.base import View, module, style
+from grader.views.base import KernelView, module, style
 from grader.views.picture import lines_of_text
 from grader.views.shape_steps import LARGE, STEPS, Piece, Step
 from grader.views.shape_watch import AS_EXPECTED, DEPARTS, RAISED, Trace, agrees, trace_model, verdicts_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class ShapeTracer(View):
+class ShapeTracer(KernelView):
     """Walks through the nineteen steps; `step` counts from 1.
 
     Without a model it shows the shapes of lesson 07's large example. A `model`, a `Transformer` as in lesson 07, is run

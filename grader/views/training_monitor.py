@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 import traitlets
 
-from grader.views.base import View, module, pack, style
+from grader.views.base import KernelView, module, pack, style
 from grader.views.picture import sheet
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECONDS = 0.2  # between two messages to the browser: the training should not wait for the drawing
 
 
-class TrainingMonitor(View):
+class TrainingMonitor(KernelView):
     """Progress, loss and score of a training of `steps` steps. `score` says what is counted, for example "held-out
     dates right"; scores are shares from 0 to 1. `watched` is one example: what the model reads, what it should write.
 

@@ -12,7 +12,7 @@ export function rendering(Kind) {
   };
 }
 
-/** A view in its frame: `sum` describes the selection, `summary` is Python's sentence, `announcer` is read aloud. */
+/** A view in its frame: `sum` describes the selection, `summary` shows the `sentence`, `announcer` is read aloud. */
 export class View {
   #endings = [];
 
@@ -52,15 +52,30 @@ export class View {
     }
   }
 
-  /** Sets traits, by name, here and in Python. */
+  /** Sets traits, by name, here and in Python, which answers. */
   set(state) {
     this.model.set(state);
     this.model.save_changes();
   }
 
-  /** Ends a drawing: shows the summary, and dispatches `att-drawn`. */
+  /** Sets what is chosen, by name, here alone: for a view that needs no answer. */
+  choose(choices) {
+    this.model.set(choices);
+  }
+
+  /** Chooses what isn't chosen yet. The model has it, not the view, which JupyterLab may make anew. */
+  begin(choices) {
+    this.choose(Object.fromEntries(Object.entries(choices).filter(([name]) => this.model.get(name) === undefined)));
+  }
+
+  /** The view in a sentence: what Python answered, unless the view itself computes. */
+  sentence() {
+    return this.model.get("summary");
+  }
+
+  /** Ends a drawing: shows the sentence, and dispatches `att-drawn`. */
   finish() {
-    this.summary.textContent = this.model.get("summary");
+    this.summary.textContent = this.sentence();
     this.root.dispatchEvent(new CustomEvent("att-drawn"));
   }
 }

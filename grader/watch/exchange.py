@@ -32,9 +32,9 @@ from grader.handed_in.exchange import (
     foreign_owner,
 )
 from grader.insights.page import render
-from grader.judge.clean_text import printable
 from grader.judge.reader import Unreadable
 from grader.nbgrader_settings import foreign_exchange
+from grader.printable import printable
 
 HAND_INS = 200  # of one student, the last ones: whoever makes more of them than that holds up nobody else
 LOOK_UP = 60.0  # seconds until the roster is read again, and what was nobody's is looked at again

@@ -22,7 +22,6 @@ from statistics import median
 from types import FrameType
 from typing import TextIO
 
-import click
 from nbgrader.api import Gradebook
 
 from grader.batch.cluster import SchedulerLost
@@ -36,9 +35,9 @@ from grader.feedback.fresh import Made, make
 from grader.handed_in.exchange import attempts_allowed
 from grader.handed_in.hand_in import hand_in, lesson_held, lesson_of
 from grader.insights.summary import summarise
-from grader.judge.clean_text import printable
 from grader.judge.result import Mark
 from grader.nbgrader_settings import programs_on_path
+from grader.printable import printable, say
 from grader.watch.exchange import Collected, Inbound, collect, refuse, release
 from grader.watch.lanes import SLOW, Lanes
 from grader.watch.page import FILE, Now, Page, Row, clock, served
@@ -157,7 +156,7 @@ class Watch:
                     log.close()
 
     def _say(self, text: str) -> None:
-        click.echo(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
+        say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
 
     def _work(self, lanes: Lanes) -> None:
         """Until the workers are gone."""
@@ -260,7 +259,7 @@ class Watch:
             self._fault(str(error))
         else:
             self._fault(f"A fault of grader watch: {type(error).__name__}: {error}. It is tried again.")
-            traceback.print_exception(error, file=self._tell)
+            say("".join(traceback.format_exception(error)), file=self._tell)
 
     # --- one round ----------------------------------------------------------------------------------------------------
 

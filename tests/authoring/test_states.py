@@ -43,7 +43,7 @@ def test_a_view_displays_its_state_only_where_it_is_wanted(monkeypatch: pytest.M
     state = json.loads(json.dumps(data[STATE]))
     assert (state["view"], state["module"]) == ("NormExplorer", "norm_explorer")
     assert state["traits"]["summary"] == repr(view)
-    assert base64.b64decode(state["traits"]["table"]["base64"]) == view.table
+    assert base64.b64decode(state["traits"]["matrices"]["base64"]) == view.matrices
     assert not any(name.startswith("_") or name in ("layout", "tabbable", "tooltip") for name in state["traits"])
 
 

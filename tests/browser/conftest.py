@@ -14,6 +14,23 @@ from tools.lab import Excerpt, Lab, Notebook, chromium, page_of, running_browser
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / ".cache" / "screenshots"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# What is drawn, or written.
+LOOK = "element => element.toDataURL?.() ?? element.textContent"
+# Notes the times of a key, of the frame after it, and of the frame in which the view is drawn.
+WATCH = f"""(view, shown) => {{
+  const answer = window.answer = {{}};
+  const key = ({{ timeStamp }}) => {{
+    answer.key = timeStamp;
+    requestAnimationFrame(time => {{ answer.frame = time; }});
+  }};
+  const drawn = () => {{
+    answer.took = performance.now() - answer.key;
+    answer.drawn = document.timeline.currentTime;
+    answer.look = ({LOOK})(shown);
+  }};
+  view.addEventListener("keydown", key, {{ capture: true, once: true }});
+  view.addEventListener("att-drawn", drawn, {{ once: true }});
+}}"""
 # Milliseconds. The kernel answers in some ten of them, but beside other tests it may have to wait for its turn.
 expect.set_options(timeout=30_000)
 
@@ -39,8 +56,16 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def page(lab: Lab, browser: Browser) -> Page:
-    """One page; every test opens the notebook that it needs."""
-    return page_of(browser)
+    """One page; every test opens the notebook that it needs. `sent` are the messages of its views to the kernel."""
+    page = page_of(browser)
+    page.sent = []  # type: ignore[attr-defined]
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: _note(page, frame)))
+    return page
+
+
+def _note(page: Page, frame: bytes | str) -> None:
+    if b"comm_msg" in (frame if isinstance(frame, bytes) else frame.encode()):
+        page.sent.append(frame)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +88,30 @@ def view(request: pytest.FixtureRequest, notebook: Notebook) -> Locator:
     found.wait_for()
     found.scroll_into_view_if_needed()
     return found
+
+
+@pytest.fixture
+def at_once(view: Locator, capsys: pytest.CaptureFixture[str]):
+    """Checks that a key is answered in the next frame, by another picture, and that the kernel isn't asked. Prints the
+    milliseconds from the key to the end of the drawing."""
+
+    def check(target: Locator, key: str, shown: Locator) -> None:
+        page = view.page
+        target.focus()
+        page.wait_for_timeout(300)  # what went before
+        before, page.sent[:] = shown.evaluate(LOOK), []  # type: ignore[attr-defined]
+        view.evaluate(WATCH, shown.element_handle())
+        page.keyboard.press(key)
+        page.wait_for_function("window.answer.look && window.answer.frame")
+        answer = page.evaluate("window.answer")
+        assert answer["look"] != before
+        assert answer["drawn"] <= answer["frame"]
+        page.wait_for_timeout(300)
+        assert page.sent == []  # type: ignore[attr-defined]
+        with capsys.disabled():
+            print(f" {key} drawn after {answer['took']:.1f} ms ", end="")
+
+    return check
 
 
 @pytest.fixture

@@ -61,6 +61,12 @@ def test_the_slider_changes_weights_and_summary(view):
     expect(arithmetic(view)).to_contain_text("≈ 0.909")
 
 
+def test_the_slider_is_answered_at_once(view, at_once):
+    go(view, "Softmax")
+    at_once(view.get_by_role("slider"), "ArrowRight", view.locator("canvas").last)
+    press(view.get_by_role("button", name="Back to √d_k"), "Space")
+
+
 def test_everything_can_be_read_as_tables(view, shot):
     go(view, "Softmax")
     press(view.get_by_role("button", name="Show as table"), "Enter")

@@ -50,6 +50,7 @@ def test_arrow_keys_go_from_head_to_head(view):
     )
     expect(view.locator("[aria-live]")).to_contain_text("encoder, layer 1, head 2: most like")
     assert picture(large(view)) != before
+    assert view.page.sent  # Python gives the sentence
     press(chosen(view), "Control+Home", "ArrowUp", "ArrowLeft")
     expect(summary(view)).to_contain_text(START)
 

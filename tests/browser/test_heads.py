@@ -96,6 +96,11 @@ def test_sizes_are_chosen_by_keyboard_and_computed_anew(view):
     expect(view.locator(".att-summary")).to_contain_text("2 heads of 2 columns")
 
 
+def test_a_step_is_taken_at_once(view, at_once):
+    go(view, 1)
+    at_once(view.locator("button.att-step").nth(2), "Enter", view.locator(".att-tensors"))
+
+
 @pytest.mark.parametrize("step", [3, 5])
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_it_is_accessible_in_both_themes(view, notebook, axe, shot, theme, step):

@@ -53,6 +53,12 @@ def test_space_empties_a_row_and_every_way_makes_something_else_of_it(view, shot
     expect(summary(view)).to_contain_text("15 of 25 visible. Every query sees something")
 
 
+def test_a_cell_is_turned_over_at_once(view, at_once):
+    choose(view, "Mask", "causal")
+    press(application(view), "Control+Home")
+    at_once(application(view), "Space", view.locator("canvas").nth(2))
+
+
 def test_presets_and_padding_in_front(view):
     choose(view, "Mask", "both")
     expect(summary(view)).to_contain_text("12 of 25 visible. Every query sees something")

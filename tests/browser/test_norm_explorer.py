@@ -45,6 +45,12 @@ def test_a_typed_number_moves_its_row_then_its_column(view, shot):
     choose(view, "Norm", "LayerNorm")
 
 
+def test_a_number_is_changed_at_once(view, at_once):
+    choose(view, "Table", "start")
+    press(application(view), "Control+Home")
+    at_once(application(view), "PageUp", view.locator("canvas").last)
+
+
 def test_page_keys_add_one_and_escape_takes_back(view):
     choose(view, "Table", "start")
     press(application(view), "Control+Home", "PageUp", "PageUp", "PageDown")

@@ -55,6 +55,11 @@ def test_without_rescaling_it_goes_wrong_and_says_what_was_needed(view):
     rescale(view, True)
 
 
+def test_a_block_is_read_at_once(view, at_once):
+    go(view, "keys 0 and 1")
+    at_once(view.get_by_role("button", name="keys 2 and 3"), "Enter", canvas_of(view, "output"))
+
+
 def test_arrow_keys_choose_a_query_and_tell_its_arithmetic(view):
     go(view, "keys 2 and 3")
     press(application(view), "Control+Home", "ArrowDown", "ArrowDown")

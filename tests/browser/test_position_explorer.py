@@ -54,6 +54,11 @@ def test_the_curve_of_products_is_the_same_at_every_position(view):
     choose(view, "Positions", "sinusoidal")
 
 
+def test_the_slider_is_answered_at_once(view, at_once):
+    at_once(view.get_by_role("slider"), "ArrowLeft", view.locator("canvas"))
+    press(view.get_by_role("slider"), "ArrowRight")
+
+
 def test_width_and_base_change_picture_and_summary(view):
     press(application(view), "Control+End")
     choose(view, "Width", "8")

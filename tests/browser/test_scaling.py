@@ -55,6 +55,10 @@ def test_the_slider_saturates_one_side_only(view):
     assert picture(canvas_of(view, "raw_weights")) != picture(canvas_of(view, "scaled_weights"))
 
 
+def test_the_slider_is_answered_at_once(view, at_once):
+    at_once(slide(view, "Home"), "ArrowRight", canvas_of(view, "raw_weights"))
+
+
 def test_arrow_keys_tell_the_way_of_one_score_on_both_sides(view):
     slide(view, "End")
     press(weights(view, "raw_weights"), "Control+Home", "ArrowDown", "ArrowRight")

@@ -18,9 +18,9 @@ from grader.book.results_log import LoggedResult, ResultsLog, latest, path_of
 from grader.course.class_directory import Submission, submitted_folder
 from grader.course.lateness import timestamp
 from grader.handed_in.links import remove_links
-from grader.judge.clean_text import printable
 from grader.judge.result import ExerciseResult, PartResult, SubmissionResult
 from grader.learner import progress
+from grader.printable import printable
 from tests.classroom import LESSON
 from tests.course.test_files import Layout, Log
 from tests.judge.test_fuzz import mutated

@@ -19,10 +19,9 @@ from grader.judge.result import CONFINED
 from grader.judge.sandbox import PACKAGE, Sandbox
 from grader.subject import seccomp
 from tests.judge.conftest import LIMITS, run, said, started
+from tests.judge.denied import NUMBERS
 
-CALLS: dict[str, int] = {}
-for calls in (seccomp.ABSENT, seccomp.CONDITIONAL, *seccomp.DENIED.values()):
-    CALLS |= seccomp.numbers(calls)
+CALLS = NUMBERS | seccomp.numbers(seccomp.ABSENT) | seccomp.numbers(seccomp.CONDITIONAL)
 # `attempt` prints what an attack gets through with.
 TOOLS = """
 import ctypes, errno, os, socket, struct, sys, threading, time
@@ -244,6 +243,16 @@ def test_no_process_can_be_reached_and_none_be_made(sandbox, victim):
         assert attempts(sandbox, {"pid": pid, "CALLS": CALLS}, PROCESSES) == ""
     assert victim.poll() is None
     assert (os.sched_getaffinity(victim.pid), os.getpriority(os.PRIO_PROCESS, victim.pid)) == before
+
+
+def test_what_is_not_allowed_is_refused(sandbox):
+    """Every call that there is, but for those of the list, as the kernel answers it."""
+    code = f"for name, number in {NUMBERS!r}.items():\n    libc.syscall(number, 0, 0, 0, 0, 0, 0)\n"
+    code += "    if ctypes.get_errno() != errno.EPERM: print(name, ctypes.get_errno())\n    ctypes.set_errno(0)"
+    assert said(sandbox, TOOLS + code) == ""
+    allowed = {name for calls in seccomp.ALLOWED.values() for name in seccomp.numbers(calls)}
+    assert allowed.isdisjoint(NUMBERS)
+    assert len(allowed) + len(NUMBERS) > 300
 
 
 def test_signals_to_oneself_and_threads_are_allowed(sandbox):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from dataclasses import replace
 from functools import partial
 
 import pytest
+import torch
 
 from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells
 from tools import notebooks as nb
@@ -38,6 +40,24 @@ HONEST = {
     "asyncio": "import asyncio\nasync def multiply(left, right): return left @ right\n"
     "def product(left, right): return asyncio.run(multiply(left, right))",
     "a copy of a file": "import shutil\nopen('a', 'w').close()\nshutil.copy2('a', 'b')\n" + RIGHT,
+    "files of many kinds": "import csv, io, json, os, pathlib, pickle, sqlite3, tempfile, zipfile\nimport numpy as np\n"
+    "book = sqlite3.connect('book.db'); book.execute('create table t (x)'); book.commit(); book.close()\n"
+    "held = np.memmap('held', dtype='float32', mode='w+', shape=(4, 4)); held[:] = 1; held.flush()\n"
+    "np.savez('a.npz', held); pickle.dump([1], open('p', 'wb')); zipfile.ZipFile('z.zip', 'w').writestr('a', 'b')\n"
+    "with tempfile.TemporaryDirectory() as t: pathlib.Path(t, 'x').write_text('x'); os.rename(t + '/x', t + '/y')\n"
+    "os.makedirs('a/b', exist_ok=True); os.removedirs('a/b'); print(list(os.walk('.')), os.getcwd(), os.stat('p'))\n"
+    "list(csv.reader(io.open('p2', 'w+'))); json.load(io.StringIO('1')); os.remove('p2')\n" + RIGHT,
+    "a picture in a file": "import matplotlib.pyplot as plt\nplt.imshow(torch.rand(3, 3))\nplt.savefig('a.png')\n"
+    "plt.savefig('a.pdf')\n" + RIGHT,
+    "waiting in many ways": "import queue, selectors, signal, socket, threading, time\nq = queue.Queue()\n"
+    "threading.Timer(0.01, q.put, [1]).start(); q.get(timeout=9); threading.Event().wait(0.01); time.sleep(0.001)\n"
+    "a, b = socket.socketpair(); s = selectors.DefaultSelector(); s.register(b, 1); a.send(b'x'); s.select(1)\n"
+    "signal.sigtimedwait([signal.SIGUSR1], 0.01); time.process_time(), time.monotonic(), time.get_clock_info('time')\n"
+    + RIGHT,
+    "torch's own tools": "from torch.utils.data import DataLoader, TensorDataset\ntorch.set_num_threads(2)\n"
+    "for x, in DataLoader(TensorDataset(torch.rand(64, 256)), batch_size=16, shuffle=True): (x @ x.T).sum()\n"
+    "opt = torch.optim.Adam([nn.Parameter(torch.ones(2))]); opt.step()\ntorch.rand(400, 400) @ torch.rand(400, 400)\n"
+    "torch.set_num_threads(1)\nwith torch.profiler.profile() as p: torch.ones(2) + 1\n" + RIGHT,
     "Windows line ends": RIGHT.replace("\n", "\r\n"),
     "Korean": "# 주의: 곱\nprint('안녕하세요')\n" + RIGHT,
     "calls the check itself": RIGHT + "\nassert check(product) is not None\ncheck(product).hint(2)",
@@ -47,6 +67,15 @@ HONEST = {
 }
 
 
+def saves() -> bool:
+    """Whether this torch saves a tensor with this Python."""
+    try:
+        torch.save(torch.ones(2), io.BytesIO())
+    except AttributeError:
+        return False
+    return True
+
+
 @pytest.fixture
 def judge(judge):
     """With more time than honest code takes, however busy the machine is."""
@@ -54,7 +83,9 @@ def judge(judge):
 
 
 @pytest.mark.parametrize("source", HONEST.values(), ids=list(HONEST))
-def test_honest_submission_gets_full_marks(judge, source):
+def test_honest_submission_gets_full_marks(judge, sandbox, source):  # pytest 8.3 has to be told of `sandbox`
+    if "torch.save" in source and not saves():
+        pytest.skip("torch 2.5 saves nothing on Python 3.13")
     result = judge(cells(product=source))
     assert result["product"].passed, result["product"]
     assert result["Affine"].passed, result["Affine"]

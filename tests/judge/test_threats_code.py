@@ -16,6 +16,7 @@ import torch
 from grader.judge.result import CONFINED
 from grader.subject import Request, seccomp
 from grader.subject.forked import ForkedSubject
+from tests.judge import denied
 from tests.judge.conftest import AFFINE_RIGHT, LIMITS, RIGHT, cells, processes_in, started
 from tests.spec.toy import PRODUCT, TOYS
 
@@ -326,7 +327,7 @@ CALLS = {
     "socket": (2, 1, 0), "chroot": (0,), "prlimit64": (1, 7, 0, 0), "clone": (0x10000000 | 17, 0, 0, 0, 0),
     "setns": (0, 0), "pidfd_open": (1, 0), "sched_setaffinity": (1, 0, 0), "name_to_handle_at": (0, 0, 0, 0, 0),
 }  # fmt: skip
-NUMBERS = seccomp.numbers(", ".join([seccomp.CONDITIONAL, *seccomp.DENIED.values()]))
+NUMBERS = denied.NUMBERS | seccomp.numbers(seccomp.CONDITIONAL)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -11,11 +11,13 @@ import os
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from grader.course.files import UntrustedFolder, read_regular
 from grader.feedback import safe_html
+from grader.handed_in.hand_in import answers_in, lesson_of
 from grader.judge import grading
 from grader.judge.reader import Unreadable
 from grader.judge.words import as_html
@@ -152,6 +154,17 @@ def test_67_archives_are_never_unpacked_and_sizes_are_limited(judge, tmp_path):
         (tmp_path / "many" / f"{i}").write_text("x")
     UntrustedFolder(tmp_path / "many").copy_to(tmp_path / "copy", 1000)
     assert len(list((tmp_path / "copy").iterdir())) <= 200
+
+
+@pytest.mark.parametrize("source", ["@" * 4_000_000, "x = " + "(" * 4_000_000, "x=1\n" * 1_000_000])
+def test_67_two_cells_of_four_million_characters_cost_the_judge_no_time(judge, source):
+    """What Python itself makes of them costs the student's process its own seconds."""
+    made, outline = cells(), nb.dump(cells())
+    made[1:1] = [nb.code(source), nb.code(source)]
+    began = process_time()
+    assert answers_in(nb.dump(made), lesson_of(outline), LIMITS) == {"product": True, "Affine": True}
+    assert judge(made).mark == 6
+    assert process_time() - began < 10
 
 
 def test_69_modules_beside_the_notebook_are_not_found(judge, tmp_path, monkeypatch):

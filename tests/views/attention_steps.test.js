@@ -4,6 +4,7 @@ import {
   arithmetic,
   divisorAt,
   headings,
+  inWords,
   NAMES,
   parts,
   place,
@@ -97,4 +98,18 @@ test("the slider has the square root in its middle, a tenth and ten times it at 
     assert.equal(positionOf(divisorAt(at, 1.7), 1.7), at);
   }
   assert.equal(positionOf(1e9, 1.7), 100);
+});
+
+test("its sentence follows step and scale", () => {
+  const state = { tokens: ["the", "cat", "sat"], step: 4, divisor: 1000 };
+  const weights = matrix([
+    [0.2, 0.4, 0.4],
+    [1, 0, 0],
+    [1 / 3, 1 / 3, 1 / 3],
+  ]);
+  assert.equal(
+    inWords({ get: (name) => state[name] }, { weights }),
+    "Attention explorer, 3 tokens, step 4 of 7; scores divided by 1000.00: " +
+      "the takes most from cat and sat (0.40), cat from the (1.00), sat from 3 tokens alike (0.33).",
+  );
 });

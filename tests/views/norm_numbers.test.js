@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   arithmeticOf,
-  changed,
+  edited,
   exactly,
+  inWords,
   movedInWords,
+  numbersOf,
+  presetsOf,
   statisticsOf,
   typed,
   withStatistics,
 } from "../../grader/views/norm_numbers.js";
+import { rowsOf } from "../../grader/views/numbers.js";
 import { matrix } from "./matrices.js";
 
 const table = matrix([
@@ -33,9 +37,91 @@ test("five digits, so that an offset of 1000 doesn't swallow the rest", () => {
   assert.deepEqual([1002.5, -0.123456, 12].map(exactly), ["1002.5", "−0.12346", "12"]);
 });
 
-test("one number changes, in a copy", () => {
-  assert.deepEqual([...changed(table, { row: 1, column: 0 }, 9).values], [1, 2, 3, 9, 1, 4]);
-  assert.equal(table.values[3], 1);
+/** A model of a table to start with, and what it shows once `changes` have been made: [row, column, value] each. */
+const begun = (rows, norm, preset = "start") => {
+  const { values, ...sizes } = matrix(rows);
+  const state = {
+    norm,
+    matrices_layout: { table: [sizes.rows, sizes.columns] },
+    matrices: new DataView(values.buffer),
+  };
+  const model = { get: (name) => state[name], state };
+  Object.assign(state, presetsOf(model)[preset]);
+  return model;
+};
+const change = ({ state }, ...changes) => {
+  for (const [row, column, value] of changes) {
+    Object.assign(state, edited(state.numbers, state.before, row * state.matrices_layout.table[1] + column, value));
+  }
+};
+const movedOf = (model, norm = "LayerNorm") => {
+  model.state.norm = norm;
+  return rowsOf(numbersOf(model).moved);
+};
+const start = [
+  [2, 1, 4, 3, 5],
+  [6, 6, 8, 5, 5],
+  [-2, 4, 0, 2, 1],
+];
+
+test("a changed number moves its row or its column", () => {
+  const model = begun(start);
+  change(model, [0, 2, 20]);
+  const row = [
+    [1, 1, 1, 1, 1],
+    [0, 0, 0, 0, 0],
+    [0, 0, 0, 0, 0],
+  ];
+  const column = start.map(() => [0, 0, 1, 0, 0]);
+  assert.deepEqual([movedOf(model), movedOf(model, "RMSNorm")], [row, row]);
+  assert.deepEqual(movedOf(model, "BatchNorm"), column);
+  assert.equal(model.state.preset, "edited");
+});
+
+test("digits of one number are one change, another number is another", () => {
+  const model = begun(start);
+  change(model, [0, 2, 1], [0, 2, 12], [0, 2, 120], [0, 2, 4]); // what it was
+  assert.ok(!movedOf(model).flat().includes(1));
+  change(model, [0, 2, 5], [2, 0, 7]);
+  assert.deepEqual(
+    movedOf(model).map((row) => row.includes(1)),
+    [false, false, true],
+  );
+});
+
+test("presets are made of the first table, and compared with it", () => {
+  const tables = Object.values(presetsOf(begun(start))).map(({ numbers }) => numbers);
+  assert.deepEqual(tables[1].slice(0, 6), [100, 1, 4, 3, 5, 6]);
+  assert.deepEqual(
+    tables[2],
+    start.flat().map((number) => number + 1000),
+  );
+  assert.deepEqual(tables[3].slice(4), [5, 6, 6, 6, 6, 6, -2, 4, 0, 2, 1]);
+  const count = (preset, norm) =>
+    movedOf(begun(start, norm, preset), norm)
+      .flat()
+      .filter(Boolean).length;
+  assert.deepEqual(
+    ["LayerNorm", "BatchNorm", "RMSNorm"].map((norm) => count("common offset 1000", norm)),
+    [0, 0, 15],
+  );
+});
+
+test("nothing is left of a constant row but by RMSNorm", () => {
+  const model = begun(start, "LayerNorm", "constant row");
+  assert.deepEqual(rowsOf(numbersOf(model).output)[1], [0, 0, 0, 0, 0]);
+  model.state.norm = "RMSNorm";
+  assert.ok(rowsOf(numbersOf(model).output)[1].every((number) => Math.abs(number - 1) < 1e-6));
+});
+
+test("its sentence follows norm and table", () => {
+  const model = begun(start, "BatchNorm");
+  change(model, [0, 2, 13]);
+  const sentence = () => inWords(model, numbersOf(model));
+  assert.match(sentence(), /^Norm explorer, 3 by 5, BatchNorm: mean of each column 2.00, 3.67, 7.00, 3.33, 3.67, var/);
+  assert.match(sentence(), /; 3 of 15 outputs moved\.$/);
+  model.state.norm = "RMSNorm";
+  assert.match(sentence(), /RMSNorm: mean of the squares of each row 41.60, 37.20, 5.00; 5 of 15/);
 });
 
 test("statistics of rows stand at their right, those of columns below", () => {

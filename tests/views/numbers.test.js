@@ -1,6 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entry, isExact, numbered, range, term, transposed, unpack, written } from "../../grader/views/numbers.js";
+import {
+  entry,
+  isExact,
+  mapped,
+  numbered,
+  product,
+  range,
+  rowsOf,
+  softmax,
+  softmaxOf,
+  term,
+  transposed,
+  unpack,
+  written,
+} from "../../grader/views/numbers.js";
 import { matrix } from "./matrices.js";
 
 test("a number is written in three significant digits, with a real minus sign", () => {
@@ -56,4 +70,38 @@ test("a range looks at finite entries only", () => {
 test("rows and columns are numbered from 0", () => {
   assert.deepEqual(numbered(3, "key "), ["key 0", "key 1", "key 2"]);
   assert.deepEqual(numbered(2), ["0", "1"]);
+});
+
+const close = (got, expected) => {
+  assert.equal(got.length, expected.length);
+  got.forEach((number, at) => {
+    assert.ok(Math.abs(number - expected[at]) < 1e-9, `${got} is not ${expected}`);
+  });
+};
+
+test("softmax divides by the temperature first, and is finite for large logits", () => {
+  close(softmax([Math.log(3), 0]), [0.75, 0.25]);
+  close(softmax([2 * Math.log(3), 0], 2), [0.75, 0.25]);
+  close(softmax([1000, 1000]), [0.5, 0.5]);
+});
+
+test("temperature 0 puts all on the first of the largest", () => {
+  assert.deepEqual(softmax([1, 3, 3], 0), [0, 1, 0]);
+});
+
+test("matrices are computed with row by row, in double precision", () => {
+  const third = mapped(matrix([[1, 2]]), (value) => value / 3);
+  assert.deepEqual([third.rows, third.columns, [...third.values]], [1, 2, [1 / 3, 2 / 3]]);
+  const twos = matrix([
+    [1, 2],
+    [0, 1],
+    [-1, 0.5],
+  ]);
+  const squares = product(twos, transposed(twos));
+  assert.deepEqual(rowsOf(squares), [
+    [5, 2, 0],
+    [2, 1, 0.5],
+    [0, 0.5, 1.25],
+  ]);
+  close(softmaxOf(matrix([[0, 0]])).values, [0.5, 0.5]);
 });

@@ -8,7 +8,6 @@ import {
   ranked,
   said,
   shown,
-  softmax,
   topK,
   topP,
   wordsOf,
@@ -21,16 +20,6 @@ const close = (got, expected) => {
     assert.ok(Math.abs(number - expected[at]) < 1e-9, `${got} is not ${expected}`);
   });
 };
-
-test("softmax divides by the temperature first, and is finite for large logits", () => {
-  close(softmax([Math.log(3), 0]), [0.75, 0.25]);
-  close(softmax([2 * Math.log(3), 0], 2), [0.75, 0.25]);
-  close(softmax([1000, 1000]), [0.5, 0.5]);
-});
-
-test("temperature 0 puts all on the first of the largest", () => {
-  assert.deepEqual(softmax([1, 3, 3], 0), [0, 1, 0]);
-});
 
 test("the likeliest comes first, and of equal ones the first", () => {
   assert.deepEqual(ranked([0.2, 0.3, 0.2, 0.3]), [1, 3, 0, 2]);

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { block, measuresInWords, SIDES, slopeAt, toDecimals, way } from "../../grader/views/scaling_numbers.js";
+import {
+  block,
+  inWords,
+  measuresInWords,
+  SIDES,
+  slopeAt,
+  toDecimals,
+  way,
+} from "../../grader/views/scaling_numbers.js";
 import { matrix } from "./matrices.js";
 
 const weights = matrix([
@@ -40,4 +48,17 @@ test("the slider reads out entropy and slope of both sides", () => {
   const measures = matrix([[0.384, 1.96, 0.209, 0.814]]);
   const text = "Entropy 0.38 not scaled, 1.96 scaled; slope 0.21 not scaled, 0.81 scaled.";
   assert.equal(measuresInWords(measures, 0), text);
+});
+
+test("its sentence follows the width", () => {
+  const state = { widths: [1, 2, 3], queries: 9, d_k: 2 };
+  const measures = matrix([
+    [2, 2, 1, 1],
+    [0.384, 1.96, 0.125, 0.375],
+  ]);
+  assert.equal(
+    inWords({ get: (name) => state[name] }, { raw: matrix([[1, 2, 3, 4]]), measures }),
+    "Scaling explorer, d_k = 2 of 1 to 3, 9 queries on 4 keys: " +
+      "entropy 0.38 unscaled, 1.96 scaled; slope 0.12 and 0.38.",
+  );
 });

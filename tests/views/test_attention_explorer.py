@@ -1,15 +1,17 @@
-"""The attention explorer's Python side: what it computes, says and sends."""
+"""The attention explorer: what it computes and says, here and in the browser, and what it refuses."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
 import torch
-import traitlets
 
 from grader.views import AttentionExplorer
+from tests.views.browser import in_browser
 
+FILE = "attention_steps.js"
 X = torch.tensor([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 2.0], [1.0, 1.0, 1.0, 1.0]])
 W_QUERY = torch.tensor([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
 W_KEY = torch.tensor([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
@@ -21,37 +23,52 @@ def explorer() -> AttentionExplorer:
     return AttentionExplorer(X, W_QUERY, W_KEY, W_VALUE)
 
 
-def unpacked(layout: dict[str, list[int]], buffer: bytes) -> dict[str, torch.Tensor]:
-    numbers = torch.frombuffer(bytearray(buffer), dtype=torch.float32)
-    pieces = numbers.split([math.prod(shape) for shape in layout.values()])
-    return {name: piece.reshape(shape) for (name, shape), piece in zip(layout.items(), pieces, strict=True)}
+def numbers(explorer: AttentionExplorer, divisor: float) -> dict[str, torch.Tensor]:
+    """What the browser has at a scale."""
+    [(found, _)] = in_browser(FILE, (explorer, {"divisor": divisor, "step": 1}))
+    return found
 
 
-def test_it_sends_every_matrix_of_the_small_example(explorer):
-    fixed = unpacked(explorer.fixed_layout, explorer.fixed)
-    assert fixed["query"].tolist() == [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
-    assert fixed["scores"].tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
-    moving = unpacked(explorer.moving_layout, explorer.moving)
+def test_every_matrix_of_the_small_example(explorer):
+    found = numbers(explorer, math.sqrt(3))
+    assert found["query"].tolist() == [[1, 0, 2], [2, 2, 2], [2, 1, 3]]
+    assert found["scores"].tolist() == [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
     right = torch.nn.functional.scaled_dot_product_attention(X @ W_QUERY, X @ W_KEY, X @ W_VALUE)
-    torch.testing.assert_close(moving["output"], right)
-    torch.testing.assert_close(moving["scaled"], fixed["scores"] / math.sqrt(3))
+    torch.testing.assert_close(found["output"].float(), right)
+    torch.testing.assert_close(found["scaled"], found["scores"] / math.sqrt(3))
 
 
-def test_its_repr_is_one_sentence_and_follows_step_and_scale(explorer):
+@pytest.mark.parametrize("divisor", [0.01, 1, 2.5, 1000])
+def test_weights_at_any_scale_are_those_of_torch(explorer, divisor):
+    found = numbers(explorer, divisor)
+    torch.testing.assert_close(found["weights"], (found["scores"] / divisor).softmax(-1))
+    torch.testing.assert_close(found["output"], found["weights"] @ found["value"])
+
+
+def test_its_repr_is_one_sentence(explorer):
     assert repr(explorer) == (
         "Attention explorer, 3 tokens, step 1 of 7; scores divided by 1.73: token 0 takes most from token 1 and "
         "token 2 (0.43), token 1 from token 1 (0.91), token 2 from token 1 (0.75)."
     )
-    explorer.step = 4
-    explorer.divisor = 1000
-    assert repr(explorer).startswith(
-        "Attention explorer, 3 tokens, step 4 of 7; scores divided by 1000.00: token 0 takes"
-    )
+
+
+def test_its_sentence_is_the_same_here_and_in_the_browser(explorer):
+    torch.manual_seed(0)
+    shapes = itertools.product((1, 2, 3, 5), (1, 3), (1, 2, 4))
+    drawn = [AttentionExplorer(torch.randn(t, e), *(torch.randn(e, d) for _ in range(3))) for t, e, d in shapes]
+    alike = [AttentionExplorer(torch.ones(count, 2), *[torch.eye(2)] * 3) for count in (1, 2, 3, 6)]
+    views = [explorer, *drawn, *alike]
+    told = in_browser(FILE, *((view, {"step": 1, "divisor": math.sqrt(width_of(view))}) for view in views))
+    assert [sentence for _, sentence in told] == [repr(view) for view in views]
+
+
+def width_of(view: AttentionExplorer) -> int:
+    return view.matrices_layout["w_key"][1]
 
 
 def test_the_text_alternative_stands_beside_the_view(explorer):
     data, _metadata = explorer._repr_mimebundle_()
-    assert data["text/plain"] == explorer.summary
+    assert data["text/plain"] == repr(explorer)
     assert "application/vnd.jupyter.widget-view+json" in data
 
 
@@ -63,26 +80,6 @@ def test_many_tokens_are_not_all_told():
 def test_equal_weights_are_told_as_alike():
     summary = repr(AttentionExplorer(torch.zeros(3, 2), torch.eye(2), torch.eye(2), torch.eye(2), ["a", "b", "c"]))
     assert "a takes most from 3 tokens alike (0.33)" in summary
-
-
-def test_width_one_needs_no_other_divisor():
-    explorer = AttentionExplorer(torch.ones(2, 3), torch.ones(3, 1), torch.ones(3, 1), torch.ones(3, 2))
-    assert explorer.divisor == 1
-    assert unpacked(explorer.moving_layout, explorer.moving)["weights"].tolist() == [[0.5, 0.5], [0.5, 0.5]]
-
-
-def test_a_new_divisor_sends_only_what_it_changes(explorer):
-    sent = []
-    explorer.observe(lambda change: sent.append(change["name"]), names=list(explorer.keys))
-    explorer.divisor = 3.0
-    assert set(sent) == {"divisor", "moving", "summary"}
-    assert len(explorer.moving) == 4 * (9 + 9 + 9)
-
-
-@pytest.mark.parametrize("divisor", [0, -1, math.inf, math.nan])
-def test_a_divisor_is_above_zero(explorer, divisor):
-    with pytest.raises(traitlets.TraitError, match="expected a number above zero"):
-        explorer.divisor = divisor
 
 
 @pytest.mark.parametrize(

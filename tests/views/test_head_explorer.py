@@ -10,7 +10,6 @@ import traitlets
 
 from grader.views import HeadExplorer
 from grader.views.head_explorer import patterns
-from tests.views.test_attention_explorer import unpacked
 
 T = 7
 
@@ -56,7 +55,7 @@ def test_entropy_is_the_rows_mean_in_nats():
 
 
 def test_every_table_is_sent_once(explorer):
-    sent = unpacked(explorer.fixed_layout, explorer.fixed)
+    sent = explorer.fixed_layout
     assert list(sent) == [f"own/{layer}/{head}" for layer in range(2) for head in range(3)] + ["cross/0/0", "cross/0/1"]
     assert explorer.measures.keys() == sent.keys()
     names = []

@@ -1,87 +1,105 @@
-"""The head splitter's Python side: every step against torch, what it says, which sizes it takes."""
+"""The head splitter: every step in the browser against torch, what it says, which sizes it takes."""
 
 from __future__ import annotations
 
 import itertools
+from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
-import traitlets
 
 from grader.views import HeadSplitter
-from grader.views.head_splitter import STEPS, numbered, stages
+from grader.views.head_splitter import numbered
+from tests.views.browser import Told, in_browser
 
-SIZES = [(t, h, d) for t, h, d in itertools.product((1, 2, 3, 5), (1, 2, 3, 4), (1, 2, 3)) if h * d <= 10]
-NAMES = [name for name, _ in STEPS]
+FILE = "head_steps.js"
+SIZES = [list(sizes) for sizes in itertools.product(range(1, 7), range(1, 6), range(1, 6)) if sizes[1] * sizes[2] <= 10]
+NAMES = [("x", "TE"), ("cut", "THD"), ("swapped", "HTD"), ("worked", "HTD"), ("back", "THD")]
+NAMES += [("copied", "THD"), ("joined", "TE")]
+Stage = dict[str, Any]
 
 
-def by_name(seq_len: int, num_heads: int, head_dim: int) -> dict[str, dict]:
-    return {stage["name"]: stage for stage in stages(seq_len, num_heads, head_dim)}
+@pytest.fixture(scope="module")
+def told() -> list[Told]:
+    """What the browser has and says at the first step, for all sizes."""
+    return in_browser(FILE, *((HeadSplitter(*sizes), {"step": 1}) for sizes in SIZES))
+
+
+def stages(seq_len: int, num_heads: int, head_dim: int) -> list[Stage]:
+    """The tensor of every step, from x to x again, as torch makes it."""
+    columns = num_heads * head_dim
+    x = numbered(seq_len, columns)
+    cut = x.view(seq_len, num_heads, head_dim)
+    swapped = cut.transpose(0, 1)
+    worked = swapped.contiguous()
+    back = worked.transpose(0, 1)
+    copied = back.contiguous()
+    tensors = (x, cut, swapped, worked, back, copied, copied.view(seq_len, columns))
+    in_heads, joined = f"view({num_heads}, {seq_len}, {head_dim})", f"view({seq_len}, {columns})"
+    codes = ["", f"x.view({seq_len}, {num_heads}, {head_dim})", "cut.transpose(0, 1)", "swapped.contiguous()"]
+    codes += ["worked.transpose(0, 1)", "back.contiguous()", f"copied.{joined}"]
+    # The short cuts leave out the transpose: the right shape, the wrong order.
+    wrong = {
+        "swapped": _described(x.view(num_heads, seq_len, head_dim)) | {"code": f"x.{in_heads}"},
+        "joined": _described(worked.view(seq_len, columns)) | {"code": f"worked.{joined}"},
+    }
+    refused = {"back": {"code": f"back.{joined}", "error": _refusal(back, seq_len, columns)}}
+    copies = [False, *(new.data_ptr() != old.data_ptr() for old, new in pairwise(tensors))]
+    return [
+        _described(tensor)
+        | {"name": name, "code": code, "axes": axes, "copied": copy}
+        | {"wrong": wrong.get(name), "refused": refused.get(name)}
+        for tensor, code, copy, (name, axes) in zip(tensors, codes, copies, NAMES, strict=True)
+    ]
+
+
+def _described(tensor: torch.Tensor) -> Stage:
+    memory = tensor.as_strided((tensor.numel(),), (1,), 0)
+    return {
+        "shape": list(tensor.shape),
+        "strides": list(tensor.stride()),
+        "contiguous": tensor.is_contiguous(),
+        "reads": tensor.flatten().tolist(),
+        "memory": memory.tolist(),
+    }
+
+
+def _refusal(tensor: torch.Tensor, *shape: int) -> str:
+    """torch's error for this view; empty if it works."""
+    try:
+        tensor.view(*shape)
+    except RuntimeError as error:
+        return f"RuntimeError: {str(error).split(' (')[0]}"
+    return ""
 
 
 def test_a_number_tells_its_token_and_its_column():
     assert numbered(3, 4)[1].tolist() == [10, 11, 12, 13]
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-def test_heads_hold_their_columns_of_every_token_and_merge_back(sizes):
-    seq_len, num_heads, head_dim = sizes
-    named = by_name(*sizes)
-    assert list(named) == NAMES
-    x = numbered(seq_len, num_heads * head_dim)
-    heads = torch.stack([x[:, h * head_dim : (h + 1) * head_dim] for h in range(num_heads)])
-    for name in ("swapped", "worked"):
-        assert named[name]["reads"] == heads.flatten().tolist()
-        assert named[name]["shape"] == [num_heads, seq_len, head_dim]
-    assert named["joined"]["reads"] == x.flatten().tolist()
-    assert named["joined"]["shape"] == [seq_len, num_heads * head_dim]
+def test_every_step_is_what_torch_makes_for_all_sizes(told):
+    for sizes, (numbers, _) in zip(SIZES, told, strict=True):
+        assert numbers["stages"] == stages(*sizes), sizes
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-def test_memory_read_by_the_strides_is_the_tensor(sizes):
-    for stage in stages(*sizes):
-        index = itertools.product(*(range(size) for size in stage["shape"]))
-        places = [sum(i * stride for i, stride in zip(at, stage["strides"], strict=True)) for at in index]
-        assert [stage["memory"][place] for place in places] == stage["reads"]
-        assert stage["contiguous"] == (stage["memory"] == stage["reads"])
+def test_the_sentence_is_the_same_here_and_in_the_browser(told):
+    assert [sentence for _, sentence in told] == [repr(HeadSplitter(*sizes)) for sizes in SIZES]
 
 
-def test_only_contiguous_copies():
-    assert [name for name, stage in by_name(3, 2, 2).items() if stage["copied"]] == ["worked", "copied"]
-    assert not any(stage["copied"] for stage in stages(3, 1, 4))
-
-
-@pytest.mark.parametrize("sizes", SIZES)
-def test_the_short_cuts_are_wrong_unless_there_is_nothing_to_swap(sizes):
-    named = by_name(*sizes)
-    short_cuts = {name: stage["wrong"] for name, stage in named.items() if stage["wrong"]}
-    assert list(short_cuts) == ["swapped", "joined"]
-    for name, wrong in short_cuts.items():
-        assert wrong["shape"] == named[name]["shape"]
-        assert (wrong["reads"] == named[name]["reads"]) == (1 in sizes[:2])
-
-
-def test_the_short_cuts_are_those_of_the_lesson():
-    named = by_name(3, 2, 2)
-    assert named["swapped"]["wrong"]["reads"] == numbered(3, 4).view(2, 3, 2).flatten().tolist()
-    assert named["joined"]["wrong"]["reads"][:4] == [0, 1, 10, 11]
-    assert "view size is not compatible" in named["back"]["refused"]["error"]
-    assert by_name(3, 1, 4)["back"]["refused"]["error"] == ""
-
-
-def test_its_repr_is_one_sentence_and_follows_step_and_sizes():
+def test_its_sentence_follows_step_and_sizes():
     splitter = HeadSplitter(seq_len=3, num_heads=2, head_dim=2)
     assert repr(splitter) == (
         "Head splitter, 3 tokens, 2 heads of 2 columns, step 1 of 7, x: shape (3, 4), strides (4, 1), contiguous."
     )
-    splitter.step = 3
-    assert repr(splitter).endswith(
+    chosen = [{"step": 3}, {"step": 3, "sizes": [5, 1, 3]}]
+    (_, third), (_, one_head) = in_browser(FILE, *((splitter, choices) for choices in chosen))
+    assert third.endswith(
         "swapped: shape (2, 3, 2), strides (2, 4, 1), not contiguous; "
         "x.view(2, 3, 2) has 8 of 12 numbers in the wrong place."
     )
-    splitter.sizes = [5, 1, 3]
-    assert repr(splitter).startswith("Head splitter, 5 tokens, 1 head of 3 columns, step 3 of 7, swapped: ")
-    assert repr(splitter).endswith("x.view(1, 5, 3) has 0 of 15 numbers in the wrong place.")
+    assert one_head.startswith("Head splitter, 5 tokens, 1 head of 3 columns, step 3 of 7, swapped: ")
+    assert one_head.endswith("x.view(1, 5, 3) has 0 of 15 numbers in the wrong place.")
 
 
 @pytest.mark.parametrize(
@@ -95,5 +113,3 @@ def test_its_repr_is_one_sentence_and_follows_step_and_sizes():
 def test_sizes_that_it_cannot_number_are_told(sizes, message):
     with pytest.raises(ValueError, match=message):
         HeadSplitter(*sizes)
-    with pytest.raises(traitlets.TraitError, match=message):
-        HeadSplitter().sizes = sizes

@@ -1,4 +1,4 @@
-"""The online softmax view's Python side: the states of each block, and the summary."""
+"""The online softmax: the states of each block in the browser against torch, what it says, what it refuses."""
 
 from __future__ import annotations
 
@@ -6,73 +6,51 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
-import traitlets
 
 from grader.views import OnlineSoftmax
-from grader.views.online_softmax import walk
+from tests.views.browser import in_browser
 
+FILE = "online_numbers.js"
 GENERATOR = torch.Generator().manual_seed(0)
 QUERY, KEY, VALUE = (torch.randn(*size, generator=GENERATOR) for size in ((3, 4), (7, 4), (7, 2)))
 
 
-def sent(view: OnlineSoftmax) -> dict[str, torch.Tensor]:
-    numbers = torch.frombuffer(bytearray(view.numbers), dtype=torch.float32)
-    pieces = numbers.split([math.prod(shape) for shape in view.layout_of_numbers.values()])
-    return {n: p.reshape(s) for (n, s), p in zip(view.layout_of_numbers.items(), pieces, strict=True)}
+def close(found: torch.Tensor, right: torch.Tensor) -> None:
+    torch.testing.assert_close(found, right, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 9])
 def test_output_after_each_block_is_attention_to_the_keys_so_far(size):
-    scores = QUERY @ KEY.T / 2
-    states = walk(scores, VALUE, size, rescaling=True)
-    assert len(states) == math.ceil(7 / size)
-    for at, state in enumerate(states, 1):
+    view = OnlineSoftmax(QUERY, KEY, VALUE, block_size=size)
+    [(numbers, _)] = in_browser(FILE, (view, {"step": 1, "rescaling": True}))
+    scores, value = (QUERY @ KEY.T / 2).double(), VALUE.double()
+    close(numbers["scores"], scores)
+    close(numbers["final"], scores.softmax(-1) @ value)
+    assert len(numbers["states"]) == math.ceil(7 / size)
+    for at, state in enumerate(numbers["states"], 1):
         seen = slice(0, at * size)
-        torch.testing.assert_close(state["output"], F.scaled_dot_product_attention(QUERY, KEY[seen], VALUE[seen]))
-        torch.testing.assert_close(state["maximum"], scores[:, seen].amax(-1, keepdim=True))
-        torch.testing.assert_close(state["sum"].log() + state["maximum"], scores[:, seen].logsumexp(-1, keepdim=True))
+        close(state["output"], scores[:, seen].softmax(-1) @ value[seen])
+        close(state["maximum"], scores[:, seen].amax(-1, keepdim=True))
+        close(state["sum"].log() + state["maximum"], scores[:, seen].logsumexp(-1, keepdim=True))
 
 
 def test_without_rescaling_only_rows_whose_maximum_never_rises_are_right():
     scores = torch.tensor([[3.0, 1.0, 2.0, 0.0], [0.0, 1.0, 2.0, 3.0]])
-    value = torch.eye(4)
-    last = walk(scores, value, 2, rescaling=False)[-1]["output"]
-    torch.testing.assert_close(last[0], scores[0].softmax(-1))
-    assert (last[1] - scores[1].softmax(-1)).abs().max() > 0.1
+    view = OnlineSoftmax(2 * scores, torch.eye(4), torch.eye(4))
+    [(numbers, _)] = in_browser(FILE, (view, {"step": 1, "rescaling": False}))
+    last = numbers["states"][-1]
+    close(last["output"][0], scores[0].double().softmax(-1))
+    assert (last["output"][1] - scores[1].softmax(-1)).abs().max() > 0.1
+    assert last["factor"].tolist() == [[1.0]] * 2
 
 
-def test_it_sends_scores_states_and_the_final_output():
-    numbers = sent(OnlineSoftmax(QUERY, KEY, VALUE, block_size=3))
-    torch.testing.assert_close(numbers["scores"], QUERY @ KEY.T / 2)
-    torch.testing.assert_close(numbers["final"], F.scaled_dot_product_attention(QUERY, KEY, VALUE))
-    torch.testing.assert_close(numbers["output3"], numbers["final"])
-    assert numbers["counts3"].shape == (3, 1)
-    assert numbers["factor2 raw"].tolist() == [[1.0]] * 3
-    assert numbers["factor1"].tolist() == [[0.0]] * 3
-
-
-def test_its_repr_follows_step_and_switch():
-    view = OnlineSoftmax(QUERY, KEY, VALUE, block_size=3)
+def test_its_sentence_is_the_same_here_and_in_the_browser():
+    views = [OnlineSoftmax(QUERY, KEY, VALUE, block_size=size) for size in range(1, 9)]
+    views += [OnlineSoftmax(QUERY[:1] * size, KEY[:size], VALUE[:size, :1]) for size in range(1, 8)]
     start = "Online softmax, 3 queries, 7 keys, block 1 of 3 (keys 0 to 2), with rescaling: the output so far is up to "
-    assert repr(view).startswith(start)
-    view.step = 3
-    assert repr(view).endswith("block 3 of 3 (key 6), with rescaling: the output so far is the final one.")
-    view.rescaling = False
-    assert "without rescaling: the output so far is up to" in repr(view)
-
-
-def test_a_step_sends_no_matrices():
-    view, changed = OnlineSoftmax(QUERY, KEY, VALUE), []
-    view.observe(lambda change: changed.append(change["name"]), names=list(view.keys))
-    view.step = 2
-    assert set(changed) == {"step", "summary"}
-
-
-@pytest.mark.parametrize("step", [0, 5])
-def test_a_step_is_one_of_the_blocks(step):
-    with pytest.raises(traitlets.TraitError):
-        OnlineSoftmax(QUERY, KEY, VALUE).step = step
+    assert repr(views[2]).startswith(start)
+    told = in_browser(FILE, *((view, {"step": 1, "rescaling": True}) for view in views))
+    assert [sentence for _, sentence in told] == [repr(view) for view in views]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The position explorer's Python side: what it computes, says and sends."""
+"""The position explorer: what it computes and says, here and in the browser."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -9,18 +10,29 @@ import torch
 import traitlets
 
 from grader.views import PositionExplorer
-from grader.views.position_explorer import encoded, spread
+from grader.views.position_explorer import BASES, KINDS, WIDTHS, encoded, spread
+from tests.views.browser import in_browser
+
+ALL = [{"kind": kind, "d_model": width, "base": base} for kind, width, base in itertools.product(KINDS, WIDTHS, BASES)]
 
 
-def sent(view: PositionExplorer) -> dict[str, torch.Tensor]:
-    numbers = torch.frombuffer(bytearray(view.both), dtype=torch.float32)
-    layout = view.layout_of_both
-    pieces = numbers.split([math.prod(shape) for shape in layout.values()])
-    return {name: piece.reshape(shape) for (name, shape), piece in zip(layout.items(), pieces, strict=True)}
+def test_rows_products_and_sentence_are_the_same_here_and_in_the_browser():
+    views = [PositionExplorer(**chosen) for chosen in ALL]
+    told = in_browser("position_numbers.js", *((view, {}) for view in views))
+    for view, (numbers, sentence) in zip(views, told, strict=True):
+        assert sentence == repr(view)
+        rows, products = encoded(view.kind, view.d_model, view.base)
+        torch.testing.assert_close(numbers["rows"], rows)
+        torch.testing.assert_close(numbers["products"], products)
+
+
+def test_a_choice_in_the_browser_is_one_of_the_constructor():
+    told = in_browser("position_numbers.js", *((PositionExplorer(), chosen) for chosen in ALL))
+    assert [sentence for _, sentence in told] == [repr(PositionExplorer(**chosen)) for chosen in ALL]
 
 
 def test_sinusoidal_rows_are_the_formula():
-    rows = sent(PositionExplorer(d_model=8))["rows"]
+    rows, _ = encoded("sinusoidal", 8, 10000)
     assert rows.shape == (32, 8)
     for position, column in ((0, 0), (0, 1), (3, 2), (31, 7)):
         angle = position / 10000 ** ((column - column % 2) / 8)
@@ -55,20 +67,10 @@ def test_its_repr_is_one_sentence_and_follows_the_choice():
     assert not repr(view).endswith("at most 0.00.")
 
 
-def test_a_new_choice_sends_new_numbers():
-    view = PositionExplorer()
-    before = view.both
-    view.kind = "rotary"
-    assert view.both != before
-    assert sent(view)["products"].shape == (32, 32)
-    view.d_model = 16
-    assert sent(view)["rows"].shape == (32, 16)
-
-
 def test_the_text_alternative_stands_beside_the_view():
     view = PositionExplorer(kind="rotary", d_model=16)
     data, _metadata = view._repr_mimebundle_()
-    assert data["text/plain"] == view.summary
+    assert data["text/plain"] == repr(view)
     assert "application/vnd.jupyter.widget-view+json" in data
 
 

@@ -1,4 +1,4 @@
-"""The scaling explorer's Python side: its numbers against torch, what it says and sends."""
+"""The scaling explorer: its numbers in the browser against torch, what it says, what it refuses."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import math
 
 import pytest
 import torch
-import traitlets
 
 from grader.views import ScalingExplorer
 from grader.views.scaling_explorer import QUERIES_SHOWN, widths_up_to
-from tests.views.test_attention_explorer import unpacked
+from tests.views.browser import in_browser
+
+FILE = "scaling_numbers.js"
 
 
 @pytest.fixture
@@ -31,57 +32,48 @@ def test_widths_go_from_one_to_the_last_column():
     assert widths_up_to(1) == [1]
 
 
-def test_scores_and_weights_at_every_width_are_those_of_torch(explorer, vectors):
-    query, key = vectors
-    sent = unpacked(explorer.layout_of_all, explorer.all_widths)
-    for at, width in enumerate(explorer.widths):
-        rows = slice(at * QUERIES_SHOWN, (at + 1) * QUERIES_SHOWN)
+@pytest.fixture
+def numbers(explorer) -> list[dict[str, torch.Tensor]]:
+    """What the browser has at every width."""
+    return [found for found, _ in in_browser(FILE, *((explorer, {"d_k": width}) for width in explorer.widths))]
+
+
+def test_scores_and_weights_at_every_width_are_those_of_torch(explorer, vectors, numbers):
+    query, key = (vector.double() for vector in vectors)
+    for width, found in zip(explorer.widths, numbers, strict=True):
         raw = query[:QUERIES_SHOWN, :width] @ key[:, :width].T
-        torch.testing.assert_close(sent["raw"][rows], raw)
-        torch.testing.assert_close(sent["scaled"][rows], raw / math.sqrt(width))
-        torch.testing.assert_close(sent["raw_weights"][rows], raw.softmax(-1))
-        torch.testing.assert_close(sent["scaled_weights"][rows], (raw / math.sqrt(width)).softmax(-1))
+        right = {"raw": raw, "scaled": raw / math.sqrt(width)}
+        right |= {f"{side}_weights": scores.softmax(-1) for side, scores in right.items()}
+        for name, matrix in right.items():
+            torch.testing.assert_close(found[name], matrix, rtol=1e-5, atol=1e-5)
 
 
-def test_the_measures_are_means_over_all_queries(explorer, vectors):
+def test_the_measures_are_means_over_all_queries(explorer, vectors, numbers):
     query, key = vectors
-    sent = unpacked(explorer.layout_of_all, explorer.all_widths)["measures"]
     for at, width in enumerate(explorer.widths):
         raw = query[:, :width] @ key[:, :width].T
         for side, scores in enumerate((raw, raw / math.sqrt(width))):
             entropy = torch.distributions.Categorical(logits=scores).entropy().mean()
             jacobians = [torch.autograd.functional.jacobian(lambda s: s.softmax(-1), row) for row in scores]
             slope = torch.stack([jacobian.trace() for jacobian in jacobians]).mean()
-            torch.testing.assert_close(sent[at, side], entropy)
-            torch.testing.assert_close(sent[at, 2 + side], slope)
+            torch.testing.assert_close(numbers[0]["measures"][at, side].float(), entropy)
+            torch.testing.assert_close(numbers[0]["measures"][at, 2 + side].float(), slope)
 
 
-def test_its_repr_is_one_sentence_and_follows_the_width(explorer):
+def test_its_sentence_is_the_same_here_and_in_the_browser(explorer, vectors):
     assert repr(explorer).startswith("Scaling explorer, d_k = 1 of 1 to 12, 7 queries on 4 keys: entropy ")
-    explorer.d_k = 12
-    measures = unpacked(explorer.layout_of_all, explorer.all_widths)["measures"][-1].tolist()
-    assert repr(explorer).endswith("entropy {:.2f} unscaled, {:.2f} scaled; slope {:.2f} and {:.2f}.".format(*measures))
-
-
-def test_the_slider_sends_nothing_but_the_width_and_the_sentence(explorer):
-    sent = []
-    explorer.observe(lambda change: sent.append(change["name"]), names=list(explorer.keys))
-    explorer.d_k = 6
-    assert set(sent) == {"d_k", "summary"}
+    views = [explorer, *(ScalingExplorer(9 * vectors[0][:, :at], vectors[1][:, :at]) for at in range(1, 13))]
+    told = in_browser(FILE, *((view, {"d_k": 1}) for view in views))
+    assert [sentence for _, sentence in told] == [repr(view) for view in views]
 
 
 def test_few_queries_are_all_shown():
-    assert ScalingExplorer(torch.ones(2, 3), torch.ones(1, 3)).shown == 2
+    [(numbers, _)] = in_browser(FILE, (ScalingExplorer(torch.ones(2, 3), torch.ones(1, 3)), {"d_k": 2}))
+    assert numbers["raw"].shape == (2, 1)
 
 
 def test_vectors_that_learn_can_be_shown(vectors):
     ScalingExplorer(vectors[0].requires_grad_(), vectors[1])
-
-
-@pytest.mark.parametrize("width", [0, 5, 13])
-def test_a_width_is_one_of_those_computed(explorer, width):
-    with pytest.raises(traitlets.TraitError, match=rf"d_k: got {width}, expected one of \[1, 2, 3, 4, 6, 8, 12\]"):
-        explorer.d_k = width
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,14 @@ test("what is set goes to Python", () => {
   assert.deepEqual([model.state.step, model.saved], [2, 1]);
 });
 
+test("what is chosen stays here, and is not chosen twice", () => {
+  const { model, view } = opened();
+  view.begin({ row: 1, summary: "Another one." });
+  view.choose({ row: 2 });
+  view.begin({ row: 1 });
+  assert.deepEqual([model.state.row, model.state.summary, model.saved], [2, "One sentence.", 0]);
+});
+
 test("a change of the page draws it anew", () => {
   const { el, view } = opened();
   frame();

@@ -11,12 +11,12 @@ import torch
 
 from grader.authoring.model_solutions import model_solution
 from grader.exercises.registry import exercises
-from grader.views import AlignmentView, HeadExplorer, OnlineSoftmax, Prediction, ScalingExplorer, ShapeTracer
-from grader.views.base import View
+from grader.views import AlignmentView, HeadExplorer, Prediction, ShapeTracer
+from grader.views.base import KernelView
 from grader.views.shape_steps import STEPS
 
 State = dict[str, Any]
-Walk = tuple[View, Iterable[State]]
+Walk = tuple[KernelView, Iterable[State]]
 
 CHARACTERS = "abc de\u00e9\U0001f642"  # with a blank, and with characters of two and of four bytes
 
@@ -51,23 +51,6 @@ def _head_move(chance: random.Random) -> State:
     return chance.choice([{"kind": kind}, {"layer": layer}, {"head": head}, {"layer": layer, "head": head}])
 
 
-def softmax_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(12):
-        queries, keys, width, wide = (chance.randint(1, 6) for _ in range(4))
-        tensors = (4 * torch.randn(rows, columns) for rows, columns in ((queries, width), (keys, width), (keys, wide)))
-        moves = [
-            chance.choice([{"step": chance.randint(0, 7)}, {"rescaling": chance.random() < 0.5}]) for _ in range(15)
-        ]
-        yield OnlineSoftmax(*tensors, block_size=chance.randint(1, 4)), moves
-
-
-def scaling_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(12):
-        queries, keys, width = chance.randint(1, 9), chance.randint(1, 9), chance.randint(1, 100)
-        view = ScalingExplorer(torch.randn(queries, width), torch.randn(keys, width))
-        yield view, [{"d_k": chance.choice([*view.widths, 0, 5, width + 1])} for _ in range(12)]
-
-
 def tracer_walks(chance: random.Random) -> Iterator[Walk]:
     solved: dict[str, Any] = {}
     exec(model_solution(exercises()["Transformer"]), solved)
@@ -89,8 +72,6 @@ def guesses(chance: random.Random) -> Iterator[Walk]:
 CHOICES = {
     "alignment_view": alignment_walks,
     "head_explorer": head_walks,
-    "online_softmax": softmax_walks,
-    "scaling_explorer": scaling_walks,
     "shape_tracer": tracer_walks,
     "prediction": guesses,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import random
 import re
@@ -16,15 +15,10 @@ from typing import Any
 import pytest
 import torch
 import traitlets
-from torch import Tensor
 
 from grader.models.gpt import PlainGPT, as_gpt, course_tales, joined, trained_gpt, words_of
-from grader.views import AttentionExplorer, HeadSplitter, MaskPainter, NormExplorer, PositionExplorer, Sampler
-from grader.views.base import View, module
-from grader.views.mask_painter import PRESETS as MASKS
-from grader.views.mask_painter import WAYS
-from grader.views.norm_explorer import EDITED, NORMS, preset_tables
-from grader.views.position_explorer import BASES, KINDS, WIDTHS
+from grader.views import Sampler
+from grader.views.base import FOLDER, KernelView, module
 from tests.exercises.lesson_11.prelude import GPT
 from tests.website.choices import CHOICES
 
@@ -34,110 +28,7 @@ NODE = shutil.which("node") or "node"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 State = dict[str, Any]
-Walk = tuple[View, Iterable[State]]
-
-
-def attention_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        size, width, d_k, d_v = (chance.randint(1, 6) for _ in range(4))
-        x = torch.randn(size, width)
-        if chance.random() < 0.4:
-            x[-1] = x[0]  # equal tokens, equal weights
-        view = AttentionExplorer(x, torch.randn(width, d_k), torch.randn(width, d_k), torch.randn(width, d_v))
-        yield view, [_attention_move(chance, d_k) for _ in range(12)]
-
-
-def _attention_move(chance: random.Random, d_k: int) -> State:
-    return chance.choice(
-        [
-            {"divisor": d_k**0.5 * 10 ** (chance.randint(-100, 100) / 100)},
-            {"divisor": chance.choice([0.125, 0.375, 1, 2, 2.5, 1e-6, 1e6])},
-            {"step": chance.randint(1, 7)},
-            {"divisor": chance.choice([0, -1.5])},
-            {"step": chance.choice([0, 8])},
-        ]
-    )
-
-
-def mask_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        size = chance.randint(1, 6)
-        words = [f"word{at}" for at in range(chance.randint(1, size))]
-        options = {"preset": chance.choice(MASKS[:-1]), "in_front": chance.random() < 0.5}
-        view = MaskPainter(3 * torch.randn(size, size), words, **options)
-        yield view, [_mask_move(chance, size) for _ in range(12)]
-
-
-def _mask_move(chance: random.Random, size: int) -> State:
-    density = chance.choice([0.1, 0.5, 0.9])
-    cells = bytes(int(chance.random() < density) for _ in range(size * size))
-    return chance.choice(
-        [
-            {"preset": chance.choice(MASKS)},
-            {"in_front": chance.random() < 0.5},
-            {"way": chance.choice(list(WAYS))},
-            {"mask": cells, "preset": MASKS[-1]},
-            {"mask": cells, "preset": MASKS[-1]},
-            {"preset": "diagonal"},
-            {"way": "hide"},
-            {"mask": cells + b"\1", "preset": MASKS[-1]},
-            {"mask": b"\2" * len(cells), "preset": MASKS[-1]},
-        ]
-    )
-
-
-def norm_walks(chance: random.Random) -> Iterator[Walk]:
-    for _ in range(25):
-        start = torch.randint(-9, 10, (chance.randint(2, 4), chance.randint(1, 7))) / chance.choice([1, 2, 4, 10])
-        view = NormExplorer(start)
-        yield view, _norm_moves(chance, view, preset_tables(start))
-
-
-def _norm_moves(chance: random.Random, view: NormExplorer, presets: dict[str, Tensor]) -> Iterator[State]:
-    """Made while they are walked: who types changes the table that is there."""
-    for _ in range(4):
-        preset = chance.choice(list(presets))
-        row, column = chance.randrange(view.shape[0]), chance.randrange(view.shape[1])
-        yield {"norm": chance.choice(NORMS)}
-        yield {"table": _bytes(presets[preset]), "preset": preset}
-        for digits in (str(chance.randint(-400, 400)), f"{chance.randint(0, 99)}.{chance.randint(0, 99)}"):
-            for end in range(2 if digits.startswith("-") else 1, len(digits) + 1):  # one key after another
-                yield {"table": _changed(view, row, column, float(digits[:end])), "preset": EDITED}
-        yield {"table": _changed(view, chance.randrange(view.shape[0]), 0, 99_999), "preset": EDITED}
-        yield chance.choice(
-            [
-                {"table": _changed(view, row, column, chance.choice([1e6, float("nan")])), "preset": EDITED},
-                {"table": view.table + b"\0\0\0\0", "preset": EDITED},
-                {"norm": "GroupNorm"},
-                {"preset": "zeros"},
-            ]
-        )
-
-
-def _changed(view: NormExplorer, row: int, column: int, value: float) -> bytes:
-    table = view.numbers
-    table[row, column] = value
-    return _bytes(table)
-
-
-def _bytes(numbers: Tensor) -> bytes:
-    return numbers.to(torch.float32).numpy().tobytes()
-
-
-def split_walks(chance: random.Random) -> Iterator[Walk]:
-    sizes = [[*sizes] for sizes in itertools.product(range(1, 7), range(1, 6), range(1, 6)) if sizes[1] * sizes[2] < 12]
-    moves = [move for size in sizes for move in ({"sizes": size}, {"step": chance.randint(0, 8)})]
-    yield HeadSplitter(), moves
-    yield HeadSplitter(), [{"step": step} for step in (3, 7, 1)] + [{"sizes": [0, 1, 1]}, {"sizes": [7, 1, 1]}]
-
-
-def position_walks(chance: random.Random) -> Iterator[Walk]:
-    all_ = [
-        {"kind": kind, "d_model": width, "base": base} for kind, width, base in itertools.product(KINDS, WIDTHS, BASES)
-    ]
-    chance.shuffle(all_)
-    wrong = [{"kind": "learnt"}, {"d_model": 12}, {"base": 50}]
-    yield PositionExplorer(), [*({name: move[name]} for move in all_ for name in move), *wrong]
+Walk = tuple[KernelView, Iterable[State]]
 
 
 def sampler_walks(chance: random.Random) -> Iterator[Walk]:
@@ -171,22 +62,17 @@ def rounded(kept: State) -> PlainGPT:
 
 
 WALKS = {
-    "attention_explorer": attention_walks,
-    "mask_painter": mask_walks,
-    "norm_explorer": norm_walks,
-    "head_splitter": split_walks,
-    "position_explorer": position_walks,
     "sampler": sampler_walks,
     **CHOICES,
 }
 
 
-def state_of(view: View) -> State:
+def state_of(view: KernelView) -> State:
     own = [name for name, trait in view.traits(sync=True).items() if trait.this_class.__module__.startswith("grader")]
     return {name: getattr(view, name) for name in own} | {"kept": view.kept()}
 
 
-def walked(view: View, moves: Iterable[State]) -> tuple[list[State], list[State]]:
+def walked(view: KernelView, moves: Iterable[State]) -> tuple[list[State], list[State]]:
     """Each move, and whether Python refused it; and the state after it."""
     made, states = [], []
     for move in moves:
@@ -273,7 +159,8 @@ def test_numbers_are_written_as_python_writes_them():
     halves = [at / 2**digits for digits in range(1, 5) for at in range(-60, 60)]
     drawn = [chance.choice([1, 1e-3, 50, 1e4]) * chance.gauss(0, 1) for _ in range(3000)]
     values = [*halves, *drawn, 0.1, 1e-5, 12345.0, 123456.5, 1234565.0, 1234567.0, 2e-10, 1e6]
-    source = f"""import {{ fixed, general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
+    source = f"""import {{ fixed }} from {json.dumps((FOLDER / "numbers.js").as_uri())};
+        import {{ general }} from {json.dumps((ANSWERS / "python.js").as_uri())};
         const values = {json.dumps(values)};
         console.log(JSON.stringify(values.map((value) => [
             fixed(value, 2), fixed(value, 0), general(value), general(value, 4),

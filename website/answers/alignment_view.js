@@ -1,8 +1,8 @@
 // What the alignment view's Python side answers: the summary.
 
 import { strongest } from "../../grader/views/alignment_words.js";
-import { unpack } from "../../grader/views/numbers.js";
-import { fixed, isWhole } from "./python.js";
+import { fixed, unpack } from "../../grader/views/numbers.js";
+import { isWhole } from "./python.js";
 
 export function answer(state) {
   const { sources, answers, moments, heads, guesses } = state;

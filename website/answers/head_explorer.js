@@ -1,6 +1,7 @@
 // What the head explorer's Python side answers: the summary. A kind with fewer layers or heads shows its last ones.
 
-import { fixed, isWhole } from "./python.js";
+import { fixed } from "../../grader/views/numbers.js";
+import { isWhole } from "./python.js";
 
 export function answer({ kinds, measures, kind, layer, head }) {
   if (!Object.hasOwn(kinds, kind) || !isWhole(layer, -Infinity) || !isWhole(head, -Infinity)) {

@@ -1,9 +1,9 @@
 // What the sampler's Python side answers: the logits after a text, and the summary.
 
-import { unpack } from "../../grader/views/numbers.js";
+import { fixed, unpack } from "../../grader/views/numbers.js";
 import { distributions, ranked, wordsOf } from "../../grader/views/sampler_numbers.js";
 import { gptOf, logitsAfter } from "./gpt.js";
-import { fixed, general, isWhole, packed } from "./python.js";
+import { general, isWhole } from "./python.js";
 
 const FEW = 3; // words that the summary names
 
@@ -22,8 +22,7 @@ export function answer(state, changed) {
   }
   const gpt = gptOf(kept);
   const logits = Float32Array.from(logitsAfter(gpt, ids.slice(-kept.sizes.max_length)));
-  const { buffer } = packed({ logits: { rows: 1, columns: logits.length, values: logits } });
-  return { logits: buffer, read: text, summary: inWords({ ...state, read: text }, logits) };
+  return { logits: new DataView(logits.buffer), read: text, summary: inWords({ ...state, read: text }, logits) };
 }
 
 function inWords({ read, words, temperature, top_k: topK, top_p: topP }, logits) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "../../grader/views/position_words.js";
+import { lineOfColumn, linesByOffset, originOf, path, productsInWords } from "../../grader/views/position_numbers.js";
 import { matrix } from "./matrices.js";
 
 const products = matrix(Array.from({ length: 12 }, (_, i) => Array.from({ length: 12 }, (_unused, j) => 100 * i + j)));

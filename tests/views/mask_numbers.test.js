@@ -9,7 +9,7 @@ import {
   rowInWords,
   seenBy,
   weightInWords,
-} from "../../grader/views/mask_words.js";
+} from "../../grader/views/mask_numbers.js";
 import { matrix } from "./matrices.js";
 
 const mask = matrix([

@@ -4,36 +4,21 @@ import {
   arithmeticOf,
   blockEnds,
   distance,
+  inWords,
   keysInWords,
   memoryInWords,
-  stateAt,
-} from "../../grader/views/online_words.js";
+  numbersOf,
+} from "../../grader/views/online_numbers.js";
 import { matrix } from "./matrices.js";
 
 // One query, scores 1, 3 | 2, 5, its values 10, 20, 30, 40.
-const matrices = {
-  scores: matrix([[1, 3, 2, 5]]),
-  final: matrix([[37.1]]),
-  counts1: matrix([[Math.exp(-2), 1]]),
-  maximum1: matrix([[3]]),
-  factor1: matrix([[0]]),
-  before1: matrix([[0]]),
-  sum1: matrix([[1.1353]]),
-  output1: matrix([[18.8]]),
-  counts2: matrix([[Math.exp(-3), 1]]),
-  maximum2: matrix([[5]]),
-  factor2: matrix([[Math.exp(-2)]]),
-  before2: matrix([[1.1353]]),
-  sum2: matrix([[1.2034]]),
-  output2: matrix([[37.1]]),
-  "counts2 raw": matrix([[Math.exp(-3), 1]]),
-  "maximum1 raw": matrix([[3]]),
-  "maximum2 raw": matrix([[5]]),
-  "factor2 raw": matrix([[1]]),
-  "before2 raw": matrix([[1.1353]]),
-  "sum2 raw": matrix([[2.1851]]),
-  "output2 raw": matrix([[28.6]]),
+const state = (rescaling, step = 2) => {
+  const numbers = Float32Array.from([1, 3, 2, 5, 10, 20, 30, 40]);
+  const layout = { scores: [1, 4], value: [4, 1] };
+  const traits = { matrices: new DataView(numbers.buffer), matrices_layout: layout, block_size: 2, rescaling, step };
+  return { get: (name) => traits[name] };
 };
+const matrices = numbersOf(state(true));
 
 test("a block ends where the keys end", () => {
   assert.deepEqual(blockEnds(1, 3, 8), [0, 3]);
@@ -63,14 +48,14 @@ test("a rising maximum rescales what was summed", () => {
 });
 
 test("without rescaling the missing factor is named", () => {
-  const lines = arithmeticOf(matrices, 2, 2, false, 0);
+  const lines = arithmeticOf(numbersOf(state(false)), 2, 2, false, 0);
   assert.deepEqual(lines[1], ["factor", "1, where exp(3 − 5) is needed"]);
   assert.equal(lines[2][1], "1.14 · 1 + 0.05 + 1 ≈ 2.19");
 });
 
 test("a distance is the largest difference", () => {
   assert.equal(distance(matrix([[1, 5]]), matrix([[2, 2]])), 3);
-  assert.equal(distance(stateAt(matrices, 2, true).output, matrices.final), 0);
+  assert.ok(distance(matrices.states[1].output, matrices.final) < 1e-12);
 });
 
 test("what is held is counted", () => {
@@ -78,4 +63,15 @@ test("what is held is counted", () => {
     memoryInWords(matrices, 2, 2),
     "In memory: scores of the block 1 · 2 = 2; carried on: maxima 1, sums 1, outputs 1 · 1 = 1. The whole matrix: 1 · 4 = 4.",
   );
+});
+
+test("its sentence follows block and switch", () => {
+  const sentence = (...chosen) => inWords(state(...chosen), numbersOf(state(...chosen)));
+  const [start, end] = ["Online softmax, 1 query, 4 keys, block", "the output so far is"];
+  assert.equal(
+    sentence(true, 1),
+    `${start} 1 of 2 (keys 0 to 1), with rescaling: ${end} up to 18.07 away from the final one.`,
+  );
+  assert.equal(sentence(true), `${start} 2 of 2 (keys 2 to 3), with rescaling: ${end} the final one.`);
+  assert.match(sentence(false), /without rescaling: the output so far is up to \d+\.\d\d away from the final one\.$/);
 });
