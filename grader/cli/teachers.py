@@ -85,7 +85,7 @@ def forget(folder: Path, student: str, yes: bool) -> None:
         course = folder.resolve()
         if not yes:
             steps, name = steps_to_forget(course, student), Roster.of(course).people.get(student, Person("")).full_name
-            say(f"Of {student}{f' ({name})' if name else ''} this will be removed, for good:")
+            say(f"Of {printable(f'{student} ({name})' if name else student)} this will be removed, for good:")
             say("\n".join(f"  {printable(step.before)}" for step in steps if not step.made_again))
             if again := [step.before for step in steps if step.made_again]:
                 say(f"And this, which has all students in it, and which you can make again: {joined(again)}")
