@@ -111,7 +111,7 @@ def test_no_command_prints_what_a_terminal_obeys(hostile, tmp_path):
         "roster": (["roster", course, str(people)], 0, ""),
         "roster of a hostile list": (["roster", course, str(refused)], 2, r"\x1b]0;owned"),
         "collect": (["collect", course, "00", str(zipped(tmp_path / "all.zip"))], 1, SHOWN),
-        "collect, taken back": (["collect", course, "00", "--undo"], 0, ""),
+        "collect, taken back": (["collect", course, "00", "--undo"], 2, ""),
         "extend": (["extend", course, "00", HOSTILE, "--days", "1"], 2, ""),
         "collect, said whose": (
             ["collect", course, "00", str(tmp_path / "all.zip"), "--is", f"{HOSTILE}=ann"],
