@@ -107,8 +107,9 @@ class _Again:
         self.timed_out = False
 
     def _runner(self) -> Runner:
-        left = max(self._first.left(), LEAST_SECONDS)
-        return Runner(self._place, replace(self._limits, submission_seconds=left), self._known, self._outline.exercises)
+        left = max(self._first.left(), LEAST_SECONDS) / self._limits.patience
+        limits = replace(self._limits, submission_seconds=left)
+        return Runner(self._place, limits, self._known, self._outline.exercises)
 
     def carried(self, name: str, earlier: str, secret_seed: bytes) -> tuple[float, tuple[str, ...]]:
         """The score of an exercise with the course's own solution in place of the earlier one that fails, and of those

@@ -37,7 +37,7 @@ class Judge:
             return ungraded(unreadable, outline, known, self.place.confinement)
         for attempt in (1, 2):
             try:
-                with limit_in_thread(limits.submission_seconds + MARGIN):
+                with limit_in_thread(limits.longest + MARGIN):
                     return grade(
                         submission,
                         outline,

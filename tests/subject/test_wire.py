@@ -187,7 +187,7 @@ def test_forged_outcome_is_refused(change):
 
 STATE = {"parameters": {"weight": torch.ones(2)}, "buffers": {}, "saved": ["weight"], "tracked": [], "training": True}
 ABOUT = {"kind": "function", "type": "function", "parameters": ["x"], "defaults": {"x": 1.5}, "uses": ["torch"]}
-ABOUT |= {"required": [], "data": [], "sets": [], "loops": False, "empty": False}
+ABOUT |= {"required": [], "data": [], "sets": [], "numbers": [], "loops": False, "empty": False}
 VALUES_OF = {
     "run": ([None], [3]),
     "load": ([None], ["x"]),

@@ -199,4 +199,4 @@ def _formulas(lesson):
 def test_without_addresses_in_the_settings_no_link_to_colab_is_shown(pages):
     page = pages["lessons/01_self_attention.html"]
     assert "Download the notebook" in page.text
-    assert "Colab" not in page.text.partition("1 · The whole idea")[0].partition("Do it yourself")[2]
+    assert "Colab" not in page.text.partition("1 · The plain average fails")[0].partition("Do it yourself")[2]
