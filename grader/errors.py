@@ -4,6 +4,7 @@
 | --- | --- | --- |
 | `CourseError` | 2 | a usage error, or an author's error: nothing was checked |
 | `CommandFailed` | 1 | checked, and found wanting |
+| `Interrupted` | 130 | Ctrl+C ended it |
 """
 
 from __future__ import annotations
@@ -29,3 +30,9 @@ class CommandFailed(CourseError):
     """What was asked to be checked is not as it should be."""
 
     exit_code = 1
+
+
+class Interrupted(CourseError):
+    """Ctrl+C ended the command; the message says what is stored and how to go on."""
+
+    exit_code = 130  # what a shell says of a program that SIGINT ended

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 ORDER = (
     "printable",
     "errors",
+    "interrupt",
     "lesson_names",
     "atomic",
     "markup",

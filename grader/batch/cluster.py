@@ -20,6 +20,7 @@ from distributed.client import ClosedClientError
 from grader.batch.worker import Graded, JudgePlugin, Task, failure, judge
 from grader.course.release import Release
 from grader.errors import CommandFailed, CourseError
+from grader.interrupt import children_hear_no_interrupt
 from grader.judge.fingerprint import GradingSettings, version_for
 
 # Task lists for each worker under way: more than one, so that none waits for the command; few, because submissions lie
@@ -49,7 +50,8 @@ class SchedulerLost(RuntimeError):
 @contextlib.contextmanager
 def connected(scheduler: str | None, workers: int) -> Iterator[Client]:
     """A client of the scheduler at that address, or else of so many workers on this machine."""
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters of it the command says
+    for name in ("distributed", "asyncio"):  # what matters of it the command says
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", message="Sending large graph")
     with (
         # Dask takes a predictable folder in the shared temporary folder, and puts it first in sys.path. Whoever makes
@@ -85,16 +87,17 @@ def _local_cluster(workers: int) -> LocalCluster:
     """Processes on this machine. With TLS: whoever can talk to a scheduler can run code as its owner, and on a machine
     that students use too, that would be everyone."""
     try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            security=True,
-            env={"OMP_NUM_THREADS": "1"},
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL,
-            memory_limit=None,
-        )
+        with children_hear_no_interrupt():
+            return LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                security=True,
+                env={"OMP_NUM_THREADS": "1"},
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                silence_logs=logging.CRITICAL,
+                memory_limit=None,
+            )
     except RuntimeError as error:
         raise CommandFailed(f"The workers can't be started: {error.__cause__ or error}") from error
 

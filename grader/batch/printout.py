@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from grader.batch.run import ClassOutcome
+from grader.batch.run import STOPPED, ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
 from grader.judge.result import UNSAFE, Mark
@@ -64,13 +64,29 @@ def as_text(outcome: ClassOutcome) -> str:
             f"{len(outcome.earlier)} were graded before this changed: {', '.join(outcome.changed)}. Their marks stay.",
             "What would change: grader regrade DIR LESSON --preview",
         ]
-    if outcome.to_settle:
-        who = ", ".join(map(printable, outcome.to_settle))
-        lines += ["", f"{len(outcome.to_settle)} to be settled, since somebody of their name handed in: {who}"]
     if outcome.missing:
         lines += ["", f"{len(outcome.missing)} handed in nothing: {joined(outcome.missing)}"]
-    lines += _listed("to look at", outcome.problems)
-    return "\n".join([*lines, *([outcome.stopped] if outcome.stopped else [])])
+    if outcome.to_settle:
+        lines += ["", f"{len(outcome.to_settle)} to be settled (grader collect says how): {joined(outcome.to_settle)}"]
+    left = _left(outcome)
+    lines += _listed("to look at", {who: why for who, why in outcome.problems.items() if who not in left})
+    return "\n".join([*lines, *(["", f"{len(left)} are not graded. {outcome.stopped}"] if outcome.stopped else [])])
+
+
+def _left(outcome: ClassOutcome) -> set[str]:
+    """Those to whom a run that was stopped didn't come."""
+    return {who for who, why in outcome.problems.items() if outcome.stopped and why == outcome.stopped}
+
+
+def interrupted(outcome: ClassOutcome, force: bool) -> str:
+    """What a run that Ctrl+C ended says in place of its table, and nothing of a run that wasn't."""
+    if outcome.stopped != STOPPED:
+        return ""
+    left = _left(outcome)
+    kept = len(left & outcome.before.keys())
+    said = f"Stopped. {outcome.lesson}: {outcome.graded} graded now, and stored; {len(left)} are left"
+    said += f", of whom {kept} keep the mark that they had." if kept else "."
+    return f"{said} Run it again{', without --force' if force and kept else ''}: it goes on with the rest."
 
 
 def _late(mark: Mark) -> str:
@@ -102,7 +118,7 @@ def as_json(outcome: ClassOutcome) -> dict[str, Any]:
         "needs_manual_grade": {student: mark.by_hand for student, mark in marks.items() if mark.by_hand},
         "best_of_several": dict(sorted(outcome.best.items())),
         "not_handed_in": outcome.missing,
-        "to_be_settled": outcome.to_settle,
+        "to_settle": outcome.to_settle,
         "confinement": {student: record.result.confinement for student, record in sorted(outcome.records.items())},
         "problems": [{"student": student, "why": why} for student, why in sorted(outcome.problems.items())],
     }

@@ -6,6 +6,7 @@ whose marks change and for nobody else, on the way that every result takes (`gra
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from grader.course.lateness import timestamp
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.learners_file import Judged, judge
 from grader.judge.result import SubmissionResult
+from grader.source.check import other_points
 
 NOT_PREVIEWED = "Nothing is accepted that was not previewed as things are now. First: grader regrade {} --preview"
 MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
@@ -39,7 +41,8 @@ MOST_BYTES = 200 * 2**20  # of a notebook in autograded/
 class Regrade:
     """What a regrade would do, or has done. `changed` is what changed since the marks were given; `same` counts those
     whose mark stays; `waiting` are those whose work `grader autograde` has not graded yet, or not as it is now;
-    `accepted` is the number in the audit log, 0 for a preview; `file` is what became of a learner's file."""
+    `accepted` is the number in the audit log, 0 for a preview; `not_released` says which points `release/` and the
+    gradebook have not got yet; `file` is what became of a learner's file."""
 
     lesson: str
     version: str = ""
@@ -50,6 +53,7 @@ class Regrade:
     problems: dict[str, str] = field(default_factory=dict)
     also_down: bool = False
     accepted: int = 0
+    not_released: tuple[str, ...] = ()
     stopped: str = ""
     seconds: float = 0.0
     file: Judged | None = None
@@ -120,7 +124,8 @@ class _Work(ClassRun):
     ) -> None:
         super().__init__(course, log, options, tell)
         self.graded, self.book, self.files = graded, book, Autograded(course)
-        self.regrade = Regrade(course.lesson, self.settings.version)
+        not_released = tuple(other_points(json.loads(course.instructor()), course.layout, course.lesson))
+        self.regrade = Regrade(course.lesson, self.settings.version, not_released=not_released)
         self.pieces: dict[str, None] = {}
         book.require(self.exercises)
         self.handed_in = {one.student: timestamp(one.folder) for one in course.submissions()[0]}

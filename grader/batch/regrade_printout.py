@@ -39,6 +39,7 @@ def as_text(regrade: Regrade) -> str:
     lines = [*(_file(regrade.file) if regrade.file else ()), sentence(regrade)]
     if regrade.changed:
         lines.append(f"Changed since these marks were given: {', '.join(regrade.changed)}.")
+    lines += not_released(regrade)
     if _shown(regrade):
         lines += ["", f"{'student, exercise':40} {'before':>7} {'after':>7} {'of':>5}  why"]
     for one in _shown(regrade):
@@ -56,6 +57,18 @@ def as_text(regrade: Regrade) -> str:
         lines += ["", f"{len(regrade.problems)} to look at:"]
         lines += [f"  {printable(who)}: {printable(said)}" for who, said in sorted(regrade.problems.items())]
     return "\n".join([*lines, *([regrade.stopped] if regrade.stopped else [])])
+
+
+def not_released(regrade: Regrade) -> list[str]:
+    """Points that the marks can't have before the lesson is generated anew."""
+    if not regrade.not_released:
+        return []
+    force = f"nbgrader generate_assignment {regrade.lesson} --force"
+    return [
+        "",
+        f"Points were changed that students and the gradebook don't have yet, so no mark has them. First: {force}",
+        *(f"  {one}" for one in regrade.not_released),
+    ]
 
 
 def _file(judged: Judged) -> Iterator[str]:
@@ -103,6 +116,7 @@ def as_html(regrade: Regrade) -> str:
         regrade=regrade,
         sentence=sentence(regrade),
         students=_shown(regrade),
+        not_released=[line.strip() for line in not_released(regrade) if line],
         file="\n".join(_file(regrade.file)) if regrade.file else "",
         waiting=joined(regrade.waiting),
         why=why,

@@ -28,10 +28,11 @@ from grader.course.class_directory import ClassDirectory, Submission
 from grader.course.folder import folder_of, mode_in
 from grader.course.lateness import timestamp
 from grader.course.release import Release
-from grader.course.to_settle import may_have_handed_in
+from grader.course.to_settle import unsettled
 from grader.errors import CommandFailed
 from grader.handed_in.earlier import BEST, Attempt, attempts, counts, put_best
 from grader.handed_in.hand_in import HandIn, hand_in, lesson_of
+from grader.interrupt import not_interrupted
 from grader.judge.fingerprint import GradingSettings, changed, waits_for_regrade
 from grader.judge.outline import outline_of
 from grader.judge.reader import SMALL, Unreadable, small_form
@@ -65,8 +66,8 @@ class ClassOutcome:
     `marks` what the gradebook says of them and `before` what it said of those who had a mark; `best` which one counts,
     of those who handed in more than one; `earlier` are those whose marks are of an earlier version and stay, and
     `changed` says what has changed since; `missing` are those of the roster who handed in nothing, `to_settle` those of
-    whom that isn't known, since somebody of their name did (`grader collect --is`); `problems` has what
-    was odd, or could not be graded or stored, and why; `stopped` is why the run ended before its end."""
+    whom that isn't known, since somebody of their name did (`grader collect --is`); `problems` has what was odd, or
+    could not be graded or stored, and why; `stopped` is why the run ended before its end."""
 
     lesson: str
     records: dict[str, LoggedResult] = field(default_factory=dict)
@@ -186,7 +187,7 @@ class ClassRun:
         roster = book.roster()
         handed_in = {submission.student for submission in found}
         absent = roster - handed_in - {*self.course.layout.student_id_exclude.split(",")}
-        may_have = may_have_handed_in(self.course.root, self.course.lesson)
+        may_have = unsettled(self.course.root, self.course.lesson)
         self.outcome.missing = tuple(sorted(absent - may_have))
         self.outcome.to_settle = tuple(sorted(absent & may_have))
         always = bool(self.course.config.JudgingExporter.get("add_students", False))
@@ -321,7 +322,11 @@ class ClassRun:
             Judges(client, self.settings, book.release) as judges,
             click.progressbar(length=count, label=label, show_pos=True, file=self.tell) as progress,
         ):
-            yield judges, progress
+            try:
+                yield judges, progress
+            except KeyboardInterrupt:
+                say("\nStopping: that takes some seconds.", file=self.tell)
+                raise
 
     @contextlib.contextmanager
     def _until_it_ends(self) -> Iterator[None]:
@@ -339,8 +344,9 @@ class ClassRun:
         with self._until_it_ends(), self._judging(len(new), book) as (judges, progress):
             for batch in judges.grade(self._tasks(new), len(new)):
                 items = [item for task, graded in batch if (item := self._item(submissions, task, graded))]
-                store.add_new(items)
-                self.outcome.graded += len(items)
+                with not_interrupted():
+                    store.add_new(items)
+                    self.outcome.graded += len(items)
                 progress.update(len(batch))
         say(f"{self.outcome.graded} of {len(new)} graded", file=self.tell)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grader.course.class_directory import Submission, code_of
+from grader.course.class_directory import ClassDirectory, Submission, code_of, course_layout
 from grader.course.files import UntrustedFolder, read_regular
 from grader.course.release import CHECK
 from grader.errors import CommandFailed, CourseError
 from grader.handed_in.hand_in import HandIn, answers_in, hand_in, lesson_of
 from grader.judge.clean_text import clean
+from grader.judge.fingerprint import GradingSettings
 from grader.judge.judge import Judge
 from grader.judge.limits import Limits
+from grader.judge.outline import outline_of
 from grader.judge.reader import Unreadable, read
 from grader.judge.result import ExerciseResult, SubmissionResult
 from grader.judge.sandbox import SandboxUnavailable
@@ -25,6 +28,11 @@ from grader.judge.words import as_text, preface
 from grader.lesson_names import choose
 from grader.printable import printable
 
+UNKNOWN = (
+    "{0} is checked in this notebook and is no exercise of the notebooks in {1}, so it was not graded. If it is a "
+    "course's own: grader grade submitted/STUDENT/LESSON --course DIR"
+)
+CHECK_CALL = re.compile(r"\s*check\((\w+)\)")
 NOT_RUN = "The notebook was graded, but the judge itself failed in: {}. Grade it again."
 FEEDBACK_BYTES = 20_000  # of one exercise; PrairieLearn reads 1 MB in all
 
@@ -180,13 +188,47 @@ def grade_one(path: Path, settings: Settings) -> One:
     instructor = code_of(lessons[name].read_bytes(), settings.solutions, name)
     chosen = _hand_in(path, name, instructor, settings.limits)
     secret = settings.secret or secrets.token_bytes(32)
+    grading = GradingSettings(instructor, secret, settings.limits, settings.unsafe, settings.carry_forward)
+    one = _judged(name, chosen, grading)
+    unknown = [UNKNOWN.format(other, settings.solutions) for other in _unknown(chosen.data, instructor, settings)]
+    return replace(one, result=one.result.with_remarks(unknown))
+
+
+def _unknown(data: bytes, instructor: bytes, settings: Settings) -> list[str]:
+    """The exercises that a notebook checks and the instructor's doesn't have, as a teacher's own."""
+    outline = outline_of(instructor)
     try:
-        with Judge(secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
-            result = judge.grade(chosen.data, instructor, "", chosen.unreadable)
+        cells = read(data, settings.limits.notebook_bytes, settings.limits.cells)
+    except Unreadable:
+        return []
+    checked = [cell.exercise for cell in cells if cell.role == "check"]
+    checked += [call[1] for cell in cells if cell.kind == "code" and (call := CHECK_CALL.match(cell.source))]
+    return sorted({name for name in checked if name.isidentifier()} - set(outline.exercises))
+
+
+def grade_in_course(path: Path, root: Path) -> One:
+    """Grade what a student handed in, `path` in `submitted/`, as `grader autograde` does in the course in `root`: with
+    its notebooks, its secret, its limits, on the same inputs. Nothing is stored."""
+    layout = course_layout(root)
+    pattern = layout.format_path(layout.submitted_directory, "(?P<student>[^/]+)", "(?P<lesson>[^/]+)", escape=True)
+    match = re.fullmatch(pattern, str(path.resolve() if path.is_dir() else path.resolve().parent))
+    if match is None:
+        example = layout.format_path(layout.submitted_directory, "STUDENT", "LESSON")
+        raise CourseError(f"{path} is nobody's hand-in in {root}: expected {example}.")
+    course = ClassDirectory(root, match["lesson"])
+    settings = course.settings()
+    chosen = hand_in(course.submission(match["student"]), lesson_of(settings.instructor), settings.limits)
+    return _judged(course.lesson, chosen, settings, match["student"])
+
+
+def _judged(lesson: str, chosen: HandIn, settings: GradingSettings, student: str = "") -> One:
+    try:
+        with Judge(settings.secret, settings.limits, settings.unsafe, settings.carry_forward) as judge:
+            result = judge.grade(chosen.data, settings.instructor, student, chosen.unreadable)
     except SandboxUnavailable as error:
         raise CourseError(str(error)) from None
-    points = _points(instructor)
-    return One(name, result.with_remarks(chosen.remarks).worth(points), points)
+    points = _points(settings.instructor)
+    return One(lesson, result.with_remarks(chosen.remarks).worth(points), points)
 
 
 def lesson_in(path: Path, lessons: Mapping[str, Path], settings: Settings) -> str:

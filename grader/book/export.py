@@ -14,7 +14,7 @@ from nbgrader.plugins import ExportPlugin
 from grader.book.marks import Marks, score_of, waits
 from grader.course.roster import Person
 from grader.course.tables import as_csv, rows_of
-from grader.course.to_settle import may_have_handed_in
+from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
 from grader.printable import json_text
@@ -46,8 +46,7 @@ def as_table(marks: Marks) -> str:
     rows.append([POINTS_POSSIBLE, "", "", "", *map(_number, marks.possible.values()), "100", ""])
     for who, person in marks.people.items():
         own = marks.marks[who]
-        said = {lesson: (mark.state if mark.points is None else "", mark.late) for lesson, mark in own.items()}
-        notes = "; ".join(f"{lesson}: {', '.join(filter(None, words))}" for lesson, words in said.items() if any(words))
+        notes = "; ".join(f"{lesson}: {mark.note}" for lesson, mark in own.items() if mark.note)
         names = (who, person.last_name, person.first_name, person.email)
         rows.append([*names, *(_number(mark.points) for mark in own.values()), _number(marks.totals[who]), notes])
     return as_csv(rows)
@@ -184,7 +183,7 @@ def _row(course: Path, gradebook: Gradebook, assignment: Any, student: Any) -> d
     try:
         one = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
-        waiting = student.id in may_have_handed_in(course, assignment.name)
+        waiting = student.id in unsettled(course, assignment.name)
         return row | (dict.fromkeys(("raw_score", "late_submission_penalty", "score")) if waiting else {})
     penalty = one.late_submission_penalty or 0.0
     row |= {"timestamp": one.timestamp, "raw_score": one.score, "late_submission_penalty": penalty}

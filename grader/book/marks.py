@@ -1,39 +1,50 @@
 """The marks of a course as the gradebook has them, and the total that the course's rules make of them.
 
-A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, where the student is
-excused, where something still waits for a mark by hand, and where it isn't known whose a hand-in is: these are told
-apart.
+A mark is the gradebook's score less its late penalty. There is none where nothing was handed in, or it isn't known by
+whom, where nothing is due or graded yet, where the student is excused, and where something still waits for a mark by
+hand: they are told apart. The total is of what is due and graded.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook
 
+from grader.course.class_directory import submissions_of
 from grader.course.lateness import Deadlines
-from grader.course.roster import Person, Roster
-from grader.course.to_settle import may_have_handed_in
+from grader.course.roster import Person, Roster, did_you_mean
+from grader.course.to_settle import unsettled
 from grader.errors import CourseError
 from grader.lesson_names import choose
 
 MARKED, MISSING, EXCUSED, OPEN = "marked", "not handed in", "excused", "waits for a mark by hand"
-TO_SETTLE = "to be settled: somebody of this name handed in"
+LATER, UNGRADED, UNSETTLED = "not due yet", "handed in, not graded yet", "to be settled whose a hand-in is"
+COUNTING = (MARKED, MISSING, OPEN)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One student's mark of one lesson. `points` is None unless `state` is "marked". `late` says in words by how much
-    it is late, what that costs, and whether the due date was moved."""
+    """One student's mark of one lesson. `points` is None unless `state` is "marked". `due`: the student's due date has
+    passed; where a lesson has none, somebody's work in it is graded. `late` says in words by how much it is late, what
+    that costs, and whether the due date was moved."""
 
     state: str
     points: float | None = None
+    due: bool = True
     late: str = ""
+
+    @property
+    def note(self) -> str:
+        """Why it is blank, doesn't count yet or is lower; empty if none of these."""
+        why = self.state if self.points is None else "" if self.due else f"{LATER}, not in the total"
+        return ", ".join(filter(None, (why, self.late)))
 
 
 @dataclass
@@ -94,27 +105,57 @@ def marks_of(course: Path, layout: Any, config: Any) -> Marks:
             one.id: Person(one.id, one.first_name or "", one.last_name or "", one.email or "") for one in book.students
         }
         found.people = dict(sorted({**people, **Roster.of(course).people}.items()))
+        found.marks = {who: {} for who in found.people}
         deadlines = Deadlines(config)
-        may_have = {one.name: may_have_handed_in(course, one.name) for one in assignments}
-        for who in found.people:
-            found.marks[who] = {
-                one.name: Mark(TO_SETTLE if who in may_have[one.name] else MISSING, late=deadlines.extended(one, who))
-                for one in assignments
-            }
         for assignment in assignments:
-            for submission in assignment.submissions:
-                found.marks[submission.student_id][assignment.name] = _mark(submission, deadlines)
+            for who, mark in _marks(course, layout, assignment, found.people, deadlines):
+                found.marks[who][assignment.name] = mark
         for who, lessons in rules.excused.items():
             if who not in found.marks:
-                raise CourseError(f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.")
+                meant = did_you_mean(who, {one: person.full_name for one, person in found.people.items()})
+                said = f"c.CourseMarks.excused: there is no student {who!r} in the roster or the gradebook.{meant}"
+                raise CourseError(said)
             found.marks[who] |= {lesson: Mark(EXCUSED) for lesson in lessons}
     found.totals = {who: total(marks, found.possible, rules) for who, marks in found.marks.items()}
     return found
 
 
-def _mark(submission: Any, deadlines: Deadlines) -> Mark:
-    late = deadlines.late(submission).words(deadlines.rule, submission.late_submission_penalty or 0.0)
-    return Mark(OPEN, late=late) if waits(submission) else Mark(MARKED, round(score_of(submission), 2), late)
+def _marks(
+    course: Path, layout: Any, assignment: Any, people: Iterable[str], deadlines: Deadlines
+) -> Iterator[tuple[str, Mark]]:
+    """Everybody's mark of an `api.Assignment`."""
+    lesson, until, now = assignment.name, deadlines.in_time_until(assignment), datetime.now(UTC).replace(tzinfo=None)
+    rows = {one.student_id: one for one in assignment.submissions}
+    graded = {who: one for who, one in rows.items() if is_graded(one, layout)}
+    handed_in = {one.student for one in submissions_of(layout, lesson)[0]}
+    to_settle = unsettled(course, lesson)
+    for who in people:
+        last, row = until(who), rows.get(who)
+        due = bool(graded) if last is None else last < now
+        penalty = (row.late_submission_penalty if row is not None else None) or 0.0
+        late = deadlines.extended(assignment, who)
+        if row is not None:
+            late = deadlines.late(row).words(deadlines.rule, penalty)
+        if who in graded:
+            yield who, replace(_mark(graded[who]), due=due, late=late)
+        elif who in handed_in:
+            yield who, Mark(UNGRADED, due=due, late=late)
+        else:
+            yield who, Mark(UNSETTLED if who in to_settle else MISSING if due else LATER, due=due, late=late)
+
+
+def is_graded(submission: Any, layout: Any) -> bool:
+    """Whether an `api.SubmittedAssignment` was graded: one may be there for an extension only."""
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+    who, lesson = submission.student_id, submission.assignment.name
+    return (
+        any(grade.auto_score is not None or grade.manual_score is not None for grade in grades)
+        or Path(layout.format_path(layout.autograded_directory, who, lesson)).is_dir()
+    )
+
+
+def _mark(submission: Any) -> Mark:
+    return Mark(OPEN) if waits(submission) else Mark(MARKED, round(score_of(submission), 2))
 
 
 def waits(submission: Any) -> bool:
@@ -131,16 +172,20 @@ def score_of(submission: Any) -> float:
 
 
 def total(marks: Mapping[str, Mark], possible: Mapping[str, float], rules: Rules) -> float | None:
-    """Per cent of the lessons that count; what wasn't handed in has 0 of them. None while something that could count
-    waits for a mark by hand or to be settled, and where nothing counts.
+    """Per cent of the lessons that are due and graded; what should have been handed in, and wasn't, has 0 of them. None
+    while something that could count waits for a mark by hand, and where nothing counts.
 
     >>> marks = {"01": Mark(MARKED, 5.0), "02": Mark(MARKED, 10.0), "03": Mark(MISSING), "04": Mark(EXCUSED)}
     >>> possible = dict.fromkeys(marks, 10.0)
     >>> total(marks, possible, Rules()), total(marks, possible, Rules({"02": 2.0}, best_of=2))
     (50.0, 83.33)
     """
-    counting = {name: mark for name, mark in marks.items() if mark.state != EXCUSED and rules.weights.get(name, 1) > 0}
-    if any(mark.state in (OPEN, TO_SETTLE) for mark in counting.values()):
+    counting = {
+        name: mark
+        for name, mark in marks.items()
+        if mark.due and mark.state in COUNTING and rules.weights.get(name, 1) > 0
+    }
+    if any(mark.state == OPEN for mark in counting.values()):
         return None
     shares = [
         ((mark.points or 0.0) / possible[name] if possible[name] else 0.0, float(rules.weights.get(name, 1)))

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from grader.cli.teachers import FOLDER, teachers_packages
+from grader.interrupt import stopped
 from grader.printable import json_text, say
 
 
@@ -23,6 +24,7 @@ from grader.printable import json_text, say
     help="Pack them as Moodle (Upload multiple feedback files in a zip) or Canvas (Re-upload submissions) takes them.",
 )
 @click.option("--json", "as_document", is_flag=True, help="Print one JSON document and nothing else.")
+@stopped("The pages that are made are whole; run it again, and it makes the rest.")
 def feedback(
     folder: Path, lesson: str, students: tuple[str, ...], force: bool, platform: str | None, as_document: bool
 ) -> None:

@@ -31,9 +31,9 @@ def works_to_settle(course: Path, lesson: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def may_have_handed_in(course: Path, lesson: str) -> set[str]:
+def unsettled(course: Path, lesson: str) -> set[str]:
     """Whose something may be: until that is settled, nobody can say that they handed in nothing."""
-    return {who for people in works_to_settle(course, lesson).values() if len(people) > 1 for who in people}
+    return {who for people in works_to_settle(course, lesson).values() for who in people}
 
 
 def save_to_settle(course: Path, lesson: str, works: Mapping[str, Mapping[str, str]]) -> None:

@@ -22,6 +22,7 @@ from grader.book.gradebook import LessonGradebook, Shown, Unavailable
 from grader.course.class_directory import ClassDirectory, course_layout
 from grader.course.files import SECRET_FILE, TIMESTAMP, UntrustedFolder
 from grader.course.folder import folder_of, mode_in
+from grader.course.roster import Roster, did_you_mean
 from grader.errors import CommandFailed, CourseError
 from grader.feedback.page import VERSION, Feedback
 from grader.judge.reader import Unreadable
@@ -51,6 +52,10 @@ def make(course: ClassDirectory, students: Collection[str] = (), force: bool = F
     shown = shown_by(course.layout, course.lesson, course.config)
     unknown = sorted(set(students) - shown.keys())
     if unknown:
+        people = {who: person.full_name for who, person in Roster.of(course.root).people.items()}
+        if nobody := [who for who in unknown if who not in people]:
+            meant = did_you_mean(nobody[0], dict.fromkeys(shown, "") | people)
+            raise CourseError(f"{course.lesson}: there is no student {nobody[0]!r}.{meant}")
         raise CourseError(f"{course.lesson}: {joined(unknown)}: nothing of theirs is in the gradebook yet.")
     outcome, notes = Made(course.lesson), _Notes(course.root, course.lesson)
     excluded = course.layout.student_id_exclude.split(",")

@@ -23,7 +23,7 @@ from grader.handed_in.archive import Given, Odd
 from grader.judge.reader import Unreadable
 
 MOODLE = re.compile(r"(?P<folder>(?P<name>.+?)_\d+_assignsubmission_(?:file|onlinetext)_?).*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>(?i:LATE)_)?(?P<user>\d+)_(?P<number>\d+)_.+", re.DOTALL)
 EXCHANGE = re.compile(r"(?P<student>[^+]+)\+(?P<lesson>[^+]+)\+(?P<time>[^+]+ UTC)(?:\+.*)?")
 GRADESCOPE, METADATA = re.compile(r"submission_\d+"), "submission_metadata.yml"
 _TOLD = (":sid", ":email", ":name")

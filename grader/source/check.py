@@ -91,22 +91,24 @@ def _same_numbers(folder: Path, lessons: Sequence[Lesson]) -> Iterator[Problem]:
 
 def _released(lesson: Lesson, layout: Any) -> None:
     """Students have the cells and points that the source has now."""
-    path = Path(layout.format_path(layout.release_directory, ".", lesson.name)) / lesson.path.name
-    if not path.is_file():
-        return
+    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
+    said = other_points(lesson.notebook, layout, lesson.name)
+    lesson.found += [Problem(lesson.path, f"{one}: {again}") for one in said]
+
+
+def other_points(notebook: Mapping[str, Any], layout: Any, name: str) -> list[str]:
+    """Which cells of an instructor's notebook have other points than students have in `release/`, in sentences."""
+    path = Path(layout.format_path(layout.release_directory, ".", name)) / f"{name}.ipynb"
     try:
         released = load(path)
-    except BrokenNotebook:
-        return
-    now, then = _graded(lesson.notebook), _graded(released)
-    if now == then:
-        return
-    again = f"`nbgrader generate_assignment {lesson.name} --force` makes it anew"
-    for grade_id in sorted(now.keys() | then.keys()):
-        if now.get(grade_id) != then.get(grade_id):
-            here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
-            message = f"{grade_id} has {here} here and {there} in {layout.release_directory}/: {again}"
-            lesson.found.append(Problem(lesson.path, message))
+    except BrokenNotebook:  # it isn't there, or it is nobody's work
+        return []
+    now, then = _graded(notebook), _graded(released)
+    said = []
+    for grade_id in sorted(one for one in now.keys() | then.keys() if now.get(one) != then.get(one)):
+        here, there = (f"{worth[grade_id]:g} points" if grade_id in worth else "nothing" for worth in (now, then))
+        said.append(f"{grade_id} has {here} in {layout.source_directory}/ and {there} in {layout.release_directory}/")
+    return said
 
 
 def _graded(notebook: Mapping[str, Any]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
 from grader.course.release import CHECK
 from grader.errors import CourseError
-from grader.exercises.own import file_of, text_in
+from grader.exercises.own import file_of, is_taken, text_in, unfinished
 from grader.exercises.registry import exercises
 from grader.source.needs import undefined
 from grader.source.notebook import Cell, checked_exercises, exercise_of, is_code, nbgrader_of, role_of
@@ -30,6 +31,10 @@ REGIONS: Sequence[tuple[str, Callable[[Mapping[str, Any]], object], str]] = (
     ("SOLUTION", lambda own: own.get("solution"), "an answer"),
     ("HIDDEN TESTS", lambda own: own.get("grade"), "autograder tests"),
     ("MARK SCHEME", lambda own: own.get("task"), "a manually graded task"),
+)
+TWICE = (
+    "is marked as graded and as a manually graded task, so nbgrader counts its points twice: choose one kind in "
+    "JupyterLab (Create Assignment)"
 )
 
 
@@ -84,6 +89,7 @@ def check_lesson(lesson: Lesson, known: Mapping[str, Exercise], left_out: Sequen
     for rule in (_metadata, _regions, _syntax, _ids, _points):
         rule(lesson)
     _exercises(lesson, known, root)
+    placeholders(lesson, root)
     _needs(lesson, known)
     _prose(lesson, left_out)
 
@@ -106,6 +112,8 @@ def _metadata(lesson: Lesson) -> None:
             other = seen[own["grade_id"]] + 1
             lesson.add(place, f"has the id {own['grade_id']}, as cell {other} has: an id belongs to one cell")
         seen.setdefault(own["grade_id"], place)
+        if own.get("grade") and own.get("task"):
+            lesson.add(place, TWICE)
         points = own.get("points", 0)
         if (own.get("grade") or own.get("task")) and (not isinstance(points, int | float) or points < 0):
             lesson.add(place, f"has {points!r} points: expected a number that isn't below 0")
@@ -203,6 +211,17 @@ def _needs(lesson: Lesson, known: Mapping[str, Exercise]) -> None:
 def command(lesson: str, exercise: str) -> str:
     """How an exercise is given."""
     return f"grader course leave-out DIR {lesson} {exercise} --give"
+
+
+def placeholders(lesson: Lesson, root: Path) -> None:
+    """What the course's commands have left to be filled in, in the notebook and in the files of its own exercises."""
+    for place, cell in enumerate(lesson.cells):
+        for number, words in unfinished(cell["source"]):
+            lesson.add(place, f"is not filled in: {words}", number)
+    for name in dict.fromkeys(exercise_of(cell) for cell in lesson.cells if role_of(cell) == "check"):
+        with suppress(CourseError):  # what can't be read is told beside its cell
+            for number, words in () if is_taken(name) else unfinished(text_in(root, name) or ""):
+                lesson.found.append(Problem(root / file_of(name), f"is not filled in: {words}", line=number))
 
 
 def _points(lesson: Lesson) -> None:

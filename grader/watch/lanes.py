@@ -5,9 +5,7 @@ has all workers. And nobody waits for one whose result is late: so no endless lo
 
 from __future__ import annotations
 
-import logging
 import os
-import signal
 import time
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import CancelledError
@@ -45,11 +43,6 @@ class _Slow:
     quick: bool = False
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl+C in a terminal reaches the workers too, but it is for the watch, which ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 class Lanes:
     """A context manager around the workers."""
 
@@ -62,10 +55,7 @@ class Lanes:
         self._client: Client | None = None
 
     def __enter__(self) -> Self:
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what a connection says that ends with the watch
         self._client = self._stack.enter_context(connected(self._scheduler, self._wanted))
-        if self._scheduler is None:
-            self._client.run(_ignore_interrupts)
         return self
 
     def __exit__(self, *_error: type[BaseException] | BaseException | TracebackType | None) -> None:

@@ -30,7 +30,7 @@ from grader.book.results_log import LoggedResult, ResultsLog
 from grader.course.class_directory import ClassDirectory, course_layout, secret_of, submissions_of
 from grader.course.folder import mode_in
 from grader.course.lateness import timestamp
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, Interrupted
 from grader.feedback.fresh import Made, make
 from grader.handed_in.exchange import attempts_allowed
 from grader.handed_in.hand_in import hand_in, lesson_held, lesson_of
@@ -132,8 +132,12 @@ class Watch:
             return {str(student.id) for student in book.students}
 
     def run(self) -> None:
-        """Until SIGTERM or Ctrl+C."""
-        with locked(self.root, "watch-lock", "watched"), _ends_tidily(), served(self._page, self.options.port) as where:
+        """Until SIGTERM, or Ctrl+C: then it raises `SystemExit` with its code."""
+        with (
+            locked(self.root, "watch-lock", "watched"),
+            _ends_tidily() as ended_by,
+            served(self._page, self.options.port) as where,
+        ):
             self._say(f"Watching {self.root}. The page: {where or self.root / FILE}")
             started = False
             try:
@@ -154,6 +158,8 @@ class Watch:
                 self._show_page(ended=True)
                 for log in self.logs.values():
                     log.close()
+        if signal.SIGINT in ended_by:
+            raise SystemExit(Interrupted.exit_code)
 
     def _say(self, text: str) -> None:
         say(f"{datetime.now():%Y-%m-%d %H:%M:%S} {printable(text)}", file=self._tell)
@@ -443,19 +449,18 @@ class Watch:
 
 
 @contextmanager
-def _ends_tidily() -> Iterator[None]:
-    """SIGTERM is Ctrl+C, and a second one changes nothing."""
-    asked = False
+def _ends_tidily() -> Iterator[list[int]]:
+    """SIGTERM is Ctrl+C, and a second one changes nothing. Yields a list that gets the number of the first."""
+    asked: list[int] = []
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
+    def stop(number: int, _frame: FrameType | None) -> None:
         if not asked:
-            asked = True
+            asked.append(number)
             raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -134,11 +134,11 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     told = json.loads(
         command(begun.root, "grader", "autograde", ".", "00", "--json", "--workers", "1", check=False).stdout
     )
-    assert (told["not_handed_in"], told["to_be_settled"]) == (["bo", "cy"], ["di1", "di2"])
+    assert (told["not_handed_in"], told["to_settle"]) == (["bo", "cy"], ["di1", "di2"])
     command(begun.root, "grader", "export", ".", "--to", "json")
     people = json.loads((begun.root / "marks-json.json").read_text())["students"]
     states = {one["id"]: (one["marks"][LESSON]["state"], one["total_percent"]) for one in people}
-    assert states["di1"] == states["di2"] == ("to be settled: somebody of this name handed in", None)
+    assert states["di1"] == states["di2"] == ("to be settled whose a hand-in is", None)
     command(begun.root, "nbgrader", "export")
     rows = [line.split(",") for line in (begun.root / "grades.csv").read_text().splitlines()]
     scores = {row[3]: row[9] for row in rows}
@@ -148,4 +148,4 @@ def test_to_be_settled_is_said_in_every_list_and_export(begun):
     assert "not handed in:               3\n    bo\n    cy\n    di1" in settled.stdout
     undo(begun)
     again = command(begun.root, "grader", "autograde", ".", "00", "--workers", "1", check=False).stdout
-    assert "2 to be settled, since somebody of their name handed in: di1, di2" in again
+    assert "2 to be settled (grader collect says how): di1, di2" in again

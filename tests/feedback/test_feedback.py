@@ -382,8 +382,9 @@ def test_moodle_takes_the_zip_back(course, tmp_path, end):
     }
 
 
-def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path):
-    names = [f"leeann_LATE_500_9001_{LESSON}-1.ipynb", f"leebo_501_9002_{FILE}"]
+@pytest.mark.parametrize("late", ["LATE", "late"])
+def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path, late):
+    names = [f"leeann_{late}_500_9001_{LESSON}-1.ipynb", f"leebo_501_9002_{FILE}"]
     assert grader("collect", course.root, "00", downloaded(tmp_path, names)).exit_code == 0
     done = grader("feedback", course.root, "00", "ann", "bo", "--zip", "canvas")
     assert done.exit_code == 0, done.output
@@ -402,7 +403,8 @@ def test_canvas_takes_the_zip_back_as_notebooks(course, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("00", "nobody"), "nobody: nothing of theirs is in the gradebook yet."),
+        (("00", "nobody"), "there is no student 'nobody'.\n"),
+        (("00", "annn"), "there is no student 'annn'. Did you mean ann (Ann Lee)?"),
         (("99",), "'99' is none of the lessons"),
         (("00", "--zip", "blackboard"), "'blackboard' is not one of"),
     ],
