@@ -25,7 +25,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 .DEFAULT_GOAL := start
 
 start: $(STAMP)  ## JupyterLab on the students' notebooks; it refuses root unless told
-	cd notebooks && ../$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
+	$(BIN)/jupyter lab --config=release/student/jupyter/lab.py $(if $(filter 0,$(shell id -u)),--allow-root) $(ARGS)
 
 test: $(STAMP)  ## the checks of the project, but for those that follow
 	$(BIN)/python tests/stages.py $(ARGS)
@@ -77,7 +77,7 @@ fuzz: $(STAMP)  ## the fuzz tests for longer, with other seeds
 release: $(STAMP)  ## the student's package, a zip in dist/; ARGS=--teacher makes the teacher's
 	$(BIN)/grader release $(ARGS)
 
-site: $(STAMP)  ## the course as web pages, in site/; ARGS=--zip with the students' package, --solutions for teachers
+site: $(STAMP)  ## the course as web pages, in site/; ARGS=--no-zip without the students' package, --solutions for teachers
 	$(BIN)/python -m website $(ARGS)
 
 demo: $(STAMP)  ## the term of docs/teaching.md, in a temporary folder; ARGS="--keep FOLDER" keeps it

@@ -26,8 +26,20 @@ def command(version: tuple, uv: "str | None") -> list:
         return [sys.executable, "-m", "venv", ".venv"]
     if uv:
         return [uv, "venv", "--seed", "--python", "3.12", ".venv"]  # --seed: with pip
-    return sys.exit(TOO_OLD.format(dotted(NEEDED), dotted(version), sys.executable))
+    return sys.exit(too_old(version))
+
+
+def too_old(version: tuple) -> str:
+    return TOO_OLD.format(dotted(NEEDED), dotted(version), sys.executable)
+
+
+def main() -> None:
+    version = tuple(sys.version_info[:3])
+    code = subprocess.call(command(version, shutil.which("uv")))
+    if code and version < NEEDED:  # uv has said why: no network, for example
+        sys.exit("\nuv found no newer Python and could fetch none. " + too_old(version))
+    sys.exit(code)
 
 
 if __name__ == "__main__":
-    sys.exit(subprocess.call(command(tuple(sys.version_info[:3]), shutil.which("uv"))))
+    main()

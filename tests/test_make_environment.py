@@ -11,11 +11,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import make_environment
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "make_environment.py"
+CPU_INDEX = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["attention-course"]["torch-cpu-index"]
 READMES = ["README.md", "release/student/README.md", "release/teacher/README.md"]
 
 
@@ -63,6 +65,33 @@ def test_it_ends_at_once_and_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_where_uv_can_fetch_none_it_says_so_after_uv_has_said_why(monkeypatch):
+    monkeypatch.setattr(make_environment.sys, "version_info", (3, 10, 13, "final", 0))
+    monkeypatch.setattr(make_environment.shutil, "which", lambda _name: "/bin/false")
+    with pytest.raises(SystemExit, match=r"could fetch none\. The course needs Python 3.11 or newer, and this is"):
+        make_environment.main()
+
+
+def test_make_is_told_of_the_smaller_torch_before_it_fetches_one():
+    first = re.findall(r"(?s)```console\n(.*?)```", (ROOT / "README.md").read_text("utf-8"))[0].splitlines()
+    assert first[0].startswith(f"export TORCH_INDEX={CPU_INDEX} ")
+    assert first[1].startswith("make start ")
+    asked = subprocess.run(
+        ["make", "-n", "-B", "setup"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "TORCH_INDEX": "X"}
+    )
+    assert "--no-deps torch -c requirements.lock --index-url X" in asked.stdout, asked.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["environment.yml", "release/student/environment.yml", "release/teacher/environment.yml"]
+)
+def test_conda_is_told_of_the_smaller_torch_and_brings_a_python_that_fits(name):
+    asked = yaml.safe_load((ROOT / name).read_text("utf-8").replace("{index}", CPU_INDEX).replace("{wheel}", "a.whl"))
+    python, _pip, by_pip = asked["dependencies"]
+    assert tuple(map(int, python.partition("=")[2].split("."))) >= make_environment.NEEDED
+    assert by_pip["pip"][:2] == ["-c requirements.lock", f"--extra-index-url {CPU_INDEX}"]
+
+
 @pytest.mark.parametrize("name", READMES)
 def test_every_way_begins_with_it_and_the_smaller_torch_comes_before_the_course(name):
     blocks = re.findall(r"(?s)```(?:console|powershell)\n(.*?)```", (ROOT / name).read_text("utf-8"))
@@ -70,6 +99,8 @@ def test_every_way_begins_with_it_and_the_smaller_torch_comes_before_the_course(
     assert ways
     for lines in ways:
         assert lines[0] in ("python3 make_environment.py", "py make_environment.py")
+        asked = [line for line in lines if "jupyter lab" in line]
+        assert all(re.search(r"lab --config=(release/student/)?jupyter/lab.py$", line) for line in asked)
     (with_torch,) = (
         [line for line in lines if "pip install" in line] for lines in ways if "--no-deps torch" in str(lines)
     )

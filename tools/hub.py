@@ -95,16 +95,16 @@ def as_user(name: str, words: Sequence[str], folder: Path, programs: Path, cwd: 
 
 
 @contextmanager
-def accounts(folder: Path) -> Iterator[None]:
+def accounts(folder: Path, people: Sequence[str] = PEOPLE) -> Iterator[None]:
     """The people and the teachers' group, with homes in `folder`. As root they are made, and removed at the end."""
     homes = folder / "home"
     homes.mkdir()
     with ExitStack() as stack:
         if os.geteuid() == 0:
-            _refuse_known()
+            _refuse_known(people)
             _run("groupadd", GROUP)
             stack.callback(_run, "groupdel", GROUP)
-        for name in PEOPLE:
+        for name in people:
             (homes / name).mkdir(mode=0o700)
             if os.geteuid() != 0 and name != TEACHER:
                 (homes / name / ".jupyter").mkdir()
@@ -118,8 +118,8 @@ def accounts(folder: Path) -> Iterator[None]:
         yield
 
 
-def _refuse_known() -> None:
-    known = [user.pw_name for user in pwd.getpwall() if user.pw_name in PEOPLE]
+def _refuse_known(people: Sequence[str]) -> None:
+    known = [user.pw_name for user in pwd.getpwall() if user.pw_name in people]
     if known or GROUP in [group.gr_name for group in grp.getgrall()]:
         raise HubError(
             f"This machine has {', '.join([*known, GROUP])} already, perhaps from a run that was killed. If nobody "
@@ -159,9 +159,18 @@ def make_course(folder: Path, programs: Path, lessons: Sequence[str]) -> Path:
 
 
 @contextmanager
-def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0, watched: bool = True) -> Iterator[Hub]:
+def running_hub(
+    programs: Path,
+    lessons: Sequence[str] = LESSONS,
+    port: int = 0,
+    watched: bool = True,
+    students: Sequence[str] = STUDENTS,
+    more: str = "",
+    inside: Sequence[str] = (),
+) -> Iterator[Hub]:
     """A hub with the programs of an environment in which the student's wheel, what teachers need and JupyterHub are.
-    If `watched`, the hub grades what is handed in."""
+    If `watched`, the hub grades what is handed in. `more` is added to its settings; `inside` are the words of a command
+    that starts it, such as one that limits its memory."""
     proxy = _proxy()
     _reachable(programs)
     password = secrets.token_hex(4)
@@ -169,23 +178,24 @@ def running_hub(programs: Path, lessons: Sequence[str] = LESSONS, port: int = 0,
         folder = Path(tempfile.mkdtemp(prefix="course-hub-"))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o755)
-        stack.enter_context(accounts(folder))
+        people = (TEACHER, *students)
+        stack.enter_context(accounts(folder, people))
         root = make_course(folder, programs, lessons)
         port, hub_port, api_port = (given or _free_port() for given in (port, 0, 0))
         (folder / "hub").mkdir(mode=0o700)
-        names = {"people": PEOPLE, "group": GROUP, "teacher": TEACHER, "homes": str(folder / "home")}
+        names = {"people": people, "group": GROUP, "teacher": TEACHER, "homes": str(folder / "home")}
         names |= {"grader": str(programs / "grader"), "course": str(root / "course")}
         names["user"] = f'"user": {TEACHER!r},' if os.geteuid() == 0 else ""  # only root's hub can
         text = TRY + (WATCH if watched else "") + ("" if os.geteuid() == 0 else FOLDERS)
         ports = {"port": port, "hub_port": hub_port, "api_port": api_port}
         config = folder / "hub" / "jupyterhub_config.py"
-        config.write_text(text.format(recipe=str(RECIPE), proxy=proxy, password=password, **names, **ports))
+        config.write_text(text.format(recipe=str(RECIPE), proxy=proxy, password=password, **names, **ports) + more)
         environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
         environment |= {"COURSE_ROOT": str(root), "COURSE_TEACHERS": GROUP}
         environment["PATH"] = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         with (folder / "hub" / "hub.log").open("wb") as log:
             server = subprocess.Popen(
-                [str(programs / "jupyterhub"), "-f", str(config)],
+                [*inside, str(programs / "jupyterhub"), "-f", str(config)],
                 cwd=folder / "hub", env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True,  # Ctrl+C is for this process, which ends the hub
             )  # fmt: skip

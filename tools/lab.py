@@ -50,7 +50,8 @@ REPLACE = """async name => {
 THEMED = """light => document.body.dataset.jpThemeLight === light && !document.getElementById("jupyterlab-splash")
   && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"""
 DRAWN = "([canvas, before]) => canvas.clientWidth > 150 && canvas.toDataURL() !== before"
-QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+QUIET = {"checkForUpdates": False, "doNotDisturbMode": True}
+LEARNERS = Path(__file__).parents[1] / "release" / "student" / "jupyter" / "lab.py"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def chromium() -> str | None:
 
 @contextmanager
 def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
-    """JupyterLab on `folder`, with settings of its own under `home`."""
+    """JupyterLab on `folder` as a learner starts it, with settings of its own under `home`."""
     token = secrets.token_hex(16)
     port = _free_port()
     env = os.environ | {
@@ -87,7 +88,7 @@ def running_lab(folder: Path, home: Path) -> Iterator[Lab]:
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET))
-    command = [PYTHON, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+    command = [PYTHON, "-m", "jupyterlab", f"--config={LEARNERS}", "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
     command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={folder}"]
     command += ["--allow-root", "--LabApp.extension_manager=readonly", "--LabApp.expose_app_in_browser=True"]
     with (home / "lab.log").open("wb") as log:
@@ -168,9 +169,20 @@ class Notebook:
             page.evaluate(REPLACE, name)
         else:
             page.goto(f"{lab.url}/lab/tree/{name}?reset&token={lab.token}")
-        page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
+        self._ready()
+
+    @classmethod
+    def shown(cls, page: Page) -> Notebook:
+        """The notebook that somebody has just opened by hand."""
+        notebook = cls.__new__(cls)
+        notebook.page = page
+        notebook._ready()
+        return notebook
+
+    def _ready(self) -> None:
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=120_000)
         # Before the kernel has started, JupyterLab would ask which one to take.
-        page.wait_for_function(KERNEL_IDLE, timeout=120_000, polling=POLLING)
+        self.page.wait_for_function(KERNEL_IDLE, timeout=120_000, polling=POLLING)
 
     def command(self, name: str, **args: object) -> None:
         """Run one of JupyterLab's own commands, as its menus do."""

@@ -19,6 +19,7 @@ from website.guides import write_guides
 from website.index import write_index
 from website.lessons import write_lesson
 from website.references import check_references
+from website.start import write_start
 
 MADE = ROOT / "build" / "website"
 
@@ -26,7 +27,7 @@ MADE = ROOT / "build" / "website"
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=ROOT / "site", help="Where the pages go.  [site/]")
 @click.option("--solutions", is_flag=True, help="With the model solutions, for teachers.")
-@click.option("--zip", "with_zip", is_flag=True, help="With the student's package, to download.")
+@click.option("--zip/--no-zip", "with_zip", default=True, help="With the student's package to download, or without.")
 def main(out: Path, solutions: bool, with_zip: bool) -> None:
     """Build the course's web site. Nothing is run and nothing is fetched."""
     start = time.monotonic()
@@ -59,6 +60,8 @@ def write_sources(course: Course, folder: Path) -> None:
     write_glossary(course, pages)
     write_guides(course, pages)
     write_index(course, pages)
+    write_start(course, pages)
+    shutil.copytree(course.root / "docs" / "pictures", folder / "extra" / "pictures" / "shared")
     shutil.copy(HERE / "reference.md", pages)
     if course.with_zip:
         release(Repository(course.root, course.exercises), downloads)

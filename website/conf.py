@@ -8,11 +8,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from grader import __version__
+from website.course import Course
 
 project = "Attention and Transformers"
 author = copyright = "the authors of the course"
 version = release = __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_views"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "website.mathml", "website.live_views", "website.sharing"]
 
 nb_execution_mode = "off"
 nb_execution_show_tb = False
@@ -31,20 +32,21 @@ html_title = "Attention and Transformers"
 html_math_renderer = "mathml"
 html_static_path = [str(Path(__file__).parent / "static")]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
-html_context = {"default_mode": "auto"}
+html_context = {"default_mode": "light", "addresses": Course().settings}
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "glossary": [], "reference": []}
+html_sidebars = {"index": [], "install": [], "about": [], "glossary": [], "reference": []}
+html_last_updated_fmt = "%d %B %Y"
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
     "secondary_sidebar_items": ["page-toc"],
-    "footer_start": ["copyright"],
+    "footer_start": ["about-this-page"],
     "footer_end": [],
     "show_nav_level": 1,
     "navigation_with_keys": False,
     "use_edit_page_button": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -12,17 +12,19 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from grader.authoring.lesson import Lesson, LessonCell, LessonError, Problem, read_folder
+from grader.authoring.lesson import Lesson, LessonCell, Problem, read_folder
 from grader.authoring.notebook import instructors_notebook, loads, without_install_cell
 from grader.authoring.prose import DIFFICULTY, Times, times
 from grader.authoring.rules import problems
+from grader.errors import LessonError
 from grader.exercises.registry import exercises
 from grader.spec.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
 HERE = Path(__file__).parent
 GLOSSARY, SETTINGS = "website/glossary.toml", "website/settings.toml"
-ADDRESSES = ("repository", "colab", "binder")  # the keys of settings.toml
+# The keys of settings.toml, and what may stand in braces there.
+ADDRESSES = {"repository": "", "issues": "{page}", "site": "", "colab": "{lesson}", "binder": "{lesson}"}
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,9 @@ def _wrong_setting(key: str, value: object) -> str:
         return f"there is no setting {key!r}, only {', '.join(ADDRESSES)}"
     if not isinstance(value, str):
         return f"{key}: an address is text in quotes, not {value!r}"
-    if re.search(r"[{}]", value.replace("{lesson}", "")):
-        return f"{key}: what is in braces can only be {{lesson}}: {value}"
+    allowed = ADDRESSES[key]
+    if re.search(r"[{}]", value.replace(allowed, "") if allowed else value):
+        return f"{key}: {f'what is in braces can only be {allowed}' if allowed else 'there can be no braces'}: {value}"
     return ""
 
 

@@ -15,11 +15,14 @@ from website.references import LINK
 TEACHERS = (
     "docs/teaching",
     "docs/grading",
+    "docs/operations",
+    "docs/threat-model",
     "docs/course",
     "docs/own-exercises",
     "docs/jupyterhub",
     "docs/elsewhere",
     "docs/privacy",
+    "docs/accessibility",
 )
 CONTRIBUTORS = ("CONTRIBUTING", "docs/design", "docs/checks", "docs/build", "docs/views", "docs/testing", "SECURITY")
 

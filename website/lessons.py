@@ -21,7 +21,7 @@ from grader.authoring.regions import is_mark
 from grader.authoring.release import FOLDER
 from grader.authoring.states import is_view
 from website.course import Course, points_of
-from website.pictures import Pictures, in_words
+from website.pictures import Pictures
 from website.references import address_of, linked, place_of, to_terms, words_of
 
 # What the fold of a cell's output says, closed and open.
@@ -57,8 +57,7 @@ def lesson_page(course: Course, lesson: Lesson, pictures: Pictures) -> NotebookN
             source = cell.source if course.solutions else students_cell.source
             page.cells.append(_code(cell.id, without_marks(source), []))
         else:
-            words = next((in_words(one.source) for one in solved.cells[number + 1 : number + 2]), "")
-            page.cells.append(_example(lesson, cell, role, words, pictures))
+            page.cells.append(_example(lesson, cell, role, pictures))
     return page
 
 
@@ -97,8 +96,8 @@ def _to_exercise(course: Course, name: str) -> str:
     return f":::{{admonition}} Exercise: [{name}]({page})\n:class: exercise\n\n{said} [Hints]({page}#hints)\n:::"
 
 
-def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures: Pictures) -> NotebookNode:
-    outputs = list(_outputs(lesson, cell, words, pictures))
+def _example(lesson: Lesson, cell: NotebookNode, role: str, pictures: Pictures) -> NotebookNode:
+    outputs = list(_outputs(lesson, cell, pictures))
     metadata: dict[str, Any] = {}
     if role in ("answer", "try") and outputs:
         timed = "nbval-ignore-output" in cell.metadata.get("tags", ())
@@ -109,7 +108,7 @@ def _example(lesson: Lesson, cell: NotebookNode, role: str, words: str, pictures
     return _code(cell.id, cell.source, outputs, metadata)
 
 
-def _outputs(lesson: Lesson, cell: NotebookNode, words: str, pictures: Pictures) -> Iterator[NotebookNode]:
+def _outputs(lesson: Lesson, cell: NotebookNode, pictures: Pictures) -> Iterator[NotebookNode]:
     """A cell's outputs; pictures become files, and a view's sentence goes below its picture."""
     order, summary = 0, ""
     for number, output in enumerate(cell.outputs):
@@ -121,7 +120,7 @@ def _outputs(lesson: Lesson, cell: NotebookNode, words: str, pictures: Pictures)
             order, summary = order + 1, alt
         elif "image/png" in data:
             name = f"{cell.id}-plot-{number}"
-            yield _html(pictures.plot(name, data["image/png"], alt or words or f"Plot of lesson {lesson.number}"))
+            yield _html(pictures.plot(name, data["image/png"], alt))
         elif "text/html" in data:
             yield _html(NO_GUESS.sub("", data["text/html"]))
         elif text and text == summary:

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-IN_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
-SENTENCE = re.compile(r"(?<=[.!?:])\s")
 SHARPER = 1.5  # pixels of a view's picture for each one of the page
 
 
@@ -40,12 +38,6 @@ class Pictures:
         (self.folder / f"{name}.png").write_bytes(data)
         size = f'width="{width}" height="{height}"'
         return f'<img src="{self.address}/{name}.png" alt="{escape(words)}" {size} loading="lazy" decoding="async">'
-
-
-def in_words(markdown: str) -> str:
-    """The first sentence of the picture in words below a plot."""
-    found = IN_WORDS.search(markdown)
-    return SENTENCE.split(" ".join(found[1].replace("`", "").replace("*", "").split()))[0] if found else ""
 
 
 def guess(text: str) -> str:

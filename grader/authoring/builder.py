@@ -16,7 +16,7 @@ from grader.atomic import write_atomically
 from grader.authoring import states
 from grader.authoring.cache import Cache, Executed, surroundings
 from grader.authoring.execute import execute
-from grader.authoring.lesson import Lesson, LessonError, Problem, read_folder
+from grader.authoring.lesson import Lesson, Problem, read_folder
 from grader.authoring.notebook import (
     dumps,
     instructors_notebook,
@@ -25,11 +25,13 @@ from grader.authoring.notebook import (
     without_install_cell,
 )
 from grader.authoring.predictions import given_away
+from grader.authoring.prose import describe_pictures
 from grader.authoring.readme import readme
 from grader.authoring.repository import Repository
 from grader.authoring.rules import problems
 from grader.authoring.student import students_notebook
 from grader.authoring.unfinished import missing_samples, todo
+from grader.errors import LessonError
 
 
 class Sources(NamedTuple):
@@ -97,7 +99,7 @@ async def _build_all(
                 verdict = await _build(repository, lesson, cache, keep_outputs, only_states)
             except LessonError as error:
                 tell(f"{lesson.name:32} failed    {time.monotonic() - start:6.1f} s")
-                return error.problems
+                return [*error.problems]
             tell(f"{lesson.name:32} {verdict:9} {time.monotonic() - start:6.1f} s")
             return []
 
@@ -129,7 +131,9 @@ async def _build(
         if only_states:
             return verdict
         text = executed.notebook
-    notebook = with_install_cell(loads(text), repository.wheel)
+    notebook = loads(text)
+    describe_pictures(notebook)
+    notebook = with_install_cell(notebook, repository.wheel)
     built = ((repository.solutions, dumps(notebook)), (repository.notebooks, dumps(students_notebook(notebook))))
     for folder, content in built:
         path = folder / f"{lesson.name}.ipynb"

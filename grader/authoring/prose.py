@@ -9,18 +9,26 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nbformat import NotebookNode
+
 from grader.authoring.lesson import Lesson, LessonCell
 from grader.authoring.regions import cut
+from grader.authoring.states import is_view
 
 WORDS_A_MINUTE = 100
 A_CELL, A_VIEW = 1, 3  # minutes: to run a cell and read its output; more, if it shows a view
 A_LEVEL, A_LINE, A_QUESTION = 3, 1, 2  # minutes: a level of difficulty, a line of the model solution, a quiz's question
+PNG = "image/png"
+ENOUGH = 60  # characters of an alternative text
+TEXT_BELOW = "A plot. The text below it says what it shows."
 TIME_MARK = "<!-- time -->"
 MORE = "## For those who want more"  # what follows takes time of its own
 SECTION = re.compile(r"(?m)^(?=## )")
 PART = re.compile(r"## (?:Step )?\d+ · .*")
 DIFFICULTY = re.compile(r"(?m)^(### Exercise(?: \d+)?: `(\w+)`\s+Difficulty (\d) of 5)$")
 IN_WORDS = re.compile(r"(?m)^\*The picture in words:\* ((?:.+(?:\n|\Z))+)")
+FOLDED_WORDS = re.compile(r"<details><summary>The picture in words</summary>\s+(.+?)\s+</details>", re.DOTALL)
+SENTENCE = re.compile(r"(?<=[.!?:])\s")
 FOLD = re.compile(r"(?s)<details>.*?</details>")
 BLANK = re.compile(r'(?m)^\s+"\w+": \.\.\.,')
 WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -159,3 +167,35 @@ def _folded(match: re.Match[str]) -> str:
     if re.match(r"\s*[^\s#]", match.string[match.end() :]):
         end = f"\n<p></p>{end}"
     return f"<details><summary>The picture in words</summary>\n\n{text}\n\n</details>{end}"
+
+
+def in_words(markdown: str) -> str:
+    """The first sentences of a folded picture in words, until they say enough; empty where the text has none."""
+    folded, words = FOLDED_WORDS.search(markdown), ""
+    for sentence in SENTENCE.split(" ".join(folded[1].replace("`", "").replace("*", "").split())) if folded else ():
+        words = f"{words} {sentence}".strip()
+        if len(words) >= ENOUGH:
+            break
+    return words
+
+
+def describe_pictures(notebook: NotebookNode) -> None:
+    """Give each stored picture its alternative text, if it has none of its own: the first sentences of the picture in
+    words below it.
+
+    nbconvert, and so the pages that are made with it, reads it there.
+    """
+    below = TEXT_BELOW
+    for cell in reversed(notebook.cells):
+        if cell.cell_type == "markdown":
+            below = in_words(cell.source) or TEXT_BELOW
+        for output in cell.get("outputs", []):
+            if PNG in output.get("data", {}):
+                described = output.metadata.setdefault(PNG, NotebookNode())
+                if not _own_words(output, described.get("alt", "")):
+                    described["alt"] = below
+
+
+def _own_words(output: NotebookNode, alt: str) -> bool:
+    """Whether what drew a picture has described it too: a view, or what says the same as its text."""
+    return bool(alt) and (is_view(alt) or alt == output.data.get("text/plain"))

@@ -33,7 +33,15 @@ PLATFORMS = {"gradescope": "", "prairielearn": "questions/LESSON/tests/"}
 # What a wheel is built from, besides the package.
 PROJECT_FILES = ("pyproject.toml", "README.md", "LICENSE")
 # Of docs/, in the teacher's package: how to grade, how to write exercises of one's own.
-TEACHERS_PAGES = ("teaching.md", "course.md", "grading.md", "own-exercises.md", "checks.md")
+TEACHERS_PAGES = (
+    "teaching.md",
+    "course.md",
+    "grading.md",
+    "operations.md",
+    "threat-model.md",
+    "own-exercises.md",
+    "checks.md",
+)
 # What both packages hold as it is.
 SHARED_FILES = ("LICENSE", "requirements.lock", "make_environment.py")
 EPOCH = (2020, 1, 1, 0, 0, 0)  # of every entry, so that two releases of the same course are the same zip

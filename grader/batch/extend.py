@@ -16,12 +16,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from grader.batch.override import require_words
 from grader.batch.run import locked
-from grader.book.gradebook import LessonGradebook, Unavailable, cause
+from grader.book.gradebook import LessonGradebook, cause
 from grader.book.marks import score_of
 from grader.course.class_directory import ClassDirectory
 from grader.course.lateness import note_extension
 from grader.course.roster import Roster, did_you_mean
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 
 A_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -73,7 +73,7 @@ def extend(root: Path, lesson: str, student: str, days: float | None, until: str
 def _writing() -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, Unavailable) as error:
+    except (SQLAlchemyError, GradebookUnavailable) as error:
         why = cause(error) if isinstance(error, SQLAlchemyError) else error
         raise CommandFailed(f"The gradebook can't be written now ({why}). Run it again.") from error
 

@@ -9,7 +9,7 @@ from typing import Any
 from grader.batch.run import STOPPED, ClassOutcome
 from grader.insights.page import table
 from grader.insights.summary import Summary, summarise
-from grader.judge.result import UNSAFE, Mark
+from grader.judge.result import UNSAFE, SubmissionMark
 from grader.printable import joined, printable
 
 
@@ -19,7 +19,7 @@ def summary_of(outcome: ClassOutcome) -> Summary:
     return summarise([record.result for record in outcome.records.values()], [*marks.values()])
 
 
-def _marks(outcome: ClassOutcome) -> dict[str, Mark]:
+def _marks(outcome: ClassOutcome) -> dict[str, SubmissionMark]:
     """By student, in the order of the records; the judge's where the gradebook could not be written."""
     return {who: outcome.marks.get(who) or record.result.by_judge() for who, record in outcome.records.items()}
 
@@ -89,7 +89,7 @@ def interrupted(outcome: ClassOutcome, force: bool) -> str:
     return f"{said} Run it again{', without --force' if force and kept else ''}: it goes on with the rest."
 
 
-def _late(mark: Mark) -> str:
+def _late(mark: SubmissionMark) -> str:
     return f" (late: {-mark.penalty:g})" if mark.penalty else ""
 
 

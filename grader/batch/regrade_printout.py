@@ -11,7 +11,7 @@ from markupsafe import Markup
 from grader.batch.changes import ExerciseChange, StudentChange
 from grader.batch.regrade import Regrade
 from grader.batch.undo import Undone
-from grader.book.audit import Entry
+from grader.book.audit import AuditEntry
 from grader.handed_in.learners_file import Judged
 from grader.insights.page import render
 from grader.judge.words import as_text as shown
@@ -83,7 +83,7 @@ def _file(judged: Judged) -> Iterator[str]:
 
 
 def _shown(regrade: Regrade) -> list[StudentChange]:
-    """Before an acceptance all that differs, after it what it changed."""
+    """The students that are listed: of a preview all whose marks differ, of an acceptance those that it changed."""
     return [one for one in regrade.students if one.moves or not regrade.accepted]
 
 
@@ -140,7 +140,7 @@ def undone_as_json(undone: Undone) -> dict[str, Any]:
     return about | {"marks": undone.marks, "stays": undone.stays}
 
 
-def log_as_text(entries: list[Entry]) -> str:
+def log_as_text(entries: list[AuditEntry]) -> str:
     """The audit log."""
     lines = []
     for entry in entries:

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from grader.batch.run import locked
 from grader.book.autograded import Autograded
-from grader.book.gradebook import Unavailable
 from grader.book.regrade_book import JUDGE, RegradeBook, Rows
 from grader.book.results_log import TAKEN_BACK, ResultsLog
 from grader.course.class_directory import ClassDirectory
 from grader.course.folder import COLLECTED, FOLDER
-from grader.errors import CommandFailed, CourseError
+from grader.errors import CommandFailed, CourseError, GradebookUnavailable
 from grader.handed_in.before import Was, digest_of, files_back, forget_collecting, last_collecting
 from grader.printable import printable
 
@@ -63,7 +62,7 @@ def uncollect(root: Path, lesson: str) -> TakenBack:
                 book = RegradeBook(layout.db_url, layout.course_id, course.lesson, course.config)
                 stack.enter_context(book)
                 _marks_back(course, log, book, back, outcome)
-        except Unavailable as error:
+        except GradebookUnavailable as error:
             raise CommandFailed(f"The gradebook can't be written now ({error}). Run it again.") from error
         for who, was in back.items():
             files_back(course, who, was)

@@ -38,14 +38,14 @@ def feedback(
         from grader.batch.run import locked
         from grader.course.class_directory import ClassDirectory
         from grader.feedback import zips
-        from grader.feedback.fresh import graded_lessons, make
+        from grader.feedback.fresh import graded_lessons, write_feedback
 
         told = []
         with locked(folder.resolve()):
             for name in [lesson] if lesson else graded_lessons(folder):
                 course = ClassDirectory(folder, name)
                 course.share()
-                outcome = make(course, students, force)
+                outcome = write_feedback(course, students, force)
                 packed = zips.pack(course, platform, outcome) if platform else None
                 told.append((outcome, packed))
     if as_document:

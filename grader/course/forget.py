@@ -37,8 +37,7 @@ from grader.course.folder import (
     mode_in,
 )
 from grader.course.roster import FILE, Person, Roster, did_you_mean, save
-from grader.errors import CourseError
-from grader.judge.reader import Unreadable
+from grader.errors import CourseError, Unreadable
 
 # Made from the gradebook and the log, and made again in a moment.
 MADE_AGAIN = (

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.errors import CourseError
+from grader.errors import CourseError, NotReleased
 
 FOLDER = "exercises"
 PACKAGE = Path(__file__).parent
@@ -21,10 +21,6 @@ TODO = re.compile(r"\bTODO\b[^\"]*")  # to the end of the line or of the string
 KEPT = "RELEASED = False"  # a line of a file whose specification students don't get
 NOT_RELEASED = "This exercise is checked when you have handed in: your teacher keeps its check until then."
 _KEPT_TEXT = f'"""{NOT_RELEASED}"""\n'
-
-
-class NotReleased(Exception):
-    """Students don't have the check of this exercise."""
 
 
 def _is_name(name: str) -> bool:

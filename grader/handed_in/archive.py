@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath, PurePosixPath
 
 from grader.course.files import UntrustedFolder, read_regular
-from grader.judge.reader import Unreadable
+from grader.errors import Unreadable
 
 # In one student's folder; what lies near its top comes first. A virtual environment has more.
 MAX_FILES = 50_000
@@ -27,7 +27,7 @@ LINK = "it is a link, which is not followed"
 
 
 @dataclass(frozen=True)
-class Entry:
+class ArchiveFile:
     """A file. `path` is where it lies in the zip or folder; `time` is UTC. One within a zip that a student handed in
     has that zip's `path` and time, since whatever that zip says the student wrote, and lies `inside` it. `key` is what
     the platform's zip says of its bytes (`grader.handed_in.times.key_of`); empty for a file that no zip has."""
@@ -50,12 +50,12 @@ IsAuthors = Callable[[str], bool]  # whether a folder of this name belongs to so
 
 
 @dataclass(frozen=True)
-class Given:
+class Archive:
     """The files of one source. `depth` is how many folders lie around all of it: the next name in a path is the one
     that the platform gave to a student's work."""
 
     name: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ArchiveFile, ...]
     depth: int = 0
 
     def below(self, path: PurePosixPath) -> PurePosixPath:
@@ -63,24 +63,24 @@ class Given:
         return PurePosixPath(*path.parts[self.depth :])
 
 
-def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def given(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     """What is in `source`, and in the zips that students handed in there. Of a file at most `most` bytes are read."""
     outer = _outer(source, most, is_authors, odd)
     return replace(outer, entries=tuple(_with_inner(outer, most, odd)))
 
 
-def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def _outer(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     if source.is_dir():
         return _in_folder(source, most, is_authors, odd)
     if zipfile.is_zipfile(source):
         return _in_zip(source, most, is_authors, odd)
     if source.suffix.lower() == ".ipynb":
         path, about = PurePosixPath(source.name), source.stat()
-        return Given(
-            source.name, (Entry(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
+        return Archive(
+            source.name, (ArchiveFile(path, utc(about.st_mtime), about.st_size, lambda: read_regular(source, most)),)
         )
     odd[str(source)] = "it is neither a zip file nor a folder nor a notebook; if it is a zip, it is broken"
-    return Given(source.name, ())
+    return Archive(source.name, ())
 
 
 def is_hidden(name: str) -> bool:
@@ -100,16 +100,16 @@ def _goes_around(tops: Iterable[tuple[str, bool]], is_authors: IsAuthors) -> str
 # --- a zip file -------------------------------------------------------------------------------------------------------
 
 
-def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         odd[str(source)] = f"the zip file is broken: {error}"
-        return Given(source.name, ())
+        return Archive(source.name, ())
     entries = []
     for path, info in _contents(archive, f"{source.name}: ", odd):
         read = lambda info=info: _unpacked(archive, info, most)  # noqa: E731
-        entries.append(Entry(path, _zip_time(info), info.file_size, read, key=f"{info.CRC:08x}-{info.file_size}"))
+        entries.append(ArchiveFile(path, _zip_time(info), info.file_size, read, key=f"{info.CRC:08x}-{info.file_size}"))
     depth = 0
     while entries:
         tops = {(one.path.parts[depth], len(one.path.parts) > depth + 1) for one in entries if one.path.parts[depth:]}
@@ -117,7 +117,7 @@ def _in_zip(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
             break
         depth += 1
     # A loose file beside the folder around it all is none of the students'.
-    return Given(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
+    return Archive(source.name, tuple(one for one in entries if len(one.path.parts) > depth), depth)
 
 
 def _contents(archive: zipfile.ZipFile, shown: str, odd: Odd) -> Iterator[tuple[PurePosixPath, zipfile.ZipInfo]]:
@@ -166,7 +166,7 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime:
 # --- a zip in a student's work ----------------------------------------------------------------------------------------
 
 
-def _with_inner(outer: Given, most: int, odd: Odd) -> Iterator[Entry]:
+def _with_inner(outer: Archive, most: int, odd: Odd) -> Iterator[ArchiveFile]:
     """The files, those of zips in place of these: a folder that was zipped and handed in is the commonest accident. One
     level deep, so many of one student, and each only if it isn't larger than a notebook may be."""
     opened: Counter[str] = Counter()
@@ -191,22 +191,22 @@ class _LastZip:
     """The zip that was opened last: to read all of its files it is unpacked once."""
 
     def __init__(self) -> None:
-        self._opened: tuple[Entry, zipfile.ZipFile] | None = None
+        self._opened: tuple[ArchiveFile, zipfile.ZipFile] | None = None
 
-    def of(self, entry: Entry) -> zipfile.ZipFile:
+    def of(self, entry: ArchiveFile) -> zipfile.ZipFile:
         if self._opened is None or self._opened[0] is not entry:
             self._opened = entry, _opened(entry.read())
         return self._opened[1]
 
 
-def _inner(entry: Entry, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[Entry]:
+def _inner(entry: ArchiveFile, last: _LastZip, most: int, shown: str, odd: Odd) -> Iterator[ArchiveFile]:
     refused: Odd = {}
     for count, (path, info) in enumerate(_contents(last.of(entry), f"{shown}/", refused)):
         if count == MAX_FILES:
             odd[shown] = f"only {MAX_FILES} of its files were looked at"
             break
         read = lambda info=info: _unpacked(last.of(entry), info, most)  # noqa: E731
-        yield Entry(entry.path, entry.time, info.file_size, read, inside=path)
+        yield ArchiveFile(entry.path, entry.time, info.file_size, read, inside=path)
     if refused:
         first, why = next(iter(refused.items()))
         odd[first] = why + (f" (and so are {len(refused) - 1} more there)" if refused.keys() - {first} else "")
@@ -229,12 +229,12 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 # --- a folder ---------------------------------------------------------------------------------------------------------
 
 
-def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Given:
+def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Archive:
     """A clone of a repository is one student's, whatever is in it: its own name is the platform's."""
     source = source.absolute()
     if (source / ".git").exists():
         source, tops = source.parent, [source.name]
-        return Given(tops[0], tuple(_files(source, tops, most, odd)))
+        return Archive(tops[0], tuple(_files(source, tops, most, odd)))
     around: list[str] = []
     while True:
         place = source.joinpath(*around)
@@ -244,7 +244,7 @@ def _in_folder(source: Path, most: int, is_authors: IsAuthors, odd: Odd) -> Give
             break
         around.append(alone)
     tops = ["/".join([*around, name]) for name, folder in sorted(listed) if not (folder and is_hidden(name))]
-    return Given(source.name, tuple(_files(source, tops, most, odd)), len(around))
+    return Archive(source.name, tuple(_files(source, tops, most, odd)), len(around))
 
 
 def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -252,7 +252,7 @@ def _listed(folder: Path) -> Iterator[os.DirEntry[str]]:
         yield from entries
 
 
-def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[Entry]:
+def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[ArchiveFile]:
     """What lies in each of these folders, near its top first, and the files among them."""
     for top in tops:
         waiting, count = deque([top]), 0
@@ -277,7 +277,7 @@ def _files(source: Path, tops: Iterable[str], most: int, odd: Odd) -> Iterator[E
                 inside = PurePosixPath(path)
                 folder = UntrustedFolder(source, PurePath(inside.parent))
                 read = lambda folder=folder, name=inside.name: folder.read(name, most)  # noqa: E731
-                yield Entry(inside, utc(about.st_mtime), about.st_size, read)
+                yield ArchiveFile(inside, utc(about.st_mtime), about.st_size, read)
 
 
 def utc(seconds: float) -> datetime:

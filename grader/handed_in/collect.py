@@ -18,17 +18,16 @@ from grader.course.files import UntrustedFolder
 from grader.course.folder import CAME_FROM, folder_of, mode_in
 from grader.course.lateness import in_time_until, is_late, last_in_time, timestamp
 from grader.course.roster import Roster
-from grader.errors import CourseError
+from grader.errors import CourseError, Unreadable
 from grader.handed_in.archive import given, is_hidden, utc
 from grader.handed_in.before import Before
 from grader.handed_in.collected import NAMED, Collected
-from grader.handed_in.earlier import BEST, keep, put
+from grader.handed_in.earlier import BEST, archive_hand_in, put
 from grader.handed_in.exchange import CollectRegularFiles, foreign_owner
-from grader.handed_in.hand_in import answers_in, lesson_held, lesson_of
+from grader.handed_in.hand_in import answers_in, handed_out, lesson_held
 from grader.handed_in.settled import Settling
 from grader.handed_in.times import ArchiveTimes, times_of_a_download
 from grader.handed_in.whose import EXCHANGE, METADATA, Author, Whose, by_student, is_somebodys
-from grader.judge.reader import Unreadable
 
 # Of one student's notebooks so many are read, and so many times the bytes that one may have.
 MOST_NOTEBOOKS, MOST_ROOM = 100, 2
@@ -214,7 +213,7 @@ class _Candidate:
 
 def _of_lesson(found: list[_Candidate], course: ClassDirectory, outcome: Collected) -> list[_Candidate]:
     """Those in which something is answered, if there is one; or else those that hold this lesson's exercises."""
-    lesson, limits = lesson_of(course.instructor()), course.limits()
+    lesson, limits = handed_out(course.outline()), course.limits()
     answers = {id(one): answers_in(one.data, lesson, limits) for one in found}
     for enough, why in (
         (lambda told: any(told.values()), "nothing is answered in it"),
@@ -254,7 +253,11 @@ def _take(
     chosen = _counting(candidates, due, counts)
     if len({one.data for one in candidates}) > 1:
         outcome.twice[student] = _AFTER_GRADING if counts == BEST else chosen.path or "the one that was there"
-    new = [keep(course, student, other.time, other.data) for other in (*here, *there) if other.data != chosen.data]
+    new = [
+        archive_hand_in(course, student, other.time, other.data)
+        for other in (*here, *there)
+        if other.data != chosen.data
+    ]
     if there and there[0].data == chosen.data:
         if counts == BEST and any(new):
             outcome.taken.append(student)

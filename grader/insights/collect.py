@@ -9,12 +9,12 @@ from pathlib import Path
 from grader.book.gradebook import marks_in
 from grader.book.results_log import latest, path_of
 from grader.course.class_directory import ClassDirectory
-from grader.errors import CourseError
-from grader.handed_in.hand_in import hand_in, lesson_of
+from grader.errors import CourseError, Unreadable
+from grader.handed_in.hand_in import hand_in, handed_out
 from grader.insights.page import LessonInsights
 from grader.insights.similarity import ModelSolution, Pair, own_code, similar_pairs
 from grader.insights.summary import summarise
-from grader.judge.reader import Unreadable, read
+from grader.judge.reader import read
 
 
 def lessons_with_results(root: Path) -> list[str]:
@@ -36,7 +36,7 @@ def lesson_insights(root: Path, lesson: str) -> LessonInsights:
 
 def _pairs(course: ClassDirectory, graded: Container[str]) -> list[Pair]:
     """The graded students' work that is like another's, or like the model solution: that first."""
-    lesson, limits = lesson_of(course.code()), course.limits()
+    lesson, limits = handed_out(course.outline()), course.limits()
     model, prints, copies = ModelSolution(lesson.outline, lesson.stubs), {}, []
     for submission in course.submissions()[0]:
         chosen = hand_in(submission, lesson, limits)

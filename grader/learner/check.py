@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from grader.errors import CourseError
-from grader.exercises.own import NotReleased, beside_notebook
+from grader.errors import CheckFailed, CourseError, NotReleased
+from grader.exercises.own import beside_notebook
 from grader.exercises.registry import exercises, files_for
 from grader.learner import here, progress
 from grader.learner.appeal import file_for
@@ -64,13 +64,6 @@ class ShownReport(Report):
         from IPython.display import display
 
         display(self._repr_mimebundle_(), raw=True)
-
-
-class CheckFailed(AssertionError):
-    """Raised after the report is shown, where nbgrader runs the cell: only a raising cell counts as failed."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"CheckFailed: {self}"]
 
 
 def check(

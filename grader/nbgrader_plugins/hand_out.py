@@ -12,7 +12,7 @@ from grader.errors import CourseError
 from grader.exercises.own import OwnFiles, file_of, for_students, own_files
 from grader.exercises.registry import exercises
 from grader.source.notebook import load
-from grader.source.rules import Lesson, placeholders
+from grader.source.rules import CourseLesson, placeholders
 
 
 class WithOwnExercises(NotebookExporter):
@@ -37,7 +37,7 @@ class WithOwnExercises(NotebookExporter):
 
     def _refuse_placeholders(self, notebook: Path) -> None:
         """Students get nothing that a teacher has still to write."""
-        lesson = Lesson(notebook, load(notebook))
+        lesson = CourseLesson(notebook, load(notebook))
         placeholders(lesson, self._root)
         if lesson.found:
             listed = "\n".join(map(str, lesson.found))

@@ -24,8 +24,8 @@ KEEP = 'data-lm-suppress-shortcuts="true"'
 
 def as_html(report: Report, file: bytes = b"") -> str:
     """The report: the parts, the first failure, the likely mistake, hints that unfold one after the other, and only
-    then the numbers, which a screen reader reads one by one. `file` is what a learner can save who thinks that the
-    report is wrong."""
+    then the numbers, which a screen reader reads one by one; they are in a fold, which is the way past them. `file` is
+    what a learner can save who thinks that the report is wrong."""
     state = "broken" if report.broken else "passed" if report.passed else "failed"
     parts = [style(), f'<section class="grader-report" aria-label="{escape(headline(report))}">']
     parts.append(_head(report, state))
@@ -128,7 +128,9 @@ def _pair(result: PartReport) -> str:
     off = ~FLOAT32.close(got, expected) if got.shape == expected.shape else torch.zeros_like(got, dtype=torch.bool)
     none = torch.zeros_like(expected, dtype=torch.bool)
     tables = _table("got", got, off, ends) + _table("expected", expected, none, ends)
-    return f'<div class="grader-pair">{tables}</div><p class="grader-note">{_NOTE}</p>'
+    pair = f'<div class="grader-pair">{tables}</div><p class="grader-note">{_NOTE}</p>'
+    # Open for who sees; who listens can close it and is past the numbers.
+    return f"<details open><summary {KEEP}>The numbers</summary>{pair}</details>"
 
 
 _NOTE = "The colours of both are those of the expected numbers; what differs is framed and marked ≠."

@@ -18,7 +18,7 @@ from grader.spec.exercise import NOT_JUDGED, Exercise, Finding, Mistake, not_jud
 from grader.spec.narrow import narrow
 from grader.spec.parts import changed_settings
 from grader.spec.session import Session
-from grader.spec.states import settle
+from grader.spec.states import hide_consequences
 from grader.subject import Request, Subject
 from grader.subject.watch import warm_up
 
@@ -86,7 +86,7 @@ def _one_thread() -> Iterator[None]:
 
 def _judge_parts(session: Session) -> tuple[PartReport, ...]:
     exercise = session.exercise
-    findings = settle(session, [part.judge(session) for part in exercise.parts])
+    findings = hide_consequences(session, [part.judge(session) for part in exercise.parts])
     results = [_result(p.name, p.weight, found) for p, found in zip(exercise.parts, findings, strict=True)]
     runs = session.ran and not any(found is not None and found.kind in UNWRITTEN for found in findings)
     for exclusion in exercise.excluded:

@@ -156,7 +156,8 @@ def _quoted(names: list[str]) -> str:
 
 
 def _reach(session: Session, case: Case, output: int, name: str) -> str:
-    """An argument that doesn't change the result and should, or changes it where it shouldn't."""
+    """A sentence on an argument that doesn't change the result and should, or changes it where it shouldn't; '' if
+    there is none."""
     found = ""
     for words, other in _changes(case):
         got = [compare.leaves(session.call(one).value, len(session.exercise.outputs)) for one in (case, other)]

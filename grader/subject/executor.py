@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from grader.subject import settings
 from grader.subject.callbacks import answered
 from grader.subject.cells import compile_cell
+from grader.subject.errors import Missing
 from grader.subject.names import does_nothing, names_of, words_of
 from grader.subject.protocol import MAX_NAME, OUTPUT_CHARACTERS, Answer, Outcome, Request
 from grader.subject.raised import describe_exception, show_warning
@@ -35,10 +36,6 @@ from grader.subject.wire import DTYPES
 # What a notebook's cells leave behind besides functions, classes and modules.
 DATA = (Tensor, nn.Module, int, float, str, tuple, list, dict)
 SHOWN = 6  # names of a module's parameters in a message
-
-
-class Missing(Exception):
-    """A name that the student's code does not define."""
 
 
 class Executor:

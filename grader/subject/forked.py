@@ -7,11 +7,11 @@ import time
 from types import TracebackType
 from typing import Any
 
-from grader.subject.channel import READY, Channel, Closed, Late
+from grader.subject.channel import READY, Channel
+from grader.subject.errors import Closed, Late, TooLarge, WireError, ZygoteGone
 from grader.subject.protocol import Answer, Outcome, Request, outcome_from, to_plain
 from grader.subject.values import Callback
-from grader.subject.wire import TooLarge, WireError
-from grader.subject.zygote import Zygote, ZygoteGone
+from grader.subject.zygote import Zygote
 
 # Seconds for the pipe, beyond the time limit of the student's code.
 GRACE = 1.0

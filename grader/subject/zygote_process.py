@@ -27,14 +27,15 @@ import torch
 import torch._dynamo  # a second or more, which every child would need for its first optimizer or vmap
 
 from grader.subject.cells import notebook_namespace
-from grader.subject.channel import READY, Channel, Closed
+from grader.subject.channel import READY, Channel
 from grader.subject.confine import Confinement, Confiner
+from grader.subject.errors import Closed, WireError
 from grader.subject.executor import Executor
 from grader.subject.protocol import MAX_MESSAGE, OUTPUT_CHARACTERS, Outcome, Request, to_plain
 from grader.subject.scratch import empty, overdrawn
 from grader.subject.values import Callback
 from grader.subject.watch import warm_up, watch_threads
-from grader.subject.wire import WireError, decode, encode
+from grader.subject.wire import decode, encode
 
 MESSAGE_BYTES = 64
 # Of `mallopt`.

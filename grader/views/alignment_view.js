@@ -112,7 +112,10 @@ class AlignmentView extends Picture {
     const look = (_row, _column, weight) => ({ text: weightInCell(weight) });
     this.map.draw({ matrix, low: 0, high: 1, rowLabels, columnLabels, cell, selected, row, look }, style);
     const size = `${matrix.rows} characters of the answer, ${matrix.columns} of the source`;
-    this.map.element.setAttribute("aria-label", `Cross-attention, ${size}. Arrow keys move from number to number.`);
+    this.map.element.setAttribute(
+      "aria-label",
+      `Cross-attention, ${size}. Arrow keys move from number to number, Tab leaves.`,
+    );
   }
 }
 

@@ -42,7 +42,7 @@ class AttentionExplorer extends Picture {
   }
 
   #build() {
-    this.heading = make("h4", { class: "att-title" });
+    this.heading = make("h3", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     const steps = STEPS.map((step) => step.short);
     this.stepper = new Stepper(steps, (step) => this.choose({ step }));
@@ -151,7 +151,7 @@ class AttentionExplorer extends Picture {
       this.maps[at].draw({ ...part, low, high, cell, ...this.#marks(at, shown.length) }, style);
     });
     const { rows, columns } = shown.at(-1).matrix;
-    const name = `${this.step.title}, ${rows} rows, ${columns} columns. Arrow keys move from number to number.`;
+    const name = `${this.step.title}, ${rows} rows, ${columns} columns. Arrow keys move from number to number, Tab leaves.`;
     this.result.setAttribute("aria-label", name);
   }
 

@@ -126,7 +126,8 @@ export class Stepper {
     this.at = 1;
     this.buttons = names.map((name, place) => {
       const number = make("span", { class: "att-number", text: String(place + 1) });
-      return button({ class: "att-step", onclick: () => go(place + 1) }, number, name);
+      const heard = { "aria-label": `${place + 1}, ${name}` };
+      return button({ class: "att-step", ...heard, onclick: () => go(place + 1) }, number, " ", name);
     });
     this.back = button({ text: "Back", onclick: () => go(this.at - 1) });
     this.next = button({ text: "Next", onclick: () => go(this.at + 1) });

@@ -8,8 +8,7 @@ import { Picture, rendering } from "./view.js";
 
 const SMALL = 96; // the largest side of a small table, in pixels
 const LARGEST_SMALL_CELL = 10; // from 11 on, a heatmap writes labels
-const STORY =
-  "Arrow keys go from head to head and, in the large table, from cell to cell. Rows are queries, columns are keys.";
+const STORY = "Arrow keys or taps choose a head and, in the large table, a cell. Rows are queries, columns are keys.";
 
 class HeadExplorer extends Picture {
   constructor(model, element) {
@@ -44,7 +43,7 @@ class HeadExplorer extends Picture {
     this.kinds = new Choice("Attention", Object.keys(this.model.get("kinds")), (kind) => this.#choose({ kind }));
     this.heads = make("div", { class: "att-heads", role: "group", "aria-label": "Heads" });
     this.heads.addEventListener("keydown", (event) => this.#onKey(event));
-    this.heading = make("h4", { class: "att-title" });
+    this.heading = make("h3", { class: "att-title" });
     this.map = new Heatmap((to, how) => this.select(to, how));
     this.large = make("div", { class: "att-matrix" }, this.heading, this.map.element);
     this.figure.classList.add("att-head-figure");
@@ -157,7 +156,7 @@ class HeadExplorer extends Picture {
     const cell = Math.min(34, Math.max(18, cellSize(room, keys.length)));
     this.map.draw({ ...labels, matrix, cell, selected: this.selected, row: this.selected.row }, style);
     const size = `${queries.length} queries by ${keys.length} keys`;
-    this.map.element.setAttribute("aria-label", `${this.heading.textContent}, ${size}. Arrow keys move.`);
+    this.map.element.setAttribute("aria-label", `${this.heading.textContent}, ${size}. Arrow keys move, Tab leaves.`);
   }
 
   tablesOf({ matrix, kind, layers, heads, queries, keys }) {

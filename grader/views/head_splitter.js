@@ -49,7 +49,7 @@ class HeadSplitter extends View {
   #build() {
     const names = STEPS.map((step) => step.short);
     this.stepper = new Stepper(names, (step) => this.choose({ step }));
-    this.heading = make("h4", { class: "att-title" });
+    this.heading = make("h3", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.tensors = make("div", { class: "att-figure att-tensors" });
     this.memory = make("div", { class: "att-memory" });

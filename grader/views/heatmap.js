@@ -251,12 +251,12 @@ function drawCell(context, [x, y, side], ink, { text, hatched, strong, marked },
       context.lineWidth = 5;
       context.lineJoin = "round";
       context.strokeStyle = style.paper;
-      context.strokeText(text, middle, centre);
+      context.strokeText(text, middle, centre, side - 2);
     }
     context.fillStyle = ink;
     const { font } = context;
     context.font = strong ? `bold ${font}` : font;
-    context.fillText(text, middle, centre);
+    context.fillText(text, middle, centre, side - 2); // squeezed, not over its neighbour
     context.font = font;
   }
   if (marked) {

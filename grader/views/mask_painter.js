@@ -19,7 +19,7 @@ import { Picture, rendering } from "./view.js";
 
 const CONVENTIONS = ["may attend", "hide"];
 const STORY =
-  "Arrow keys move over the mask, Space or Enter turns a cell over; or draw with the pointer. Hatched scores are hidden.";
+  "Arrow keys move over the mask, Space or Enter turns a cell over; or draw with pointer or finger. Hatched scores are hidden.";
 
 class MaskPainter extends Picture {
   constructor(model, element) {
@@ -168,7 +168,7 @@ class MaskPainter extends Picture {
       caption.textContent = this.#names()[name];
     }
     const size = `${mask.rows} queries by ${mask.columns} keys`;
-    const name = `${this.#names().mask}, ${size}. Arrow keys move, Space or Enter turns a cell over.`;
+    const name = `${this.#names().mask}, ${size}. Arrow keys move, Space or Enter turns a cell over, Tab leaves.`;
     this.maps.mask.element.setAttribute("aria-label", name);
   }
 

@@ -20,7 +20,7 @@ import { entry, numbered, range } from "./numbers.js";
 import { Picture, rendering } from "./view.js";
 
 const STORY =
-  "Arrow keys move over the left table. Type a number to replace the selected one; Page Up and Page Down add and " +
+  "Arrow keys or taps choose a number in the left table. Type another to replace it; Page Up and Page Down add and " +
   "subtract 1. A dot marks every output that the last change has moved.";
 
 class NormExplorer extends Picture {
@@ -216,7 +216,7 @@ class NormExplorer extends Picture {
     const end = Math.sqrt(Math.max(rows, columns)); // no output of these norms is larger
     const dots = (row, column) => ({ marked: entry(this.matrices.moved, row, column) === 1 });
     this.output.draw({ ...after, low: -end, high: end, cell, look: dots, selected, ...group }, style);
-    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number.`;
+    const name = `Table to edit, ${rows} rows, ${columns} columns. Arrow keys move, digits type a number, Tab leaves.`;
     this.input.element.setAttribute("aria-label", name);
   }
 }

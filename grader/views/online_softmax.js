@@ -16,7 +16,7 @@ const TITLES = {
 };
 const STORY =
   "Only the coloured scores exist now: hatched ones were read and thrown away, empty ones are not made yet. In the output " +
-  "so far, arrow keys choose a query.";
+  "so far, arrow keys or taps choose a query.";
 
 class OnlineSoftmax extends Picture {
   constructor(model, element) {
@@ -151,7 +151,7 @@ class OnlineSoftmax extends Picture {
       const picture = { matrix, low, high, cell, rowLabels: labels(name), columnLabels, ...marks };
       this.maps[name].draw({ ...picture, look: name === "scores" ? look : short }, style);
     }
-    const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and tell its arithmetic.`;
+    const name = `Output so far, ${this.queries.length} rows. Arrow keys choose a query and tell its arithmetic, Tab leaves.`;
     this.maps.output.element.setAttribute("aria-label", name);
   }
 

@@ -17,7 +17,7 @@ import { Picture, rendering } from "./view.js";
 const PLOT = { width: 330, height: 150 };
 const MARGIN = { left: 44, top: 8, right: 12, bottom: 24 };
 const STORY =
-  "Rows are positions, columns the numbers of an encoding. Arrow keys move. The upper curve is the selected column, " +
+  "Rows are positions, columns the numbers of an encoding. Arrow keys or taps choose one. The upper curve is the selected column, " +
   "the lower one the products of the selected position, by distance; thin lines are those of all other positions.";
 
 class PositionExplorer extends Picture {
@@ -105,14 +105,17 @@ class PositionExplorer extends Picture {
   drawFigure(_shown, style) {
     const { row, column } = this.selected;
     const [rowLabels, columnLabels] = [numbered(this.rows.rows), numbered(this.rows.columns)];
-    const plots = PLOT.width + MARGIN.left + MARGIN.right + 40;
+    const plots = this.figure.clientWidth < 640 ? 10 : PLOT.width + MARGIN.left + MARGIN.right + 40; // beside it, or below
     const room = this.figure.clientWidth - plots - Heatmap.gutter(rowLabels, 24, style);
     const cell = Math.min(cellSize(room, Math.max(...this.model.get("widths"))), 15); // the same cell for every width
     const [low, high] = this.#ends();
     const marks = { selected: this.selected, row, column };
     this.map.draw({ matrix: this.rows, low, high, cell, rowLabels, columnLabels, ...marks }, style);
     const size = `${this.rows.rows} positions, ${this.rows.columns} columns`;
-    this.map.element.setAttribute("aria-label", `Encoding, ${size}. Arrow keys move from number to number.`);
+    this.map.element.setAttribute(
+      "aria-label",
+      `Encoding, ${size}. Arrow keys move from number to number, Tab leaves.`,
+    );
     this.#drawWave([low, high]);
     this.#drawCurve();
   }

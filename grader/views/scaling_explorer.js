@@ -56,7 +56,7 @@ class ScalingExplorer extends Picture {
     ];
     const maps = kinds.map(([kind, name]) => {
       const map = new Heatmap((to, how) => this.select(to, how));
-      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number.`;
+      const label = `${kind}, ${side.title.toLowerCase()}. Arrow keys move from number to number, Tab leaves.`;
       map.element.setAttribute("aria-label", label);
       map.element.dataset.matrix = name;
       return map;

@@ -18,7 +18,7 @@ class ShapeTracer extends Picture {
   }
 
   #build() {
-    this.heading = make("h4", { class: "att-title" });
+    this.heading = make("h3", { class: "att-title" });
     this.story = make("p", { class: "att-story" });
     this.shapes = make("div", { class: "trace-shapes" });
     const details = make("div", { class: "trace-beside" }, this.heading, this.story, this.shapes, this.sum);

@@ -177,7 +177,7 @@ class StepMap:
         for box in BOXES:
             lit = any(step in box.steps for step in self.lit)
             face, edge, width = (LIT if lit else PAPER), (INK if lit else EDGE), (2 if lit else 0.8)
-            style = {"facecolor": "none" if box.frame else face, "edgecolor": edge, "linewidth": width}
+            style: dict[str, Any] = {"facecolor": "none" if box.frame else face, "edgecolor": edge, "linewidth": width}
             axes.add_patch(Rectangle((box.left, box.top), box.width, box.height, zorder=2 - 2 * box.frame, **style))
             x, y = (box.left + 6, box.top + 9) if box.frame else _middle(box)
             letters = {"fontsize": 0.72 * ENLARGED * LETTERS, "color": INK}

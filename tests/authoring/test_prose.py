@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from grader.authoring.lesson import Lesson, read_lesson
-from grader.authoring.notebook import instructors_notebook
-from grader.authoring.prose import filled, plain, times, words
+from grader.authoring.notebook import instructors_notebook, loads
+from grader.authoring.prose import filled, in_words, plain, times, words
 
 from .conftest import EXERCISES
 
+ROOT = Path(__file__).parents[2]
 TEXT = """\
 # %% [markdown]
 # # 01 · Toys
@@ -137,3 +140,23 @@ def test_a_number_is_no_word():
     assert words("2 of the 10 tokens don't, well-known as they are") == [
         *("of", "the", "tokens", "don't", "well-known", "as", "they", "are")
     ]
+
+
+def test_every_stored_picture_has_words():
+    wordless = [
+        f"{path.parent.name}/{path.name}: {cell.id}"
+        for folder in ("solutions", "notebooks")
+        for path in sorted((ROOT / folder).glob("*.ipynb"))
+        for cell in loads(path.read_text("utf-8")).cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {}) and len(output.metadata.get("image/png", {}).get("alt", "")) < 25
+    ]
+    assert wordless == []
+
+
+def test_a_pictures_words_are_the_first_sentences_that_say_enough():
+    folded = "<details><summary>The picture in words</summary>\n\n{}\n\n</details>"
+    assert in_words(
+        folded.format("Two grids. The *left* one is empty, the right one has a `yellow` diagonal. More.")
+    ) == ("Two grids. The left one is empty, the right one has a yellow diagonal.")
+    assert in_words("No picture.") == ""

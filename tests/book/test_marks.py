@@ -142,7 +142,7 @@ def test_an_extension_is_no_hand_in_and_makes_a_lesson_due_later(course):
         book.grant_extension(ONE, "di", days=3)
     assert found(course).marks["di"][ONE] == Mark(LATER, due=False, late="due date moved by 3 days")
     due(course, ONE, datetime.now(UTC) - timedelta(days=9))
-    assert found(course).marks["di"][ONE] == Mark(MISSING)
+    assert found(course).marks["di"][ONE] == Mark(MISSING, late="due date moved by 3 days")
 
 
 def test_without_a_due_date_a_lesson_counts_once_somebody_is_graded(course):

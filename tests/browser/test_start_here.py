@@ -38,6 +38,16 @@ def validated(notebook: Notebook) -> str:
     return said
 
 
+def test_teachers_tools_and_the_question_about_news_are_not_there(notebook):
+    """What JupyterLab shows with release/student/jupyter, which `make start` and the zip's commands name."""
+    has = "window.jupyterapp.commands.listCommands().filter(name => name.startsWith('nbgrader:'))"
+    assert notebook.page.evaluate(has) == []
+    expect(notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Help")).to_have_count(1)
+    expect(notebook.page.locator(".lm-MenuBar-itemLabel", has_text="Nbgrader")).to_have_count(0)
+    expect(notebook.page.locator("[title*='Create Assignment']")).to_have_count(0)
+    expect(notebook.page.get_by_text("Would you like to get notified about official Jupyter news?")).to_have_count(0)
+
+
 def test_the_set_up_is_found_right(notebook, shot):
     report = notebook.cell("from grader.learner.doctor import doctor").locator(".grader-report")
     expect(report).to_contain_text("Everything is ready.")

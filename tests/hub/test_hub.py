@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tools.hub import TEACHER, Hub, running_hub
-from tools.lab import Lab, Notebook, page_of
+from tools.lab import Notebook, page_of
 
 from .conftest import ANN, BO, LESSON, PATIENCE, PROGRAMS, homes, log_in, server_of, status_of
 
@@ -98,7 +98,7 @@ def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
     assignments(ann)
     in_list(ann, "released").get_by_role("button", name="Fetch").click()
     in_list(ann, "fetched").wait_for()
-    notebook = opened(ann, hub, ANN, f"{LESSON}/{LESSON}.ipynb")
+    notebook = opened_by_hand(ann, LESSON, f"{LESSON}.ipynb")
     notebook.run_cell("from grader import")
     notebook.write_cell("def first_steps", "def first_steps(x):\n    return 2 * x + 1")
     expect(notebook.run_cell("check(first_steps)")).to_contain_text("1 of 1 point")
@@ -115,10 +115,14 @@ def test_a_student_fetches_solves_checks_validates_and_submits(hub, ann):
     in_list(ann, "submitted").wait_for()
 
 
-def opened(page: Page, hub: Hub, name: str, path: str) -> Notebook:
-    """A notebook of somebody's, in JupyterLab loaded anew."""
-    page.goto("about:blank")
-    return Notebook(page, Lab(hub.root, f"{hub.url}/user/{name}", ""), path)
+def opened_by_hand(page: Page, folder: str, name: str) -> Notebook:
+    """A notebook opened from the list of files on the left, as the first steps say."""
+    for item in (folder, name):
+        page.get_by_role("button", name="Refresh the file browser.").or_(
+            page.locator("[data-command='filebrowser:refresh']")
+        ).first.click()
+        page.locator(".jp-DirListing-item", has_text=re.compile(f"^{re.escape(item)}")).first.dblclick()
+    return Notebook.shown(page)
 
 
 def doctors_words(page: Page, home: Path) -> str:

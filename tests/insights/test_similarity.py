@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from grader.authoring.samples import submissions
-from grader.handed_in.hand_in import lesson_of
+from grader.handed_in.hand_in import handed_out
 from grader.insights.similarity import (
     MODEL,
     WORD_FOR_WORD,
@@ -81,7 +81,7 @@ RIGHT = [one for one in submissions() if not one.mistake]
 
 def model_of(path: Path) -> tuple[ModelSolution, list[NotebookCell], list[str]]:
     """The model solution of one of the course's lessons, its cells, and the exercises in it."""
-    lesson = lesson_of(path.read_bytes())
+    lesson = handed_out(Outline.of(path.read_bytes()))
     answers = [cell for cell in lesson.outline.cells if cell.role == "solution"]
     return ModelSolution(lesson.outline, lesson.stubs), answers, [cell.exercise for cell in answers]
 

@@ -218,7 +218,7 @@ def test_a_dead_zygote_is_told_and_another_one_serves(judge):
     import signal
 
     from grader.judge.sandbox import Sandbox
-    from grader.subject.zygote import ZygoteGone
+    from grader.subject.errors import ZygoteGone
     from tests.judge.conftest import LIMITS
 
     with Sandbox(LIMITS) as doomed:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from grader import check
-from grader.learner.check import CheckFailed
+from grader.errors import CheckFailed
 
 
 def attention_scores(query, key):

@@ -95,7 +95,8 @@ def test_it_holds_notebooks_wheel_and_set_up(unpacked):
     wheels = {name for name in names if name.endswith(".whl")}
     notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert len(wheels) == 1
-    assert names == {"README.md", "environment.yml", *SHARED_FILES} | notebooks | wheels
+    jupyter = {f"jupyter/{name}" for name in ("lab.py", "page_config.json", "overrides.json")}
+    assert names == {"README.md", "environment.yml", *SHARED_FILES} | jupyter | notebooks | wheels
 
 
 def test_its_name_has_the_version(package):

@@ -100,8 +100,17 @@ def test_matrices_of_different_shapes_are_drawn_unmarked():
 def test_the_mistake_and_the_hints_are_read_before_the_numbers():
     mistake = {"diagnosis": "no-scaling", "symptom": "the scale is missing.", "hints": ("first",)}
     text = read(failed(torch.tensor([1.0]), torch.tensor([0.5]), output="seen", **mistake)).text
-    order = ["failed scores one sequence", "no-scaling", "Hint 1 of 1", "got", "expected", "What your code printed"]
+    order = ["failed scores one sequence", "no-scaling", "Hint 1 of 1", "The numbers", "got", "expected"]
+    order += ["What your code printed"]
     assert sorted(order, key=text.index) == order
+
+
+def test_the_numbers_can_be_folded_away_and_no_more_than_they():
+    html = as_html(failed(torch.tensor([1.0]), torch.tensor([0.5]), hints=("first",), output="seen"))
+    (fold,) = re.findall(r"<details open><summary[^>]*>The numbers</summary>(.*?)</details>", html)
+    assert fold.count("<table>") == html.count("<table>") == 2
+    assert "Hint 1" not in fold
+    assert "What your code printed" not in fold
 
 
 def test_each_hint_holds_the_next():

@@ -18,7 +18,7 @@ from grader.cli.main import main
 from grader.course.class_directory import course_layout
 from grader.errors import CommandFailed, CourseError
 from grader.exercises.registry import exercises
-from grader.handed_in.hand_in import hand_in, lesson_of
+from grader.handed_in.hand_in import hand_in, handed_out
 from grader.judge.limits import Limits
 from grader.judge.outline import Outline
 from grader.source import check as checking
@@ -169,7 +169,7 @@ def test_whatever_is_left_out_leaves_a_lesson_that_fits(lesson):
                 assert notebook == whole
                 refused.append(exercise)
                 continue
-            found = rules.Lesson(Path(f"{lesson}.ipynb"), notebook)
+            found = rules.CourseLesson(Path(f"{lesson}.ipynb"), notebook)
             rules.check_lesson(found, known, [exercise], SOLUTIONS)
             assert [str(problem) for problem in found.found if not problem.note] == []
             assert not any(f"check({exercise})" in cell["source"] for cell in notebook["cells"])
@@ -329,7 +329,8 @@ def test_a_lesson_without_answer_cells_is_no_odd_hand_in(course, tmp_path):
 
     instructor = json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [TASK]}).encode()
     (tmp_path / "reading.ipynb").write_bytes(instructor)
-    chosen = hand_in(Submission("ann", UntrustedFolder(tmp_path), "reading"), lesson_of(instructor), Limits())
+    lesson = handed_out(Outline.of(instructor))
+    chosen = hand_in(Submission("ann", UntrustedFolder(tmp_path), "reading"), lesson, Limits())
     assert (chosen.data, chosen.remarks) == (instructor, ())
     assert Outline.of(instructor).exercises == ()
 

@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from grader.subject import Callback, Given, Opaque, Outcome, Raised, Request
-from grader.subject.channel import Channel, Closed, Late
+from grader.subject.channel import Channel
+from grader.subject.errors import Closed, Late, WireError
 from grader.subject.protocol import outcome_from, to_plain
 from grader.subject.values import plain, same
-from grader.subject.wire import HEADER, MAX_FRAME, MAX_TREE, WireError, decode, encode, frame_size
+from grader.subject.wire import HEADER, MAX_FRAME, MAX_TREE, decode, encode, frame_size
 
 VALUES = [
     None,

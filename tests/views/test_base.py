@@ -69,3 +69,26 @@ def test_colours_are_those_of_matplotlib():
     for at, colour in enumerate(colours):
         right = [255 * part for part in matplotlib.colormaps["cividis"](at / 100)[:3]]
         assert colour == pytest.approx(right, abs=6), at
+
+
+def brightness(colour: str) -> float:
+    """Relative luminance, as WCAG defines it."""
+    digits = colour.lstrip("#")
+    parts = [
+        int((digits if len(digits) == 6 else "".join(2 * one for one in digits))[i : i + 2], 16) for i in (0, 2, 4)
+    ]
+    red, green, blue = (c / 12.92 if (c := part / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_borders_and_the_focus_ring_stand_out():
+    """Elsewhere than in JupyterLab, whose own colours take their place."""
+    sheet = style("base.css")
+    for theme in (0, 1):
+        paper, border, accent = (
+            brightness(re.findall(rf"--att-{name}: .*?light-dark\((#\w+), (#\w+)\)", sheet)[0][theme])
+            for name in ("paper", "border", "accent")
+        )
+        for other in (border, accent):
+            assert (max(paper, other) + 0.05) / (min(paper, other) + 0.05) >= 3
+    assert re.search(r":focus-visible \{\s+outline: 2px solid var\(--att-accent\)", sheet)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.authoring.lesson import LessonError
-from grader.errors import CourseError
+from grader.errors import CourseError, LessonError
 from tests.website.conftest import ROOT
 from website.course import Course
 from website.guides import guide
@@ -91,8 +90,10 @@ def test_a_term_that_is_wrong(course, glossary, message):
     [
         ('repository = "https://', "1: it can't be read as TOML"),
         ('\ncolab = "https://example.org/{name}"', "2: colab: what is in braces can only be {lesson}"),
+        ('issues = "https://example.org/{lesson}"', "1: issues: what is in braces can only be {page}"),
+        ('site = "https://example.org/{page}"', "1: site: there can be no braces"),
         ("binder = true", "1: binder: an address is text in quotes, not True"),
-        ('bindre = ""', "1: there is no setting 'bindre', only repository, colab, binder"),
+        ('bindre = ""', "1: there is no setting 'bindre', only repository, issues, site, colab, binder"),
     ],
 )
 def test_a_setting_that_is_wrong(course, settings, message):

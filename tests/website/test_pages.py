@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from tools.lab import page_of, press, running_browser
+from tools.lab import CHROMIUM_FLAGS, chromium, page_of, press, running_browser
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("[0-9]*.py"))
@@ -33,6 +34,17 @@ addEventListener("DOMContentLoaded", () => {
 });"""
 LOADED = """() => ["navigation", "resource"].flatMap(kind => performance.getEntriesByType(kind))
   .map(entry => new URL(entry.name).pathname)"""
+# What of a view can't be seen without pushing it sideways, and headings that are cut.
+CUT = """view => {
+  const right = view.getBoundingClientRect().right + 1;
+  const shown = [...view.querySelectorAll("*")].filter(one => !one.closest(".att-unseen, [hidden]"));
+  const out = shown.filter(one => one.getBoundingClientRect().width && one.getBoundingClientRect().right > right);
+  const pushed = shown.filter(one => getComputedStyle(one).overflowX === "auto" && one.scrollWidth > one.clientWidth);
+  return [...out, ...pushed].map(one => one.className);
+}"""
+OPAQUE = "one => getComputedStyle(one).backgroundColor"
+CUT_HEADINGS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4)")].filter(
+  one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LIVE = """figure => figure.dataset.live && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(
   () => done(true))))"""
@@ -143,14 +155,14 @@ def weight(site: Path, page: Page) -> int:
 
 
 def faults(page: Page, where: str) -> list[str]:
-    """What axe-core finds serious or critical."""
+    """What axe-core finds serious or critical, and headings out of order."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate("where => window.axe.run(where, { resultTypes: ['violations'] })", where)
     return [
         f"{violation['id']}: {node['html'][:200]}"
         for violation in found["violations"]
-        if violation["impact"] in ("serious", "critical")
+        if violation["impact"] in ("serious", "critical") or violation["id"] == "heading-order"
         for node in violation["nodes"]
     ]
 
@@ -184,6 +196,7 @@ def test_a_lessons_page_is_alive_light_and_for_everyone(page: Page, address: str
     set_theme(page, "dark")
     assert faults(page, "figure.course-view") == []
     assert page.evaluate(TOO_WIDE) == 0
+    assert page.evaluate(CUT_HEADINGS) == []
     assert page.refused == []
     assert page.wrong == []
 
@@ -229,3 +242,190 @@ def test_a_view_that_cannot_run_leaves_its_picture_and_says_so(page: Page, addre
     page.wait_for_function("figure => figure.dataset.live === 'failed'", arg=figure.element_handle())
     assert figure.locator("> img").is_visible()
     assert "This view doesn't run on this page (norm_explorer.js can't be read)." in figure.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("lesson", "view"),
+    [
+        ("00", "progress_table"),
+        ("01", "attention_explorer"),
+        ("05", "norm_explorer"),
+        ("06", "position_explorer"),
+        ("07", "shape_tracer"),
+    ],
+)
+def test_a_view_fits_a_phone(page: Page, address: str, lesson: str, view: str):
+    page.set_viewport_size(PHONE)
+    page.goto(f"{address}/lessons/{next(name for name in LESSONS if name.startswith(lesson))}.html")
+    figures = [figure for figure in views_of(page) if figure.get_attribute("data-view") == view]
+    assert figures
+    assert [figure.locator(".att-view").evaluate(CUT) for figure in figures] == [[]] * len(figures)
+
+
+def test_a_step_is_told_with_a_pause_after_its_number(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    figure = next(one for one in views_of(page) if one.get_attribute("data-view") == "attention_explorer")
+    names = [step.get_attribute("aria-label") for step in figure.locator(".att-step").all()]
+    assert names[0] == "1, Q"
+    assert all(re.match(rf"{number}, \S", str(name)) for number, name in enumerate(names, 1))
+
+
+@pytest.mark.parametrize("lesson", [LESSONS[1], LESSONS[4], LESSONS[6], LESSONS[10]])
+def test_what_catches_keys_says_how_to_leave_and_lets_one_go(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    catchers = page.locator("[role=application]:visible").all()
+    assert catchers
+    for catcher in catchers:
+        assert str(catcher.get_attribute("aria-label")).endswith("Tab leaves.")
+        press(catcher, "ArrowRight", "Tab")
+        assert not catcher.evaluate("one => one === document.activeElement")
+
+
+def test_the_search_finds_how_to_install(page: Page, address: str):
+    page.goto(f"{address}/search.html?q=install")
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    assert str(first.get_attribute("href")).startswith("install.html")
+
+
+@pytest.mark.parametrize("width", [1280, 960])
+def test_with_letters_twice_as_large_the_columns_become_one(browser: Browser, address: str, width: int):
+    """The browser's own size of letters, as somebody sets it who sees badly."""
+    flags = [*CHROMIUM_FLAGS, "--blink-settings=defaultFontSize=32"]
+    large = browser.browser_type.launch(executable_path=chromium(), args=flags)
+    try:
+        page = page_of(large, width=width, height=900)
+        page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+        assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == "32px"
+        assert page.locator("article").evaluate("one => one.clientWidth") > 0.85 * width
+        assert page.evaluate(TOO_WIDE) == 0
+        title, links = (page.locator(name).bounding_box() for name in (".navbar-brand", ".bd-header .navbar-nav"))
+        assert title
+        assert links
+        assert title["y"] + title["height"] <= links["y"] or title["x"] + title["width"] <= links["x"]
+        assert page.locator(".bd-header").evaluate("one => getComputedStyle(one).position") == "static"
+    finally:
+        large.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_without_scripts_the_header_covers_the_text_and_all_can_be_read(browser: Browser, address: str, scheme: str):
+    context = browser.new_context(viewport=LAPTOP, java_script_enabled=False, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    assert page.locator(".bd-header").evaluate(OPAQUE) == "rgb(255, 255, 255)"
+    assert page.locator("article").evaluate("one => getComputedStyle(one).color") == "rgb(34, 40, 50)"
+    assert page.locator(".navbar-brand .title").evaluate("one => getComputedStyle(one).color") == "rgb(34, 40, 50)"
+    assert page.locator("html").evaluate("one => getComputedStyle(one).colorScheme") == "light"
+    context.close()
+
+
+def test_the_first_page_leads_to_the_first_hour(page: Page, address: str):
+    page.goto(f"{address}/index.html")
+    page.locator("article").get_by_role("link", name="Install and start").click()
+    page.wait_for_url("**/install.html")
+    set_theme(page, "light")
+    assert faults(page, "article") == []
+    with page.expect_download() as package:
+        page.get_by_role("link", name=re.compile("^Download attention-course-.*-student.zip$")).click()
+    assert package.value.suggested_filename.endswith("-student.zip")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(TOO_WIDE) == 0
+
+
+KINDS = (
+    "index",
+    "install",
+    "about",
+    f"lessons/{LESSONS[4]}",
+    "exercises/causal_mask",
+    "docs/teaching",
+    "glossary",
+    "search",
+)
+SPACING = """* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important; }
+p { margin-bottom: 2em !important; }"""
+CUT_WORDS = """() => [...document.querySelectorAll("article :is(h1, h2, h3, h4), .att-view button, .bd-header a")]
+  .filter(one => getComputedStyle(one).display !== "inline" && one.scrollWidth > one.clientWidth + 1)
+  .map(one => one.innerText)"""
+# Whether the focus is on something that is seen, and not below the header.
+SEEN = """() => {
+  const { top, bottom } = document.activeElement.getBoundingClientRect();
+  const header = document.querySelector(".bd-header").getBoundingClientRect();
+  return document.activeElement.closest(".bd-header") || (bottom > header.bottom && top < innerHeight);
+}"""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_page_fits_320_pixels(page: Page, address: str, name: str):
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.goto(f"{address}/{name}.html")
+    views_of(page)
+    assert page.evaluate(TOO_WIDE) == 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_wider_spacing_cuts_nothing(page: Page, address: str, name: str):
+    page.goto(f"{address}/{name}.html")
+    views_of(page)
+    page.add_style_tag(content=SPACING)
+    assert page.evaluate(TOO_WIDE) == 0
+    assert page.evaluate(CUT_WORDS) == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_controls_are_large_enough_and_named_as_they_are_seen(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    views_of(page)
+    page.evaluate(AXE)
+    rules = {"type": "rule", "values": ["target-size", "label-content-name-mismatch"]}
+    result = page.evaluate("rules => window.axe.run('article', { runOnly: rules })", rules)
+    assert [node["html"] for violation in result["violations"] for node in violation["nodes"]] == []
+    assert result["passes"]
+
+
+@pytest.mark.parametrize("lesson", [LESSONS[1], LESSONS[8], LESSONS[11]])
+def test_nothing_moves_by_itself(page: Page, address: str, lesson: str):
+    page.goto(f"{address}/lessons/{lesson}.html")
+    figures = views_of(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+    before = [figure.inner_text() for figure in figures]
+    page.wait_for_timeout(1500)
+    assert [figure.inner_text() for figure in figures] == before
+
+
+def test_the_first_stop_skips_to_the_content_and_no_stop_is_hidden_by_the_header(page: Page, address: str):
+    page.goto(f"{address}/lessons/{LESSONS[1]}.html")
+    views_of(page)
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.innerText") == "Skip to main content"
+    page.keyboard.press("Enter")
+    texts = [figure.inner_text() for figure in page.locator("figure.course-view").all()]
+    stops = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        assert page.evaluate(SEEN), page.evaluate("document.activeElement.outerHTML")[:200]
+        stops.append(page.evaluate("document.activeElement.getBoundingClientRect().top + scrollY"))
+    assert page.evaluate("document.activeElement.closest('article') !== null")
+    assert stops[-1] > stops[0]
+    shown = [figure.inner_text() for figure in page.locator("figure.course-view").all()]
+    assert len(shown) == len(texts)
+    assert page.url.partition("#")[0].endswith(f"{LESSONS[1]}.html")  # to focus something leads nowhere
+
+
+@pytest.mark.parametrize(
+    ("lesson", "view", "words"),
+    [
+        (4, "mask_painter", "finger"),
+        (5, "norm_explorer", "taps"),
+        (6, "position_explorer", "taps"),
+        (9, "online_softmax", "taps"),
+        (10, "head_explorer", "taps"),
+    ],
+)
+def test_views_say_what_fingers_do(page: Page, address: str, lesson: int, view: str, words: str):
+    page.goto(f"{address}/lessons/{LESSONS[lesson]}.html")
+    figure = next(one for one in views_of(page) if one.get_attribute("data-view") == view)
+    assert words in figure.locator(".att-story").first.inner_text()

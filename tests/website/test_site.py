@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from html import unescape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import jinja2
 import pydata_sphinx_theme
 import pytest
+import yaml
 
+from grader import __version__
 from grader.authoring.notebook import loads
 from grader.authoring.regions import is_mark
 from grader.exercises.registry import exercises
+from grader.report.text import headline
+from grader.spec.evaluate import evaluate
+from grader.subject.local import LocalSubject
+from tests.test_make_environment import CPU_INDEX
 from tests.website.conftest import ROOT
 from website.course import Course
 from website.exercises import exercise_page
 from website.lessons import lesson_page
 from website.pictures import Pictures
+from website.start import WHEEL
 
 LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("*.py"))
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "video": "src"}
 GUIDES = (
     "teaching",
     "grading",
+    "operations",
+    "threat-model",
     "course",
     "own-exercises",
     "jupyterhub",
     "elsewhere",
     "privacy",
+    "accessibility",
     "build",
     "checks",
     "views",
@@ -200,3 +212,100 @@ def test_without_addresses_in_the_settings_no_link_to_colab_is_shown(pages):
     page = pages["lessons/01_self_attention.html"]
     assert "Download the notebook" in page.text
     assert "Colab" not in page.text.partition("1 · The plain average fails")[0].partition("Do it yourself")[2]
+
+
+def test_the_page_of_the_first_hour_has_every_system_and_the_commands_of_the_package(pages):
+    page = pages["install.html"]
+    assert {"linux", "macos", "windows", "conda", "google-colab"} <= page.ids
+    readme = (ROOT / "release" / "student" / "README.md").read_text("utf-8")
+    wheel = f"attention_course-{__version__}-py3-none-any.whl"
+    blocks = re.findall(r"(?s)```(?:console|powershell)\n(.*?)```", readme)
+    assert len(blocks) == 4
+    for line in "".join(blocks).replace("{wheel}", wheel).replace("{index}", CPU_INDEX).splitlines():
+        assert line in page.text
+    assert f"downloads/attention-course-{__version__}-student.zip" in [one.get("href") for one in page.all("a")]
+    assert not re.search(r"<[\w-]+>", page.text)
+
+
+def test_the_package_to_download_has_that_wheel(site):
+    with zipfile.ZipFile(site / "downloads" / f"attention-course-{__version__}-student.zip") as package:
+        assert f"attention-course/{WHEEL}" in package.namelist()
+
+
+def test_what_the_page_says_of_the_first_exercise_is_so(pages):
+    report = evaluate(exercises()["first_steps"], LocalSubject({"first_steps": lambda x: 2 * x + 1}))
+    assert headline(report) == "first_steps: passed, 1 of 1 points"
+    assert "first_steps: passed, 1 of 1 points" in words(pages["install.html"].text)
+
+
+def test_every_page_says_its_version_who_made_it_and_how_to_report_a_mistake_on_it(pages):
+    for page in pages.values():
+        foot = words(page.text.rpartition("Version ")[2])
+        assert re.match(rf"{re.escape(__version__)}, \d\d \w+ \d{{4}} · The maintainers · .*Report a mistake", foot), (
+            page.name
+        )
+        assert any(one.get("href", "").endswith("#tell-us-of-a-mistake") for one in page.all("a"))
+
+
+def test_with_the_repositorys_addresses_the_foot_leads_to_its_issues_with_the_pages_name():
+    loader = jinja2.FileSystemLoader(ROOT / "website" / "templates")
+    foot = jinja2.Environment(loader=loader, autoescape=True).get_template("about-this-page.html")
+    addresses = {"repository": "https://example.org/course", "issues": "https://example.org/new?title={page}"}
+    shown = foot.render(
+        addresses=addresses,
+        pagename="lessons/01_self_attention",
+        pathto=lambda name, _: name,
+        release="1",
+        last_updated="today",
+    )
+    assert '<a href="https://example.org/course">Source</a>' in shown
+    assert (
+        '<a href="https://example.org/new?title=lessons/01_self_attention">Report a mistake on this page</a>' in shown
+    )
+
+
+def test_whoever_shares_a_page_shows_what_it_is_about_and_a_picture(site, pages):
+    for name in ("index.html", "install.html", *(f"lessons/{lesson}.html" for lesson in LESSONS)):
+        about = {one.get("name") or one.get("property"): one.get("content", "") for one in pages[name].all("meta")}
+        assert len(about["description"]) >= 50, name
+        assert about["og:description"] == about["description"]
+        assert about["og:title"]
+        assert (pages[name].path.parent / about["og:image"]).resolve().is_file()
+
+
+def test_the_citation_is_of_this_version_and_is_on_the_page(pages):
+    known = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert known["cff-version"] == "1.2.0"
+    assert known["version"] == __version__
+    assert known["license"] == "MIT"
+    assert known["authors"][0]["name"].lower() in (ROOT / "LICENSE").read_text("utf-8").lower()
+    assert f"{known['title']}. Version {__version__}." in words(pages["about.html"].text)
+
+
+def test_there_is_no_sound_and_no_film(pages):
+    assert [page.name for page in pages.values() if page.all("audio", "video", "object", "embed", "iframe")] == []
+
+
+def test_every_page_has_a_language_and_a_title_of_its_own(pages):
+    titles: dict[str, str] = {}
+    for page in pages.values():
+        assert page.all("html")[0]["lang"] == "en"
+        title = re.search(r"(?s)<title>(.*?)</title>", page.path.read_text("utf-8"))
+        assert title
+        assert titles.setdefault(words(title[1]), page.name) == page.name
+
+
+def test_menu_and_foot_are_the_same_on_every_page(pages):
+    for page in pages.values():
+        html = page.path.read_text("utf-8")
+        menu = re.findall(r'(?s)<a class="nav-link[^"]*" href="[^"]*"[^>]*>\s*(.*?)\s*</a>', html)
+        assert menu[:7] == [
+            "Install and start",
+            "Lessons",
+            "Exercises",
+            "Glossary",
+            "For teachers",
+            "For contributors",
+            "Reference",
+        ], page.name
+        assert html.count('class="about-this-page"') == 1

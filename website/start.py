@@ -1,0 +1,106 @@
+"""The pages for somebody alone: how to install and start, and who is behind the course. Facts come from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from grader import __version__
+from grader.authoring.prose import about
+from grader.authoring.release import FOLDER
+from grader.errors import CourseError
+from website.course import HERE, Course
+
+WHEEL = f"attention_course-{__version__}-py3-none-any.whl"
+PACKAGE = "release/student/README.md"
+COMMANDS = re.compile(r"(?s)(The first command of each way .*?)\nThen open `")
+
+
+def write_start(course: Course, folder: Path) -> None:
+    """Write `install.md` and `about.md`. `CourseError` where a fact isn't found."""
+    known = {**_of_install(course), **_of_about(course)}
+    for name in ("install.md", "about.md"):
+        text = (HERE / name).read_text(encoding="utf-8")
+        (folder / name).write_text(filled(text, known), encoding="utf-8")
+
+
+def filled(text: str, known: Mapping[str, str]) -> str:
+    """A text with each `<name>` that is known replaced.
+
+    >>> filled("It is <version>.", {"version": "1.0"})
+    'It is 1.0.'
+    """
+    return re.sub(r"<([\w-]+)>", lambda match: known.get(match[1], match[0]), text)
+
+
+def _of_install(course: Course) -> dict[str, str]:
+    times = {f"lesson-{lesson.number}": course.times[name].total for name, lesson in course.lessons.items()}
+    return {
+        "files": _files(course),
+        "commands": commands((course.root / PACKAGE).read_text(encoding="utf-8"), _torch_index(course)),
+        "wheel": WHEEL,
+        "total": f"about {round(sum(times.values()) / 60)} hours",
+        **{name: about(minutes) for name, minutes in times.items()},
+    }
+
+
+def _files(course: Course) -> str:
+    name = f"{FOLDER}-{__version__}-student.zip"
+    if course.with_zip:
+        return (
+            f'<a href="downloads/{name}" download><strong>Download {name}</strong></a>: all notebooks and the checks.'
+        )
+    return f"You need `{name}`, all notebooks with the checks. Whoever gave you the address of these pages has it."
+
+
+def commands(readme: str, index: str) -> str:
+    """What the package's README says of installing, a heading for each system. `CourseError` where it says nothing."""
+    found = COMMANDS.search(readme)
+    if not found:
+        raise CourseError(
+            f"{PACKAGE}: the pages take the commands between 'The first command of each way' and 'Then open'"
+        )
+    text = found[1].replace("{wheel}", WHEEL).replace("{index}", index)
+    return re.sub(r"(?m)^\*\*(\w+)\*\*$", r"### \1", text)
+
+
+def _torch_index(course: Course) -> str:
+    project = tomllib.loads((course.root / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(project["tool"]["attention-course"]["torch-cpu-index"])
+
+
+def _of_about(course: Course) -> dict[str, str]:
+    source, issues = (course.settings.get(key, "") for key in ("repository", "issues"))
+    seconds = float(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+    return {
+        "version": __version__,
+        "date": time.strftime("%d %B %Y", time.gmtime(seconds)),
+        "source": f"Its source is [in the repository]({source})." if source else "",
+        "report": f"[Write to the maintainers]({issues.format(page='a page')})." if issues else NO_ADDRESS,
+        "citation": citation((course.root / "CITATION.cff").read_text(encoding="utf-8")),
+        "licence": (course.root / "LICENSE").read_text(encoding="utf-8").strip(),
+    }
+
+
+NO_ADDRESS = (
+    "This copy of the pages was made without the address of the repository's issues (`website/settings.toml`), so it "
+    "can't link to them. Tell whoever gave you the course: your teacher, or the owner of these pages, passes it on to "
+    "the maintainers."
+)
+
+
+def citation(cff: str) -> str:
+    """CITATION.cff as a line of a list of references.
+
+    >>> citation("authors: [{name: The authors}]\\ntitle: A course\\nversion: 1.0.0\\nlicense: MIT\\n")
+    'The authors. A course. Version 1.0.0. Licence: MIT.'
+    """
+    known = yaml.safe_load(cff)
+    authors = ", ".join(author["name"] for author in known["authors"])
+    return f"{authors}. {known['title']}. Version {known['version']}. Licence: {known['license']}."
